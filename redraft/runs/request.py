@@ -200,7 +200,7 @@ def asking(
         raise UsageError(f"the question is of the type {type(question).__name__}", hint="pass it as text")
     question = one_line(question)
     if not count_words(question):
-        raise UsageError("the question is empty", hint='write it after the document: `redraft ask book.txt "Why ...?"`')
+        raise UsageError("the question is empty", hint="write it in words, such as: Why did the bank break?")
     if len(question) > _LONGEST_QUESTION:
         raise UsageError(f"the question has {len(question):,} characters", hint=f"use at most {_LONGEST_QUESTION:,}")
     judged = bool(judging.judges) or allow_self_check

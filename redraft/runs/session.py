@@ -339,7 +339,7 @@ class Session:
             raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {self._model_roles.model}")
         if answer is not None and run.status != "waiting":
             raise RunError(
-                f"run {run.id} is not waiting for an answer: it is {run.status}", hint=f"redraft show {run.id}"
+                f"run {run.id} is not waiting for an answer: it is {run.status}", hint=f"see redraft show {run.id}"
             )
         self._manager.limited[run.id] = limits or self._manager.limits
         if run.status == "done" and not await may_gain(self._manager, run):

@@ -125,7 +125,7 @@ class WorkManager:
         if feed is None or feed.over:
             status = (await off_loop(self.session.store.runs.get, run)).status
             if status != "running":
-                raise RunError(f"run {run} is not running: it is {status}", hint=f"redraft show {run}")
+                raise RunError(f"run {run} is not running: it is {status}", hint=f"see redraft show {run}")
             raise RunError(
                 f"this studio is not running {run}", hint="stop it with Ctrl-C in the terminal where it was started"
             )

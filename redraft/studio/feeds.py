@@ -189,7 +189,7 @@ async def sent(closing: asyncio.Event, shown: AsyncIterator[Message]) -> AsyncIt
     """Yield events as server-sent events. All have the type `message`, with their kind in the data, so that one
     listener gets them all."""
     async for message in _until(closing, shown):
-        said = {name: on_page(str(message[name])) for name in ("message", "hint") if name in message}
+        said = {name: on_page(str(message[name])) for name in ("message", "hint", "reason") if name in message}
         yield f"data: {json.dumps({**message, **said}, ensure_ascii=False, default=str)}\n\n"
         if message["kind"] in ENDS:
             return

@@ -68,6 +68,7 @@ _PAGES = {
 _WINDOW = "its window where its address is set: the page “Models” shows how"
 _SENTENCES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"([Rr])epeat the command( that started the batch)?"), lambda found: f"{found[1]}esume it"),
+    (re.compile(r", such as (?:--judge |judges=\[')\w+:[\w.-]+(?:'\])?"), lambda _: " (“Judge”)"),
     (re.compile(r"\((?:--judge |judges=\[')\w+:MODEL[^()]*\)"), lambda _: "(“Judge” in “New run” or “Refine”)"),
     (
         re.compile(r"(?:--max-cost |limits=Limits\(max_cost=)(\d[\d.]*\d|\d)\)?"),
@@ -201,7 +202,7 @@ def with_names(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
         return {key: with_names(one, names) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return tuple(with_names(one, names) for one in value)
+        return type(value)(with_names(one, names) for one in value)
     others = sorted((name for name, shown in names.items() if name != shown), key=len, reverse=True)
     if not others or not isinstance(value, str):
         return value

@@ -26,6 +26,7 @@ from redraft.readers.parts import Choice, chosen
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import with_places
 from redraft.settings import (
+    AUTO,
     DEFAULT_GOALS,
     EXTRACTIVE,
     USUAL_METRICS,
@@ -117,7 +118,7 @@ class RunBody(SettingsBody):
     """Draft a summary; draft and judge it; or redraft it until it meets its goals."""
     summary: str | None = Field(default=None, max_length=2_000_000)
     """Your own summary, to be judged or refined instead of a draft. A form can send it as a file, `summary_file`."""
-    strategy: str = "hierarchical"
+    strategy: str = AUTO
     model: str = EXTRACTIVE
     """`extractive`, the name of a model in redraft.toml, or a model found on this machine."""
     judge: str | None = None
@@ -285,8 +286,8 @@ def other_settings(asked: SettingsBody) -> dict[str, Any]:
 
 
 def strategies() -> tuple[str, ...]:
-    """Return the names of all strategies."""
-    return (*STRATEGIES, *plugins.names("strategies"))
+    """Return the names of all strategies, and `auto`, which chooses one."""
+    return (AUTO, *STRATEGIES, *plugins.names("strategies"))
 
 
 def aims() -> tuple[str, ...]:

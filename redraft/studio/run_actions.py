@@ -132,10 +132,15 @@ class PlannedStart(NamedTuple):
     spec: RunSpec
 
 
-def forked(store: Store, run: Run, asked: ForkBody, work: WorkManager, models: Models) -> PlannedStart:
-    """Return the run that a fork asks for. Raise RedraftError if it is not possible."""
+def check_refinable(run: Run) -> None:
+    """Raise RunError if a run has no draft that could be refined."""
     if run.draft is None or run.kind not in run_views.DRAFTED:
         raise RunError(f"run {run.id} has no summary to refine", hint="resume it, or choose another run")
+
+
+def forked(store: Store, run: Run, asked: ForkBody, work: WorkManager, models: Models) -> PlannedStart:
+    """Return the run that a fork asks for. Raise RedraftError if it is not possible."""
+    check_refinable(run)
     number = result_round(store, run) if asked.round is None else asked.round
     given = draft_of_round(store, run, number)
     known = run.refinement.model_dump() if run.refinement else {}

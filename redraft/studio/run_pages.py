@@ -25,7 +25,7 @@ from redraft.report.pages.dossier import view
 from redraft.report.pages.formatting import packed, page_data
 from redraft.runs.dry_run import plan_run
 from redraft.runs.plans import RunPlan
-from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, RefineConfig
+from redraft.settings import AUTO, DEFAULT_GOALS, EXTRACTIVE, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -45,8 +45,9 @@ from redraft.studio.orders import (
     rubric_lines,
 )
 from redraft.studio.pages import page
-from redraft.studio.run_actions import ForkBody, delete, forked, result_round, settings_given
+from redraft.studio.run_actions import ForkBody, check_refinable, delete, forked, result_round, settings_given
 from redraft.studio.start import (
+    GOAL,
     KEPT,
     SentRequest,
     begun,
@@ -62,7 +63,7 @@ from redraft.text.places import part_read
 from redraft.text.sanitizer import clean
 from redraft.text.words import count_words
 
-_USUAL = {"strategy": "hierarchical", "kind": "summarize", "rounds": "4"}
+_USUAL = {"strategy": AUTO, "kind": "summarize", "rounds": "4"}
 
 
 async def new(request: Request) -> Response:
@@ -86,7 +87,8 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
         # Too much time has passed.
         values[KEPT], kept = "", ()
     parts = {part_read(one.notes) for one in kept}
-    goals = dict(given.get("goals") or {name: f"{least:g}" for name, least in DEFAULT_GOALS.items()})
+    usual = {} if given.get("kind") == "refine" else {name: f"{least:g}" for name, least in DEFAULT_GOALS.items()}
+    goals = dict(given.get("goals") or usual)
     await look(request)
     offered = await offer_of(request)
     shared: dict[str, Any] = {"offer": offered, "goals": goals, "groups": groups(tuple(offered.models)), "kept": kept}
@@ -101,6 +103,8 @@ async def plan(request: Request) -> Response:
     try:
         sent = await sent_with(request)
         wanted = await wanted_from(request, sent)
+        if (wanted.asked.kind, sent.fields.get("goals")) == ("refine", {}) and not wanted.asked.rubrics:
+            raise UsageError("no goal was given", hint="give a metric a number under “Goals”, or a requirement")
         sent = await with_summary(sent)
         wanted = wanted._replace(asked=checked(StartBatchBody, sent.fields))
         several = len(wanted.documents) > 1
@@ -193,10 +197,13 @@ async def refine(request: Request) -> Response:
 async def refine_answered(request: Request) -> Response:
     """Show the plan of a refinement, or start it."""
     run, work, context = await run_of(request), work_of(request), context_of(request)
-    asked = ForkBody()
+    async with request.form() as form:
+        said, start = _fork_of(form), form.get("act") == "start"
+    asked = ForkBody.model_construct(**said)
     try:
-        async with request.form() as form:
-            asked, start = _fork_of(form), form.get("act") == "start"
+        asked = checked(ForkBody, said)
+        if asked.goals == {} and not asked.requests:
+            raise UsageError("nothing to change was given", hint="give a request or a goal")
         planned = await read(request, forked, run, asked, work, context.models)
         if start:
             return RedirectResponse(f"/runs/{await work.start(*planned, asked.max_cost)}", 303)
@@ -207,19 +214,18 @@ async def refine_answered(request: Request) -> Response:
     return await _refine(request, asked, plan)
 
 
-def _fork_of(form: FormData) -> ForkBody:
-    """Parse a fork from the fields of the form. Empty goals are left out."""
-    goals = {name.removeprefix("goal."): value for name, value in form.items() if name.startswith("goal.") and value}
+def _fork_of(form: FormData) -> dict[str, Any]:
+    """Return the fields of a fork in the form. Empty goals are left out."""
+    goals = {name.removeprefix(GOAL): value for name, value in form.items() if name.startswith(GOAL)}
     said: dict[str, Any] = {
         name: form[name]
-        for name in ("round", "rounds", "review", "judge", "allow_self_check", "words", "model", "prompts", "max_cost")
+        for name in ("rounds", "review", "judge", "allow_self_check", "words", "model", "prompts", "max_cost")
         if form.get(name)
     }
     lines = str(form.get("requests", "")).splitlines()
-    asked: ForkBody = checked(
-        ForkBody, {**said, "goals": goals, "requests": [one.strip() for one in lines if one.strip()]}
-    )
-    return asked
+    said |= {"round": int(number)} if (number := str(form.get("round", ""))).isdecimal() else {}
+    said |= {"goals": {name: value for name, value in goals.items() if value}} if goals else {}
+    return {**said, "requests": [one.strip() for one in lines if one.strip()]}
 
 
 async def _refine(
@@ -235,7 +241,7 @@ async def _refine(
     values |= {"not_understood": NOT_UNDERSTOOD, "built_in": EXTRACTIVE}
     await look(request)
     offered = await offer_of(request)
-    values |= {"models": offered.models, "limits": limits_of(context.config.limits, asked.max_cost)}
+    values |= {"models": offered.models, "limits": limits_of(context.config.limits, asked.max_cost if plan else None)}
     return page(request, "refine", "runs", status, asked=asked, plan=plan, problem=shown, **values)
 
 
@@ -256,15 +262,14 @@ def _drafts(store: Store, run: Run) -> Iterator[_Draft]:
 
 
 def _to_refine(store: Store, run: Run, asked: ForkBody) -> Mapping[str, Any]:
+    check_refinable(run)
     number = result_round(store, run) if asked.round is None else asked.round
     own = with_rubrics(run.judging, ())
     return {
         "run": run_views.status_of(store, run, at_work=False),
         "chosen": number,
         "drafts": list(_drafts(store, run)),
-        "goals": asked.goals
-        if asked.goals or asked.requests
-        else (run.refinement.goals if run.refinement else DEFAULT_GOALS),
+        "goals": (run.refinement.goals if run.refinement else DEFAULT_GOALS) if asked.goals is None else asked.goals,
         "most": asked.rounds
         or (run.refinement.rounds if run.refinement else RefineConfig.model_fields["rounds"].default),
         "sets": SETS,

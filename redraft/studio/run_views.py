@@ -218,7 +218,7 @@ def pieces_of(store: Store, run: str) -> PieceList:
 def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> SentenceEvidence:
     """Return the evidence for a sentence of the summary, or for a finding by its number or id."""
     if (sentence is None) == (finding is None):
-        raise UsageError("name one sentence or one finding", hint="give ?sentence=4, or ?finding=2")
+        raise UsageError("name one sentence or one finding", hint="add ?sentence= or ?finding= and its number")
     if sentence is not None:
         one = next((each for each in dossier.sentences if each.number == sentence), None)
         if one is None:

@@ -59,7 +59,7 @@ from redraft.text.words import count_words, has_words
 
 KEPT = "kept"
 """The form field with the key of an earlier plan, whose document is used."""
-_GOAL = "goal."
+GOAL = "goal."
 _LONGEST_NAME = 200
 _MOST_FIELDS, _MOST_DOCUMENTS, _MOST_CHAPTERS = 400, 200, 500
 MOST_FILES = 50
@@ -149,8 +149,8 @@ def fields_of(form: FormData) -> dict[str, Any]:
     for name, value in form.multi_items():
         if not isinstance(value, str) or not value.strip() or name == KEPT:
             continue
-        if name.startswith(_GOAL):
-            goals[name.removeprefix(_GOAL)] = value
+        if name.startswith(GOAL):
+            goals[name.removeprefix(GOAL)] = value
         elif name == "goal":
             metric, _, least = value.partition("=")
             goals[metric.strip()] = least
@@ -158,7 +158,8 @@ def fields_of(form: FormData) -> dict[str, Any]:
             fields.setdefault(name, []).append(value)
         else:
             fields[name] = value
-    return fields | ({"goals": goals} if goals else {})
+    # Goals that were all emptied are none; without their fields they are the usual ones.
+    return fields | ({"goals": goals} if goals or any(name.startswith(GOAL) for name in form) else {})
 
 
 async def wanted_from(request: Request, sent: SentRequest, model: type[RunBody] = StartBatchBody) -> StartableRuns:

@@ -65,6 +65,13 @@ def dollars(cost: float | None, *, about: bool = False, exact: bool = False) -> 
     return "under $0.01" if cost < _CENT else f"{'about ' * about}${cost:,.2f}"
 
 
+def unanswered(calls: int, cost: float | None, tokens: int) -> list[str]:
+    """Return the calls without an answer, with what the budget counts for them, or their tokens if there is no price;
+    nothing if there are none."""
+    counted = f"at most {dollars(cost)}" if cost else f"{tokens:,} tokens"
+    return [f"{count(calls, 'call')} without an answer (counted as {counted})"] if calls else []
+
+
 def count_words(text: str) -> int:
     """Return the number of words in `text`: "the ship's 3.5-ton anchor" has four."""
     return sum(1 for _ in WORD.finditer(text))

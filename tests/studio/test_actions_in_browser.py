@@ -263,6 +263,7 @@ def test_a_batch_names_its_failure_in_its_headline(blank: Any, at: Served) -> No
     files = [report("good.md", "# The good one\n\nA lamp"), report("bad.md", f"# The bad one\n\n{_POISON}")]
     blank.set_input_files("[data-file]", files)
     blank.select_option("[name=model]", "strange")
+    blank.select_option("[name=strategy]", "hierarchical")
     blank.fill("[name=name]", "mixed")
     blank.click("text=Show the plan")
     blank.click("text=Start the batch")

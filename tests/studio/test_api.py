@@ -86,6 +86,7 @@ def test_evidence_of_a_sentence_and_of_a_finding(client: httpx.Client, refined: 
     for query, status in (("", 422), ("sentence=99", 404), ("finding=zz", 404), ("sentence=x", 422)):
         reply = client.get(f"/api/runs/{refined}/evidence?{query}")
         assert (reply.status_code, bool(problem(reply)["message"])) == (status, True)
+        assert query or problem(reply)["hint"] == "add ?sentence= or ?finding= and its number"
 
 
 def test_the_events_tell_the_whole_run_to_whoever_comes_late(client: httpx.Client, refined: str) -> None:
@@ -269,6 +270,9 @@ def test_a_run_is_stopped_and_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
             status = RunStatus.model_validate(stopped.json())
             assert (status.status, status.at_work, status.resumable) == ("interrupted", False, True)
             assert client.post(f"/api/runs/{run}/stop").status_code == 409
+            page = client.get(f"/runs/{run}").text
+            assert ("calls without an answer (counted as " in page, "Refine judges it" in page) == (True, False)
+            assert "has no summary to refine" in client.get(f"/runs/{run}/refine").text
             opened.append(True)
             assert client.post(f"/api/runs/{run}/resume").status_code == 200
             assert at_rest(client, run)["status"] == "done"
@@ -426,4 +430,5 @@ def test_the_form_has_every_setting_of_the_command_line(client: httpx.Client) ->
             if option_of(model, name) is not None and name not in never | apart and name != "judges":
                 assert f'name="{name}"' in form, name
     assert not any(f'name="{name}"' in form for name in never)
+    assert "<option selected>auto</option>" in form, "the default of the command line"
     assert "--" not in re.sub(r"<[^>]*>", "", form), "no option of the command line"

@@ -95,6 +95,7 @@ def test_what_is_no_question_is_refused(client: httpx.Client, run: str) -> None:
     for question in ("", "?", "x" * 2001, None, ["a"]):
         reply = client.post(f"/api/runs/{run}/ask", json={"question": question})
         assert (reply.status_code, reply.json()["error"]["code"]) == (422, "usage"), question
+        assert "redraft" not in reply.json()["error"]["hint"]
     assert client.post("/api/runs/ffff/ask", json={"question": "Who?"}).status_code == 404
     assert client.get("/api/runs?all=true").json()["total"] == before
 

@@ -183,13 +183,17 @@ def test_the_log_of_a_run_names_numbers_that_there_are_and_a_studio_that_has_sto
     slow.let(0)
     run = begin(client, model="slow", words=50, text=f"{chapter()} This one is watched.")
     stages = ({"name": "reading", "planned": 0}, {"name": "drafting", "planned": 1}, {"name": "judging", "planned": 12})
-    told = "".join(f"data: {json.dumps({'kind': 'stage', **one})}\n\n" for one in stages)
+    scores = [
+        {"kind": "score", "metric": "statistics", "round": 0, "score": None, "reason": one} for one in ("", "why")
+    ]
+    told = "".join(f"data: {json.dumps({'kind': 'stage', **one})}\n\n" for one in (*stages, *scores))
     events = {"status": 200, "content_type": "text/event-stream", "body": told}
     page.route("**/events", lambda route: route.fulfill(**events))
     page.goto(f"{at.url}/runs/{run}")
     page.wait_for_selector("[data-log] li:nth-child(3)")
     page.unroute("**/events")
     page.route("**/events", lambda route: route.abort())
+    assert page.locator("[data-scores] li").all_inner_texts() == ["statistics in round 0: no score. why"]
     lines = ["judging: about 12 calls", "drafting: about 1 call", "reading"]
     assert page.locator("[data-log] li").all_inner_texts() == lines
     page.wait_for_selector("[data-stage]:has-text('The studio does not answer. Is it still running?')")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
@@ -12,7 +14,8 @@ from redraft.report.dossier.comparison.contents import ComparedContestant
 from redraft.report.history.summaries import shown_names
 from redraft.report.pages.assets import template
 from redraft.settings import DraftConfig, JudgeConfig
-from redraft.studio.form import groups, in_api, in_page_words, on_page
+from redraft.studio.feeds import Message, sent
+from redraft.studio.form import groups, in_api, in_page_words, on_page, with_names
 from tests.studio.served import Served, at_rest, begin, chapter, served
 
 
@@ -40,6 +43,7 @@ from tests.studio.served import Served, at_rest, begin, chapter, served
         ("chapters.txt: it is empty", "chapters.txt: it is empty"),
         ("an en--dash, x=3 and redraft itself stay", "an en--dash, x=3 and redraft itself stay"),
         ("GET /api/batches lists them", "/batches lists them"),
+        ("name a judge that can, such as --judge openai:gpt-5-mini", "name a judge that can (“Judge”)"),
         ("GET /api/batches/mine shows its status", "reload its page"),
     ],
 )
@@ -67,6 +71,18 @@ def test_errors_of_a_batch_name_fields_and_calls_of_the_api(said: str, told: str
 def test_a_name_for_people_that_has_another_models_name_in_it_is_not_changed_again() -> None:
     names = {"big": "q (port 8002)", "openai:q": "q (port 8000)", "q": "other (port 8001)", "fixed": "fixed"}
     assert on_page("openai:q, q and big", names) == "q (port 8000), other (port 8001) and q (port 8002)"
+
+
+def test_a_list_of_models_stays_one() -> None:
+    assert with_names({"metrics": ["coverage"], "judges": []}, {}) == {"metrics": ["coverage"], "judges": []}
+
+
+async def test_events_name_the_page_in_what_they_say() -> None:
+    async def events() -> AsyncIterator[Message]:
+        yield {"kind": "score", "score": None, "reason": "name one (--judge openai:MODEL, --judge nli:MODEL)"}
+
+    told = [one async for one in sent(asyncio.Event(), events())]
+    assert json.loads(told[0].removeprefix("data: "))["reason"] == "name one (“Judge” in “New run” or “Refine”)"
 
 
 def test_the_built_in_judge_of_a_writer_on_this_machine_keeps_its_name() -> None:

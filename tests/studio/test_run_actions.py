@@ -94,10 +94,16 @@ def test_a_run_is_refined_with_a_request_of_ones_own_after_its_cost_is_shown(
 
 
 def test_what_is_wrong_with_a_refinement_is_said_in_the_form(client: httpx.Client, refined: str) -> None:
-    reply = client.post(f"/runs/{refined}/refine", data={"goal.coverage": "7", "requests": "Keep this.", "act": "plan"})
-    assert reply.status_code == 422
-    assert 'role="alert"' in reply.text
-    assert "Keep this." in reply.text
+    for wrong, said in (
+        ({"goal.coverage": "7", "requests": "Keep this."}, "Goals (coverage): must be at most 1"),
+        ({"requests": "Keep this.\n" * 101}, "Requests: must have at most 100 entries"),
+        ({"goal.coverage": "", "words": "77"}, "Nothing to change was given"),
+    ):
+        reply = client.post(f"/runs/{refined}/refine", data={**wrong, "act": "plan"})
+        alert = reply.text.partition('role="alert"')[2].partition("</div>")[0]
+        assert (reply.status_code, said in alert) == (422, True), alert
+        assert reply.text.count("Keep this.") == str(wrong).count("Keep this.")
+    assert ('value="77"' in reply.text, 'value="0.8"' in reply.text) == (True, False)
 
 
 def test_a_draft_is_forked_by_a_program(client: httpx.Client, refined: str) -> None:

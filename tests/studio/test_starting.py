@@ -147,6 +147,7 @@ def test_errors_name_what_the_form_has(client: httpx.Client) -> None:
         ({"kind": "refine", "judge": "extractive"}, "Name another judge (“Judge”)"),
         ({"context_tokens": "2"}, "Window, in tokens: must be"),
         ({"kind": "refine", "goal.coverage": "7"}, "Goals (coverage): must be"),
+        ({"kind": "refine", "goal.coverage": " ", "judge": "extractive"}, "No goal was given"),
     ):
         reply = client.post("/runs/new", data=asked, files=upload)
         assert reply.status_code == 422

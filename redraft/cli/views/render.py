@@ -18,7 +18,7 @@ from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfi
 from redraft.text.columns import columns, padded
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count as count
-from redraft.text.words import dollars, rounded
+from redraft.text.words import dollars, rounded, unanswered
 from redraft.text.words import spaced as spaced
 
 if TYPE_CHECKING:
@@ -264,11 +264,8 @@ def usage(totals: Totals) -> str:
 
 
 def besides(totals: Totals) -> Iterator[str]:
-    """Yield the unanswered calls, with what the budget counts for them, or their tokens if there is no price, and the
-    amount spent over the limit."""
-    if totals.lost:
-        counted = f"at most {dollars(totals.lost_usd)}" if totals.lost_usd else f"{totals.lost_tokens:,} tokens"
-        yield f"{count(totals.lost, 'call')} without an answer (counted as {counted})"
+    """Yield the unanswered calls, and the amount spent over the limit."""
+    yield from unanswered(totals.lost, totals.lost_usd, totals.lost_tokens)
     if totals.over_usd:
         yield over(totals.over_usd)
 

@@ -20,7 +20,7 @@ from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
 from redraft.report.plots.waterfall import Waterfall, WaterfallCall
 from redraft.settings import FIGURES
 from redraft.text.sanitizer import clean
-from redraft.text.words import count, dollars, spaced
+from redraft.text.words import count, dollars, spaced, unanswered
 
 _FIFTHS = 5
 _OK = "ok"
@@ -147,12 +147,14 @@ def _views(dossier: Dossier) -> Iterator[tuple[str, str]]:
     yield "reading", "Reading"
     if dossier.chapters:
         yield "chapters", "Chapters"
-    yield "scores", "Scores"
+    if dossier.summary:
+        yield "scores", "Scores"
     if len(dossier.rounds) > 1:
         yield "rounds", "Rounds"
     if dossier.trees:
         yield "facts", "Key facts"
-    yield "places", "Source map"
+    if dossier.summary:
+        yield "places", "Source map"
     if dossier.pieces:
         yield "pieces", "Partial summaries"
     if dossier.calls:
@@ -197,16 +199,14 @@ def _stopped(dossier: Dossier) -> str:
 
 def _usage(dossier: Dossier) -> str:
     used = dossier.run.usage
-    parts = [
-        count(used["calls"], "call"),
-        f"{used['prompt_tokens']:,} tokens in, {used['completion_tokens']:,} out",
-        "cost unknown" if used["cost_usd"] is None else dollars(used["cost_usd"]),
-        lasting(used["seconds"]),
-    ]
+    parts = [count(used["calls"], "call"), f"{used['prompt_tokens']:,} tokens in, {used['completion_tokens']:,} out"]
+    # Calls without an answer may have been billed.
+    if used["cost_usd"] != 0 or not used["lost"]:
+        parts.append("cost unknown" if used["cost_usd"] is None else dollars(used["cost_usd"]))
+    parts.append(lasting(used["seconds"]))
     if used["cached"]:
         parts.append(f"{count(used['cached'], 'answer')} cached from earlier runs")
-    if used["lost"]:
-        parts.append(f"{count(used['lost'], 'call')} without an answer")
+    parts += unanswered(used["lost"], used["lost_usd"], used["lost_tokens"])
     return f"{', '.join(parts)}."
 
 

@@ -43,7 +43,7 @@ async function call(what, options = {}) {
   const reply = await fetch(`/api/runs/${run}/${what}`, options).catch(() => null);
   const said = await reply?.json().catch(() => null);
   if (reply?.ok && said) return said;
-  told.textContent = said?.error ? `${said.error.message} ${said.error.hint}` : "The studio does not answer.";
+  told.textContent = said?.error ? `${said.error.message}. ${said.error.hint}` : "The studio does not answer.";
   return null;
 }
 

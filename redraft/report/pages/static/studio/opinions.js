@@ -46,7 +46,7 @@ function asked(number, id, opinion) {
     }).catch(() => null);
     const said = await reply?.json().catch(() => null);
     if (!reply?.ok) {
-      told.textContent = said?.error ? `${said.error.message} ${said.error.hint}` : "The studio does not answer.";
+      told.textContent = said?.error ? `${said.error.message}. ${said.error.hint}` : "The studio does not answer.";
       return;
     }
     now = said.opinions.find((one) => one.finding === id) ?? null;
