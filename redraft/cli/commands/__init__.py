@@ -1,1 +1,1 @@
-"""The commands, one file each. A command parses its arguments, calls the library, and passes the result to a view."""
+"""The commands: each parses what it is given, calls the library, and hands the outcome to a view."""

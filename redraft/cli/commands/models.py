@@ -1,27 +1,29 @@
-"""`redraft models`: the models of each role with their properties, and the servers on this machine."""
+"""`redraft models` and `redraft doctor`: what is known of the models in use, and a test of one as a judge."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from redraft.cli import delivery, options
 from redraft.cli import given as asked
-from redraft.cli import options
 from redraft.cli.sections import command
 from redraft.cli.settings_file import model_tables
-from redraft.cli.terminal import DONE, FAILED, echo_json
+from redraft.cli.terminal import DONE, FAILED, SHORT, echo_json, reading
 from redraft.domain import record_json
 from redraft.errors import UsageError
-from redraft.settings import EXTRACTIVE, JudgeConfig
+from redraft.settings import EXTRACTIVE, JudgeConfig, is_decision, is_entailment
 
 if TYPE_CHECKING:
+    from redraft.lab.doctor.checkup import JudgeUnderTest
     from redraft.runs.roster import RosterEntry
     from redraft.store.store import Store
 
-_EPILOG = """\b
+
+_MODELS_EPILOG = """\b
 Examples:
   redraft models
   redraft models -m openai:qwen3 --base-url http://localhost:11434/v1
@@ -47,7 +49,7 @@ _EVERYBODY = "*"
 
 
 @command(
-    epilog=_EPILOG,
+    epilog=_MODELS_EPILOG,
     first=(
         "check",
         "model",
@@ -124,3 +126,98 @@ def _checked(entries: Sequence[RosterEntry], store: Store, timeout: float | None
         said = [record_json(one) for one in done]
         echo_json(said[0] if alone else {"checked": said})
     return DONE if all(one.works for one in done) else FAILED
+
+
+_DOCTOR_EPILOG = """\b
+Examples:
+  redraft doctor
+  redraft doctor --judge openai:gpt-5-mini --dry-run
+  redraft doctor --judge openai:a --judge openai:b --max-cost 1
+  redraft doctor --judge openai:a --metric faithfulness --json
+
+Judges are tested one by one. Every control is a run, which `redraft runs --all`
+lists. The exit code is 3 when a control fails, or the budget is used up. Repeat
+the command, with a higher limit, to continue.
+"""
+
+
+@command(
+    epilog=_DOCTOR_EPILOG,
+    first=(
+        "judge",
+        "judge-base-url",
+        "metric",
+        "context-tokens",
+        "max-calls",
+        "max-cost",
+        "dry-run",
+        "db",
+        "json",
+        "quiet",
+    ),
+)
+@options.of_field(
+    JudgeConfig,
+    "judges",
+    help="Judge to test: extractive, openai:NAME, or PROVIDER:NAME; may be repeated.  [default: extractive]",
+)
+@options.judge_base_url
+@options.typed_option(
+    "--metric",
+    section="judging",
+    multiple=True,
+    metavar="NAME",
+    help="Metric to test it with; may be repeated.  [default: all that the judge supports]",
+)
+@options.window("the judge's own if known, else 8192")
+@options.prompt_set
+@options.replies
+@options.limit_options
+@options.prices
+@options.dry_run
+@options.store_options
+def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
+    """Test a judge on summaries whose faults are known.
+
+    They are: the document itself, an empty summary, a shuffled one, one of another document, planted errors in copied
+    and in reworded sentences, a hidden instruction, a refusal, and the same summary twice.
+    """
+    reading("the controls", quiet=quiet)
+    from redraft.cli.runner import closed, run_experiment
+    from redraft.cli.views.plans import show
+    from redraft.lab.doctor.checkup import examine_all, plan_table
+    from redraft.store.store import Store
+
+    subjects, limits, table = _patients(given), asked.limits(given), asked.prices(given)
+    if given["dry_run"]:
+        return delivery.show_plan(plan_table(subjects, table), as_json=as_json)
+    with Store(given["db"]) as store:
+        found = run_experiment(lambda runner: examine_all(subjects, runner), store, limits, table, quiet=quiet)
+    show(found, as_json=as_json)
+    if found.stopped is not None:
+        return closed(False, found.stopped, done=True, quiet=quiet)
+    return SHORT if any(one.failed for one in found.judges) else DONE
+
+
+def _patients(given: Mapping[str, Any]) -> list[JudgeUnderTest]:
+    """The judges that are named, each by itself."""
+    from redraft.evaluators.catalog import BUILT_IN, metrics
+    from redraft.lab.doctor.checkup import JudgeUnderTest, check_aims
+    from redraft.llm.claim_judge import DECIDED
+    from redraft.llm.nli import SERVES
+
+    names = given["judge"] or (EXTRACTIVE,)
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"the judge {twice} is named twice")
+    settings, models, named = asked.settings(given), asked.models_named(given), tuple(dict.fromkeys(given["metric"]))
+    usual = [name for name, one in BUILT_IN.items() if one.aim and one.prompts]
+    subjects = []
+    for name in names:
+        own = {name: models[name]} if name in models else {}
+        model = models[name].model if own else name
+        # Of those that a judge that writes nothing serves, the last needs key facts, and it finds none.
+        served = SERVES[:-1] if is_entailment(model) else DECIDED[:-1] if is_decision(model) else usual
+        chosen = metrics(named or served)
+        check_aims(chosen)
+        subjects.append(JudgeUnderTest(name, chosen, settings, given["judge_base_url"], own))
+    return subjects

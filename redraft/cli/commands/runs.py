@@ -1,28 +1,35 @@
-"""`redraft runs`: list the runs, newest first."""
+"""`redraft runs`, `show` and `export`: the list of runs, the result of one, and everything about it in one file."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, get_args
 
 import click
 
-from redraft.cli import options
-from redraft.cli.given import store_to_read
+from redraft.cli import given as asked
+from redraft.cli import hints, options, terminal
+from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over, in_form, target
 from redraft.cli.sections import command
-from redraft.cli.terminal import say
+from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.settings import ExperimentPart
 from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
+    from redraft.report.history.citations import CitationForm
+    from redraft.report.history.results import Result
+    from redraft.report.outputs.formats import Format
     from redraft.store.runs import Run
     from redraft.store.store import Store
+    from redraft.text.vectors import Encoder
+
 
 KILLED = "killed"
 """The status of a run whose process has died, which is on record as running."""
-_EPILOG = """\b
+_RUNS_EPILOG = """\b
 Examples:
   redraft runs
   redraft runs --kind refine --status stopped
@@ -30,7 +37,7 @@ Examples:
 """
 
 
-@command(epilog=_EPILOG)
+@command(epilog=_RUNS_EPILOG)
 @options.typed_option("--kind", section="output", metavar="NAME", help="Only runs of summarize, evaluate, refine, ...")
 @options.typed_option("--status", section="output", metavar="NAME", help="Only runs that are done, stopped, ...")
 @options.typed_option(
@@ -56,12 +63,12 @@ Examples:
 def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: str | None) -> int:
     """List the latest runs. Runs of experiments and chapters need --all, or --kind."""
 
+    from redraft.cli.views import render
     from redraft.cli.views.lists import run_lines
-    from redraft.cli.views.render import show
     from redraft.report.history.summaries import summary_of
 
     _check_status(filters["status"])
-    with store_to_read(db) as store:
+    with asked.store_to_read(db) as store:
         found = _found(store, limit, show_all=show_all, **filters)
         all_of_them = (store.runs.readable(run.id, partial(summary_of, store, run)) for run in found)
         listed = [one for one in all_of_them if one is not None]
@@ -69,13 +76,13 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
         any_at_all = bool(listed or store.runs.latest(1))
     if listed or as_json:
         content = {"runs": [one.model_dump(mode="json") for one in listed], "damaged": damaged}
-        show(content, run_lines(listed, datetime.now(UTC)), as_json=as_json)
+        render.show(content, run_lines(listed, datetime.now(UTC)), as_json=as_json)
     elif any_at_all:
-        say("No matching runs. All runs: redraft runs --all")
+        terminal.say("No matching runs. All runs: redraft runs --all")
     elif not damaged:
-        say("No runs yet. Make one: redraft summarize FILE")
+        terminal.say("No runs yet. Make one: redraft summarize FILE")
     for run, why in damaged.items() if not as_json else ():
-        say(f"cannot be read: run {run}: {one_line(why, 200)}")
+        terminal.say(f"cannot be read: run {run}: {one_line(why, 200)}")
     return 0
 
 
@@ -112,3 +119,176 @@ def _found(
         documents=store.documents.named(document) if document else None,
         wanted=wanted,
     )
+
+
+@command()
+@click.argument("run_id", metavar="RUN")
+@options.typed_option(
+    "--pieces", section="output", is_flag=True, help="Show the partial summaries that the summary was made from."
+)
+@options.typed_option(
+    "--round",
+    "number",
+    section="output",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Show the draft of round N in place of the result; round 0 is the first draft.",
+)
+@options.typed_option(
+    "--cite",
+    section="output",
+    is_flag=False,
+    flag_value="footnotes",
+    type=click.Choice(["footnotes", "inline", "markdown", "json", "html"]),
+    help="Show where each sentence comes from: as footnotes, in the text, or as Markdown, JSON or HTML.",
+)
+@options.typed_option(
+    "--link",
+    section="output",
+    metavar="TEMPLATE",
+    help="With --cite, a link to each place, with {start}, {end}, {percent}, {chapter}, {pages}, {file} or {document}.",
+)
+@options.summary_output
+@options.embeddings
+@options.store_options
+def show(
+    run_id: str,
+    pieces: bool,
+    number: int | None,
+    cite: CitationForm | None,
+    link: str | None,
+    output: str | None,
+    form: Format | None,
+    embeddings: str | None,
+    db: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Show RUN: its summary on stdout, its scores and cost on stderr. The beginning of its id is enough.
+
+    `redraft trace RUN` shows its findings. For a run that built questions or key facts, compared two summaries, or
+    asked a question, it shows these, the verdict, or the answer with its citations.
+    """
+    from redraft.cli.views import outcome, render
+    from redraft.report.history.results import read_result
+    from redraft.report.history.trace import at_round
+
+    _check(cite, link, output, form)
+    to = target(output, form, as_json=as_json)
+    encoder = asked.encoder(embeddings)
+    with asked.store_to_read(db) as store:
+        result = read_result(store, run_id)
+        if number is not None:
+            result = at_round(store, result, number)
+        if cite is not None and result.run.kind not in render.OTHERWISE:
+            draft = None if number is None or result.draft is None else result.draft.id
+            _cite(store, result.run.id, "json" if as_json else cite, link or "", encoder, draft)
+            return 0
+        parts = store.runs.pieces(result.run.id) if pieces else []
+        listed = {"pieces": [asdict(piece) for piece in parts]} if pieces else {}
+        if result.run.kind in render.OTHERWISE:
+            if form not in (None, "json") or output or cite:
+                hint = "leave out --cite, --format and --output"
+                raise UsageError(f"run {result.run.id} has no summary to write", hint=hint)
+            if to.as_json:
+                terminal.echo_json(outcome.run_json(store, result) | listed)
+                return 0
+            if result.status == "done":
+                outcome.finish(store, result, as_json=False, quiet=quiet)
+                return 0
+        else:
+            for piece in () if to.as_json else parts:
+                click.echo(render.piece_text(piece))
+            outcome.hand_over(store, result, to, encoder=encoder, more=listed)
+    if not quiet and not to.as_json:
+        _tell(result, output)
+        for line in render.chapter_lines(result):
+            terminal.say(line)
+    return 0
+
+
+def _check(cite: str | None, link: str | None, output: str | None, form: str | None) -> None:
+    if link is not None and cite is None:
+        raise UsageError("--link applies to --cite only", hint="add --cite")
+    if cite is not None and (output or form):
+        raise UsageError("--cite cannot be combined with --format and -o", hint="leave one out")
+
+
+def _tell(result: Result, output: str | None) -> None:
+    """Print what is known about a run besides its summary."""
+    from redraft.cli.views import render
+
+    if result.summary is None and result.run.kind not in render.OTHERWISE:
+        terminal.say(f"run {result.run.id} ({result.status}) has no summary yet")
+    for note in result.outline.notes:
+        terminal.say(f"document: {note}")
+    if result.run.error:
+        terminal.say(f"error: {result.run.error['message']}")
+    render.closing(result, output, scores=result.run.kind not in render.OTHERWISE)
+    for line in (*render.drafting(result), *render.roles(result)):
+        terminal.say(line)
+    if (what := render.OTHERWISE.get(result.run.kind)) and result.status != "done":
+        terminal.say(f"no {what} yet: {hints.about('resume', result.run.id)}")
+
+
+def _cite(
+    store: Store, run: str, form: CitationForm, link: str, encoder: Encoder | None, draft: str | None = None
+) -> None:
+    """The summary with the places that its sentences come from."""
+    from redraft.cli.views import render
+    from redraft.report.history.citations import citations_of
+
+    found = citations_of(store, run, encoder=encoder, link=link, draft=draft)
+    if form == "json":
+        terminal.echo_json(record_json(found))
+    else:
+        click.echo(terminal.prose(found.text(form)) if form in ("footnotes", "inline") else found.text(form))
+        if without := len(found.without):
+            whose = f"no place in the document for {render.count(without, 'sentence')}"
+            terminal.say(f"{whose}: {hints.about('lineage', run)}")
+
+
+_EXPORT_EPILOG = """\b
+Examples:
+  redraft export 3fa2c1d0 -o dossier.html
+  redraft export 3fa2 --no-source -o to-send.html
+  redraft export 3fa2 --format markdown | less
+  redraft export 3fa2 --format json > run.json
+
+The HTML file is self-contained: it works offline, and includes the document's
+text unless --no-source is given.
+"""
+
+
+@command(epilog=_EXPORT_EPILOG)
+@click.argument("run_id", metavar="RUN")
+@form_options("html", "markdown", "json")
+@options.typed_option(
+    "--no-source", section="output", is_flag=True, help="Leave out the document's text, except for cited passages."
+)
+@options.embeddings
+@options.db
+@options.quiet
+def export(
+    run_id: str,
+    output: str | None,
+    form: Form | None,
+    no_source: bool,
+    embeddings: str | None,
+    db: str | None,
+    quiet: bool,
+) -> int:
+    """Export RUN as one file: the summary beside the document, the sources of each sentence, findings, rounds, key
+    facts, partial summaries, calls, settings and prompts.
+    """
+    from redraft.report.dossier.build import read_dossier
+    from redraft.report.pages.comparison import dossier_markdown
+    from redraft.report.pages.dossier import dossier_page
+
+    check_output(output)
+    wanted = form_of(form, output, f"redraft export {run_id} -o dossier.html")
+    encoder = asked.encoder(embeddings)
+    with asked.store_to_read(db) as store:
+        dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
+    hand_over(in_form(dossier, wanted, dossier_page, dossier_markdown), dossier.holds, output, quiet=quiet)
+    return 0

@@ -1,7 +1,10 @@
-"""`redraft studio`: pages and an HTTP API on the database."""
+"""`redraft studio` and `redraft mcp`: pages and an HTTP API for people, and an MCP server for agents."""
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +14,16 @@ from redraft.cli import given as asked
 from redraft.cli import options
 from redraft.cli.sections import command
 from redraft.cli.settings_file import model_tables
-from redraft.cli.terminal import say
+from redraft.cli.terminal import INTERRUPTED, say
 from redraft.errors import UsageError
 from redraft.plugins import require
+from redraft.settings import RefineConfig
 
 if TYPE_CHECKING:
     from redraft.studio.context import StudioConfig
 
-_EPILOG = """\b
+
+_STUDIO_EPILOG = """\b
 Examples:
   redraft studio
   redraft studio --port 9000 --max-cost 2
@@ -32,7 +37,7 @@ resume`.
 """
 
 
-@command(epilog=_EPILOG)
+@command(epilog=_STUDIO_EPILOG)
 @options.typed_option("--host", section="output", metavar="HOST", default="127.0.0.1", help="Address to listen on.")
 @options.typed_option(
     "--port",
@@ -108,3 +113,74 @@ def _tell(address: str, config: StudioConfig, *, quiet: bool) -> None:
     if config.read_only:
         say("  read-only")
     say("  press Ctrl-C to stop")
+
+
+_MCP_EPILOG = """\b
+Examples:
+  redraft mcp
+  redraft mcp --root ~/books -m openai:gpt-5-mini --max-cost 5
+  claude mcp add redraft -- redraft mcp --root ~/books
+
+Agents start this command and talk to it over stdin and stdout. They can name
+files in --root, apart from hidden ones, and runs by their full id. Limits apply
+to all runs of one server together. Models are chosen here, not by the agent.
+"""
+
+
+@command(
+    epilog=_MCP_EPILOG,
+    first=(
+        *("root", "model", "base-url", "judge", "allow-self-check"),
+        *("max-cost", "max-calls", "concurrency", "prices", "db"),
+    ),
+)
+@options.typed_option(
+    "--root", section="source", metavar="DIR", default=".", help="Folder with the files that agents may name."
+)
+@options.model_options
+@options.panel_options
+@options.validator
+@options.of_field(RefineConfig, "allow_self_check", section="judging")
+@options.limit_options
+@options.max_source
+@options.prices
+@options.db
+def mcp(root: str, db: str | None, allow_self_check: bool, **given: Any) -> int:
+    """Serve redraft to agents over the Model Context Protocol: they start runs, poll them, and read results, passages
+    and citations."""
+    require("redraft mcp", "mcp", "mcp")
+    folder = Path(root).expanduser().resolve()
+    if not folder.is_dir():
+        raise UsageError(f"--root: there is no folder {root}", hint="check the path")
+    import asyncio
+
+    from redraft.cli.runner import until_stopped
+    from redraft.integrations.mcp_server import McpTools, serve
+    from redraft.llm.budget import Budget
+    from redraft.runs.session import Session
+
+    limits = asked.limits(given)
+    session = Session(
+        db,
+        settings=asked.settings(given),
+        judging=asked.judging_no_draft(given),
+        limits=limits,
+        prices=asked.prices(given),
+        budget=Budget(max_calls=limits.max_calls, max_cost=limits.max_cost),
+    )
+
+    desk = McpTools(session, folder, bool(allow_self_check))
+
+    async def served() -> None:
+        try:
+            # The protocol needs the bare stream; what else is printed goes to stderr.
+            with redirect_stdout(sys.__stdout__):
+                async with session:
+                    await serve(desk)
+        except asyncio.CancelledError:
+            say("redraft: stopped; finished work is kept")
+            # The thread that reads standard input would keep the process alive.
+            os._exit(INTERRUPTED)
+
+    asyncio.run(until_stopped(served()))
+    return 0
