@@ -65,3 +65,21 @@ def court(tmp_path: Path) -> Iterator[Any]:
     made = Court(tmp_path)
     yield made
     made.store.close()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Any]:
+    from redraft.store.store import Store
+
+    with Store(tmp_path / "redraft.db") as made:
+        yield made
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A desk for the tests of models."""
+    from tests.llm.support import Desk, make_book
+
+    made = Desk(tmp_path, make_book(tmp_path / "prompts", monkeypatch), monkeypatch)
+    yield made
+    made.store.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,6 @@ from redraft.store.store import Store
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.judges import UNANSWERABLE, Court, Json, Keepers, Said, Script, Sheet, fact_of, function_model, island, named
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "redraft.db") as opened:
-        yield opened
 
 
 def accusation(number: int, name: str = "", **changes: object) -> Finding:

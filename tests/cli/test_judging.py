@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,13 +25,6 @@ BY_FACTS = ("--metric", "keyfact_recall", "--metric", "faithfulness")
 POOR = told(1, 3, 4, wrong={2: "Bob"})
 THERE = "there is no metric 'beauty'; choose from coverage, consistency, keyfact_recall, faithfulness, booookscore"
 NO_METRIC, NO_GOAL = f"--metric: {THERE},", f"--goal: {THERE}"
-
-
-@pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
-    """One directory for all: what one test stores is there for the next, as on anybody's machine."""
-    with keepers_court(tmp_path_factory.mktemp("judging")) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -14,15 +14,6 @@ from tests.cli.inside import Inside, keepers_court
 from tests.judges import Keepers, Said, Sheet
 
 
-@pytest.fixture(scope="module")
-def court(tmp_path_factory: pytest.TempPathFactory) -> tuple[Inside, str]:
-    """A database with a run that refined, and its id."""
-    with keepers_court(tmp_path_factory.mktemp("lineage")) as command:
-        done = command.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json")
-        assert done.code == 0, done.err
-        return command, done.json["run"]
-
-
 def test_every_sentence_is_shown_with_its_place(court: tuple[Inside, str]) -> None:
     command, run = court
     done = command.run("lineage", run)

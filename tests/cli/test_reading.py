@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.inside import Inside, keepers_court
+from tests.cli.inside import Inside
 
 # How much longer than importing the libraries that every command needs: 1.3 to 1.9 on a quiet machine.
 MOST_OF_LIBRARIES = 2.2
@@ -26,15 +26,6 @@ except SystemExit as end:
 found = [name for name in {WORKERS!r} if name in sys.modules]
 assert not found, found
 """
-
-
-@pytest.fixture(scope="module")
-def court(tmp_path_factory: pytest.TempPathFactory) -> tuple[Inside, str]:
-    """A database with a run that refined, and its id."""
-    with keepers_court(tmp_path_factory.mktemp("reading")) as command:
-        done = command.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json")
-        assert done.code == 0, done.err
-        return command, done.json["run"]
 
 
 @pytest.mark.slow

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from redraft import DraftConfig, JudgeConfig, RefineConfig
 from redraft.errors import UsageError
 from redraft.evaluators.metric_info import refuse_self_check, self_checks
-from tests.cli.inside import Inside, keepers_court
+from tests.cli.inside import Inside
 
 REFINE = ("refine", "book.md", "poor.md", "-m", "extractive", "-g", "coverage=0.1", "-w", "100", "--rounds", "1")
 GOALS = {"coverage": 0.5, "consistency": 0.9}
 JUDGING = JudgeConfig(metrics=("coverage", "consistency", "spread"))
-
-
-@pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
-    with keepers_court(tmp_path_factory.mktemp("self")) as court:
-        yield court
 
 
 @pytest.mark.parametrize(

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.cli.inside import Inside, keepers_court
+from tests.cli.inside import Inside
 
 ROUND_KEYS = {"round", "draft", "to_fix", "lookups", "scores", "metrics"}
-
-
-@pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
-    with keepers_court(tmp_path_factory.mktemp("traces")) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -29,12 +27,6 @@ def judging_run(judging: JudgeConfig, **changes: object) -> Run:
 
 def scored(**changes: object) -> Evaluation:
     return replace(Evaluation("consistency", 3, "scored", 0.75, 9, 1), **changes)  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "redraft.db") as store:
-        yield store
 
 
 def test_a_figure_holds_for_the_judge_its_address_its_prompts_and_what_matters_to_the_metric() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -22,7 +21,7 @@ from redraft.llm.chat import ChatModel
 from redraft.runs.models import open_model
 from redraft.settings import DraftConfig
 from tests.chatserver import Answer, Fault
-from tests.llm.support import Desk, make_book, story
+from tests.llm.support import Desk, story
 
 KEY = "q7/Zt+plain-KEYWORD/9182"
 FORMS = {
@@ -36,13 +35,6 @@ FORMS = {
     "bearer": b64encode(f"Bearer {KEY}".encode()).decode(),
     "user": urlsafe_b64encode(f"me:{KEY}!".encode()).decode(),
 }
-
-
-@pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    made = Desk(tmp_path, make_book(tmp_path / "prompts", monkeypatch), monkeypatch)
-    yield made
-    made.store.close()
 
 
 def everything_in(path: Path) -> str:

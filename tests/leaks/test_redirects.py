@@ -12,7 +12,7 @@ from redraft.errors import ProviderError
 from redraft.runs.models import open_model, resolve
 from redraft.settings import DraftConfig
 from tests.leaks.listener import Listener
-from tests.llm.support import KEY, Desk, make_book, story
+from tests.llm.support import KEY, Desk, story
 
 # A provider whose SDK makes its client when it is first looked at, and keeps the HTTP client within that.
 PROVIDED = """
@@ -54,13 +54,6 @@ class ChatMistralAI(BaseChatModel):
         text = await self._async_client.create(messages[-1].text)
         return ChatResult(generations=[ChatGeneration(message=AIMessage(text))])
 """
-
-
-@pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    made = Desk(tmp_path, make_book(tmp_path / "prompts", monkeypatch), monkeypatch)
-    yield made
-    made.store.close()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -130,12 +129,6 @@ TEXTS = (
     f"{SECRET}, and so it stayed for all the years to come. And then.",
     SECRET * 40,
 )
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "redraft.db") as made:
-        yield made
 
 
 def test_a_text_gets_sections_and_a_clean_title_when_it_is_used(store: Store) -> None:

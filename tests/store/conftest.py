@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from redraft.store.store import Store
 from tests.postgres import database, needs_postgres
 
 
@@ -18,6 +19,12 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path | str
     else:
         with database() as address:
             yield address
+
+
+@pytest.fixture
+def store(place: Path | str) -> Iterator[Store]:
+    with Store(place) as made:
+        yield made
 
 
 @pytest.fixture(autouse=True)

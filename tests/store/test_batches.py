@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import random
-from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
 from itertools import pairwise
@@ -185,12 +184,6 @@ TestLeasing = Leasing.TestCase
 TestLeasing.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
 TestLeasingOnAServer = needs_postgres(LeasingOnAServer.TestCase)
 TestLeasingOnAServer.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
-
-
-@pytest.fixture
-def store(place: Path | str) -> Iterator[Store]:
-    with Store(place) as made:
-        yield made
 
 
 def test_an_item_that_came_on_between_two_deaths_is_no_worse_than_before(store: Store) -> None:

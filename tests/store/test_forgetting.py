@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,12 +41,6 @@ with Store(sys.argv[1]) as store, store.claim(sys.argv[2]):
 """
 GOOD, POOR = told(*range(1, 7)), told(1, 2)
 in_a_file = pytest.mark.parametrize("place", ["file"], indirect=True)
-
-
-@pytest.fixture
-def store(place: Path | str) -> Iterator[Store]:
-    with Store(place) as made:
-        yield made
 
 
 def rows(place: Path | str) -> dict[str, int]:

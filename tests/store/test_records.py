@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,12 +18,6 @@ from redraft.store.calls import CachedAnswer, ModelCapabilities
 from redraft.store.runs import new_run_id
 from redraft.store.store import Store
 from tests.store.support import AGREEMENT, STANDING, TEXT, add_call, call, document, dump, piece, plain, run
-
-
-@pytest.fixture
-def store(place: Path | str) -> Iterator[Store]:
-    with Store(place) as made:
-        yield made
 
 
 def test_a_document_comes_back_as_it_was(store: Store) -> None:

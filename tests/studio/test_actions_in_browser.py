@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from redraft.settings import ModelSettings
-from tests.browser import browser, run_shown, serious
+from tests.browser import run_shown, serious
 from tests.chatserver import ChatServer, Fault, Seen
 from tests.studio.served import Served, at_rest, begin, chapter, served
 
@@ -53,23 +53,11 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def client(at: Served) -> Iterator[httpx.Client]:
-    with at.client() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def run(client: httpx.Client) -> str:
     made = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, rounds=1, allow_self_check=True,
                  text=MARKDOWN)  # fmt: skip
     at_rest(client, made)
     return made
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Any]:
-    with browser() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -48,12 +48,6 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def client(at: Served) -> Iterator[httpx.Client]:
-    with at.client() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def run(client: httpx.Client) -> str:
     """A run that has judged a summary of the keepers, by a judge of its own."""
     asked = {"kind": "evaluate", "summary": fact_of(3), "metrics": ["consistency"], "model": "m", "judge": "j"}

@@ -87,12 +87,6 @@ def at(folder: Path) -> Iterator[Served]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def client(at: Served) -> Iterator[httpx.Client]:
-    with at.client() as made:
-        yield made
-
-
 @pytest.fixture
 def gate() -> Gate:
     return Gate()

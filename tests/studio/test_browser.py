@@ -14,7 +14,7 @@ import pytest
 
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
-from tests.browser import browser, run_shown, serious
+from tests.browser import run_shown, serious
 from tests.chatserver import ChatServer, Seen
 from tests.studio.served import Served, at_rest, begin, chapter, served, until
 
@@ -63,18 +63,6 @@ def at(tmp_path_factory: pytest.TempPathFactory, slow: Slow) -> Iterator[Served]
         with served(tmp_path_factory.mktemp("browser"), models={"slow": model}) as made:
             yield made
         slow.opened.set()
-
-
-@pytest.fixture(scope="module")
-def client(at: Served) -> Iterator[httpx.Client]:
-    with at.client() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Any]:
-    with browser() as made:
-        yield made
 
 
 @pytest.fixture

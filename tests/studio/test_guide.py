@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 
 import redraft
 from redraft import Document, Session
-from tests.studio.served import TOKEN, Served, at_rest, begin, chapter, served
+from tests.studio.served import TOKEN, Served, at_rest, begin, chapter
 from tests.support import SAMPLE
 
 pytestmark = pytest.mark.slow
@@ -27,12 +26,6 @@ _REQUEST = re.compile(r"^curl .*?(?=^curl |\Z)", re.MULTILINE | re.DOTALL)
 
 def requests() -> list[str]:
     return [one.strip() for block in _BLOCK.findall(GUIDE.read_text("utf-8")) for one in _REQUEST.findall(block)]
-
-
-@pytest.fixture(scope="module")
-def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("guide")) as made:
-        yield made
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the requests are made by curl: install it")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -16,7 +16,7 @@ from redraft.report.pages.assets import template
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.studio.feeds import Message, sent
 from redraft.studio.form import groups, in_api, in_page_words, on_page, with_names
-from tests.studio.served import Served, at_rest, begin, chapter, served
+from tests.studio.served import Served, at_rest, begin, chapter
 
 
 @pytest.mark.parametrize(
@@ -114,12 +114,6 @@ def test_the_help_of_every_field_names_fields_and_pages() -> None:
     said = [f"{one.help} {one.default}" for group in groups() for one in group.controls]
     assert len(said) > 30
     assert [one for one in said if "--" in one or "`" in one or "redraft " in one] == []
-
-
-@pytest.fixture(scope="module")
-def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("words")) as made:
-        yield made
 
 
 def shell_or_python(page: str) -> list[str]:

@@ -45,11 +45,6 @@ def add(store: Store, name: str, title: str = "A title", **changes: object) -> N
     time.sleep(0.002)
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "redraft.db")
-
-
 def names(store: Store, **wanted: object) -> list[str]:
     return [row.run for row in RunRows(store).listed(RunFilter.model_validate(wanted)).rows]
 

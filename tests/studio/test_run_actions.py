@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,18 +18,6 @@ from tests.studio.served import Served, at_rest, begin, chapter, served, until
 
 pytestmark = pytest.mark.slow
 EVIL = "<script>document.title='pwned'</script>"
-
-
-@pytest.fixture(scope="module")
-def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("actions")) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def client(at: Served) -> Iterator[httpx.Client]:
-    with at.client() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

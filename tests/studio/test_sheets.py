@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 
 from redraft.lab.agreement.annotations import AnnotatedSentence, Annotations, ConfusionVerdict, Summaries
 from redraft.lab.agreement.coherence_sheets import annotation_rows, coherence_sheet, mark_rows, preference_rows
-from tests.browser import browser, serious
+from tests.browser import serious
 from tests.studio.served import Served, served, until
 
 EVIL = "<img src=x onerror=\"document.title='pwned'\">"
@@ -32,18 +31,6 @@ SHEETS = {
     ),
     "facts": "id,fact,asked,person 1\r\n3fa2/facts/0123abcd,It rains.,Is it so?,yes\r\n",
 }
-
-
-@pytest.fixture(scope="module")
-def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("sheets")) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def client(at: Served) -> Iterator[httpx.Client]:
-    with at.client() as made:
-        yield made
 
 
 def opened(client: httpx.Client, text: str, person: str = "1") -> httpx.Response:
@@ -109,12 +96,6 @@ def test_a_studio_for_readers_has_no_sheets(tmp_path: Path) -> None:
     with served(tmp_path, read_only=True) as made, made.client() as client:
         assert client.get("/sheets").status_code == 404
         assert "/sheets" not in client.get("/runs").text
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Any]:
-    with browser() as made:
-        yield made
 
 
 @pytest.mark.nightly

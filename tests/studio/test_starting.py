@@ -16,7 +16,7 @@ import pytest
 from redraft import Limits
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
-from tests.browser import browser, serious
+from tests.browser import serious
 from tests.chatserver import ChatServer, Seen
 from tests.readers.makers import docx
 from tests.studio.served import Served, at_rest, begin, book, kept_from, served, until
@@ -44,18 +44,6 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         known = ModelSettings(model="openai:unheard-of", base_url=chat.base_url, context_tokens=4000)
         with served(tmp_path_factory.mktemp("starting"), models={"strange": known}) as made:
             yield made
-
-
-@pytest.fixture(scope="module")
-def client(at: Served) -> Iterator[httpx.Client]:
-    with at.client() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Any]:
-    with browser() as made:
-        yield made
 
 
 def ended(client: httpx.Client, name: str) -> dict[str, Any]:

@@ -1,0 +1,25 @@
+"""What tests of the command line share: a directory with the island of the keepers, and a run that refined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cli.inside import Inside, keepers_court
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
+    """One directory for all: what one test stores is there for the next, as on anybody's machine."""
+    with keepers_court(tmp_path_factory.mktemp("keepers")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def court(tmp_path_factory: pytest.TempPathFactory) -> tuple[Inside, str]:
+    """A database with a run that refined, and its id."""
+    with keepers_court(tmp_path_factory.mktemp("refined")) as command:
+        done = command.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json")
+        assert done.code == 0, done.err
+        return command, done.json["run"]
