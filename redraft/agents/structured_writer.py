@@ -199,7 +199,7 @@ class StructuredWriter:
         """Ask until the reply has at most `words` (or `most`) words, or `cap` tokens if there is a cap, and ends a
         sentence, or is the `sign` that there is nothing to write; else keep the closest, or one of up to `at_worst`
         words. With a `source` the text has to be a summary of it. A `free` text may be longer: `words` is what it
-        usually needs."""
+        usually needs, and `most` what there is room for."""
 
         def examine(text: str) -> Flaw | None:
             if sign and sign(text):
@@ -209,23 +209,6 @@ class StructuredWriter:
 
         room = max(self.tokens(max(words, most)), cap) + self.beside
         return await self.tries(prompt, given, shrinking(words), examine, words, room, label, at_worst)
-
-    async def complete(
-        self,
-        prompt: Prompt[Any, str],
-        given: Callable[[int], BaseModel],
-        words: int,
-        room: int,
-        label: str,
-        sign: Callable[[str], bool] | None = None,
-        source: str = "",
-    ) -> Completion:
-        """Ask until the reply ends a sentence, whatever its length."""
-
-        def examine(text: str) -> Flaw | None:
-            return None if sign and sign(text) else self.foreign(text, source, words) or unfinished(text)
-
-        return await self.tries(prompt, given, shrinking(words), examine, words, self.tokens(room), label)
 
     async def tries(
         self,

@@ -108,10 +108,11 @@ class Writer:
         most: int = 0,
         *,
         source: str,
-        cap: int,
+        cap: int = 0,
+        free: bool = False,
     ) -> Completion:
         return await self._structured_writer.within(
-            prompt, self._given(prompt, given), words, label, most, self._sign, source=source, cap=cap
+            prompt, self._given(prompt, given), words, label, most, self._sign, source=source, cap=cap, free=free
         )
 
     def _given(self, prompt: Prompt[Any, str], given: dict[str, Any]) -> Callable[[int], BaseModel]:
@@ -120,20 +121,15 @@ class Writer:
 
     async def begin(self, excerpt: str, words: int, room: int, label: str, *, place: str = "") -> Completion:
         """Begin a running summary of about `words` words; up to `room` words the reply is not cut."""
-        given = self._given(summarization.BEGIN, {"excerpt": excerpt, "place": place})
-        return await self._structured_writer.complete(
-            summarization.BEGIN, given, words, room, label, self._sign, excerpt
-        )
+        given = {"excerpt": excerpt, "place": place}
+        return await self._within(summarization.BEGIN, given, words, label, room, source=excerpt, free=True)
 
     async def update(
         self, excerpt: str, summary: str, words: int, room: int, label: str, *, place: str = ""
     ) -> Completion:
         """Update a running summary with a chunk."""
-        given = self._given(summarization.UPDATE, {"excerpt": excerpt, "summary": summary, "place": place})
-        source = f"{summary}\n{excerpt}"
-        return await self._structured_writer.complete(
-            summarization.UPDATE, given, words, room, label, self._sign, source
-        )
+        given, source = {"excerpt": excerpt, "summary": summary, "place": place}, f"{summary}\n{excerpt}"
+        return await self._within(summarization.UPDATE, given, words, label, room, source=source, free=True)
 
     async def compress(self, summary: str, target: int, limit: int, label: str, *, cap: int = 0) -> Completion:
         """Shorten a running summary to within a fifth of `target` words; the closest of six tries is kept."""
