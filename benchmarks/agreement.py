@@ -30,11 +30,11 @@ from tempfile import TemporaryDirectory
 from benchmarks.common import DATA, table
 from redraft import Store
 from redraft.domain import record_json
-from redraft.lab.agreement.correlation import ScoreSeries, baseline, between_systems, filled
+from redraft.lab.agreement.correlation import ScoreSeries, between_systems, bigram_baseline, filled_series
 from redraft.lab.agreement.formats import FORMATS
 from redraft.lab.agreement.people import Dataset, HumanItem, tau_b
 from redraft.lab.agreement.report import agreements
-from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, tried
+from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, run_trial
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE, Limits
 from redraft.store.judgments import Agreement
@@ -93,7 +93,7 @@ def judged(dataset: Dataset, metric: str, human: str) -> Iterator[tuple[Agreemen
     """What the built-in judge says of all items, on a database of its own, so that nothing is known beforehand."""
     with TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
         runner = ExperimentRunner(store, Limits(concurrency=4))
-        yield asyncio.run(tried(dataset, AgreementDesign(metric, human, (EXTRACTIVE,)), runner)), store
+        yield asyncio.run(run_trial(dataset, AgreementDesign(metric, human, (EXTRACTIVE,)), runner)), store
 
 
 def per_summary(one: ScoreSeries) -> float | None:
@@ -106,7 +106,7 @@ def per_system(one: ScoreSeries) -> float | None:
 
 def rows_of(which: Set, dataset: Dataset, outcome: AgreementOutcome, name: str) -> Iterator[list[object]]:
     """What the table says of one half: by summary, and by system where there are any."""
-    ours, plain = filled(outcome, outcome.columns[0]), baseline(outcome)
+    ours, plain = filled_series(outcome, outcome.columns[0]), bigram_baseline(outcome)
     scored = sum(score is not None for score in outcome.columns[0].scores)
     head = [which.name, which.metric, name, len({item.document for item in dataset.items}), len(ours.ours), scored]
     yield [*head, "per summary", per_summary(ours), per_summary(plain)]

@@ -38,7 +38,7 @@ from redraft.evaluators.catalog import BUILT_IN
 from redraft.lab.agreement.correlation import area_under_curve
 from redraft.lab.agreement.formats import FORMATS
 from redraft.lab.agreement.people import Dataset, HumanField, HumanItem
-from redraft.lab.agreement.report import calibration_table, labelled
+from redraft.lab.agreement.report import calibration_table, labelled_probabilities
 from redraft.lab.agreement.tables import (
     class_table,
     correlation_table,
@@ -47,7 +47,7 @@ from redraft.lab.agreement.tables import (
     place_table,
     sentence_table,
 )
-from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, Column, ItemOutcome, chosen, tried
+from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, Column, ItemOutcome, run_trial, sample_items
 from redraft.lab.doctor.checkup import JudgeUnderTest, examine_all
 from redraft.lab.doctor.expectations import KEPT
 from redraft.report.tables import Cell, Table
@@ -174,12 +174,12 @@ def judges() -> Iterator[list[Named]]:
 
 def judged(one: Named, name: str, metric: str, human: str, dataset: Dataset) -> Judged:
     """Have a judge judge a part of a set on a database of its own."""
-    part = replace(chosen(dataset, one.items[name]), name=name)
+    part = replace(sample_items(dataset, one.items[name]), name=name)
     design = AgreementDesign(metric, human, (one.judge,), judging=one.judging)
     with TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
         begun = time.perf_counter()
         runner = ExperimentRunner(store, Limits(concurrency=2, timeout=300))
-        outcome = asyncio.run(tried(part, design, runner))
+        outcome = asyncio.run(run_trial(part, design, runner))
         seconds = time.perf_counter() - begun
     print(f"{one.title}, {name}: {len(part.items)} items, {seconds:.0f} s", file=sys.stderr)
     return Judged(one.title, name, outcome, seconds)
@@ -250,7 +250,7 @@ def judge_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
         # A verdict on a sentence needs no threshold, unlike one on a summary.
         right = one.row(sentence_table if any(item.labels for item in one.outcome.dataset.items) else class_table)
         given = one.row(calibration_table)
-        pairs = labelled(one.outcome, one.outcome.columns[0])
+        pairs = labelled_probabilities(one.outcome, one.outcome.columns[0])
         area = area_under_curve([its.probability for its in pairs], [its.right for its in pairs]) if pairs else None
         claims = sum(said.judged + said.unjudged for said in one.outcome.columns[0].said)
         calls, used = (sum(int(cost.get(name) or 0) for name in names) for names in _COSTS)
@@ -399,7 +399,7 @@ def sentence_sets(books: int | None = None) -> list[tuple[str, str, str, Dataset
     found = [(CLAIMS, FAITHFUL, "consistency", claims()), (QAGS.name, FAITHFUL, QAGS.human, QAGS.read())]
     if BOOKS.is_there:
         name = f"{BOOKS.name}, {books} books" if books else BOOKS.name
-        found.append((name, COHERENT, BOOKS.human, chosen(BOOKS.read(), books)))
+        found.append((name, COHERENT, BOOKS.human, sample_items(BOOKS.read(), books)))
     return found
 
 

@@ -11,7 +11,7 @@ from benchmarks.papers import Check
 from redraft.domain import Chunk, Document, Span
 from redraft.graphs.plan import Planner
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
-from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, CoherenceOutcome, measured
+from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, CoherenceOutcome, measure_summaries
 from redraft.lab.experiments.booookscore.tables import EXPERIMENT
 from redraft.presets import preset
 from redraft.prompts.book import PromptBook
@@ -62,7 +62,7 @@ class _Released:
 def released(summaries: str, annotations: str) -> _Released:
     """The tables of a file of summaries and one of annotations."""
     paths = [str(FOLDER / one) for one in (summaries, annotations)]
-    return _Released(measured(read_summaries(paths[0]), read_annotations(paths[1]), CoherenceDesign()))
+    return _Released(measure_summaries(read_summaries(paths[0]), read_annotations(paths[1]), CoherenceDesign()))
 
 
 def checks() -> Iterator[Check]:

@@ -15,7 +15,7 @@ from benchmarks.papers import Check
 from redraft.domain import Document
 from redraft.evaluators.keyfact_recall import gaps
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS
-from redraft.lab.agreement.sheets import margin_of
+from redraft.lab.agreement.sheets import margin_of_error
 from redraft.report.tables import mean
 from redraft.text.chunks import chunk
 from redraft.text.tokens import tokenizer_named
@@ -82,6 +82,6 @@ def _means() -> Iterator[Check]:
 
 def _margin() -> Check:
     """600 rows of the facts and sentences of 4,884 summaries: "over 98% confidence level with ±5%"."""
-    found = margin_of(600, 10**6, 0.98)
+    found = margin_of_error(600, 10**6, 0.98)
     assert found is not None
     return Check(PAPER, "section 4, margin of 600 rows, 98%", 0.05, round(found, 4), 0.005, "at most")

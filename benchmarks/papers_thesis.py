@@ -24,7 +24,7 @@ from benchmarks.lineage_texts import Told, marked, sayings, stretches, summarize
 from benchmarks.papers import Check
 from redraft.agents.examiner import Response
 from redraft.domain import THIRDS, TYPES, Span, TypedQuestion
-from redraft.lab.experiments.context.experiment import placed
+from redraft.lab.experiments.context.experiment import place_sentences
 from redraft.lab.experiments.context.records import (
     LOWER,
     PHASES,
@@ -34,8 +34,8 @@ from redraft.lab.experiments.context.records import (
     ReadingStep,
     SummarySentencePlaces,
     half_of,
+    parse_steps,
     phase_of,
-    read_steps,
 )
 from redraft.lab.experiments.qa.experiment import QaItem
 from redraft.lab.experiments.qa.tables import similarity_table
@@ -81,7 +81,7 @@ def checks() -> list[Check]:
 
 
 def _of_steps() -> Iterator[Check]:
-    steps = read_steps(USUAL)
+    steps = parse_steps(USUAL)
     items = [
         ContextItem("d", "", steps[-1], ContextContestant("m", "direct"), ReadingStep(n, one, one), one)
         for n, one in enumerate(steps, 1)
@@ -141,7 +141,7 @@ def _spans(
             links = [link for one in origins.trace(text) for link in one.links]
             yield links[0].span if links else None
     else:
-        for one in placed(tuple(SummarySentencePlaces(1, text, "", ()) for text in told), document, likeness):
+        for one in place_sentences(tuple(SummarySentencePlaces(1, text, "", ()) for text in told), document, likeness):
             yield one.places[0][0] if one.places else None
 
 

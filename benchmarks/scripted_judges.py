@@ -25,8 +25,8 @@ from redraft.evaluators.base import statements_of
 from redraft.evaluators.consensus import interval_of_mean
 from redraft.lab.agreement.correlation import sentence_series
 from redraft.lab.agreement.people import Dataset
-from redraft.lab.agreement.report import LabelledProbability, fitted, labelled, quality
-from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, tried
+from redraft.lab.agreement.report import LabelledProbability, fit_calibration, fit_quality, labelled_probabilities
+from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, run_trial
 from redraft.prompts.coherence import NO_CONFUSION
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import Calibration, JudgeConfig, Limits, ModelSettings
@@ -134,7 +134,7 @@ def asked(dataset: Dataset, metric: str, human: str, judges: dict[str, str], con
     judging = JudgeConfig(models=models, confirm=confirm)
     design = AgreementDesign(metric, human, (next(iter(judges)),), judging=judging)
     with TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
-        return asyncio.run(tried(dataset, design, ExperimentRunner(store, Limits(concurrency=4))))
+        return asyncio.run(run_trial(dataset, design, ExperimentRunner(store, Limits(concurrency=4))))
 
 
 def coverage(pairs: Sequence[LabelledProbability], judge: Scripted, *, fit: bool) -> float:
@@ -149,7 +149,7 @@ def coverage(pairs: Sequence[LabelledProbability], judge: Scripted, *, fit: bool
         by: Calibration | None = judge.truth
         if fit:
             noise = random.normal(size=len(some)).tolist()
-            by = fitted(
+            by = fit_calibration(
                 [replace(one, probability=judge.says(one.right, its)) for one, its in zip(some, noise, strict=True)]
             )
         right = [others[n].right for n in random.integers(len(others), size=SENTENCES)]
@@ -183,11 +183,11 @@ def recovery(name: str, metric: str, human: str, dataset: Dataset) -> Recovery:
     judge = Scripted(labels.share)
     with decision_server(script(labels, judge, name)) as server:
         outcome = asked(dataset, metric, human, {"systemone:scripted": server.address}, None)
-    pairs = labelled(outcome, outcome.columns[0])
+    pairs = labelled_probabilities(outcome, outcome.columns[0])
     some, others = halves(pairs, 0)
-    by = fitted(some)
+    by = fit_calibration(some)
     assert by is not None, f"nothing could be fitted on {len(some)} labels of {name}"
-    found = quality([replace(one, probability=calibrated(one.probability, by)) for one in others])
+    found = fit_quality([replace(one, probability=calibrated(one.probability, by)) for one in others])
     assert found is not None
     cuts, known = ((raw_cut(LOW, one), raw_cut(HIGH, one)) for one in (by, judge.truth))
     decided, wrong = judge.expected()

@@ -31,18 +31,7 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({"llm", "readers"}),
     frozenset({"prompts", "text", "store"}),
     frozenset(
-        {
-            "document",
-            "domain",
-            "errors",
-            "events",
-            "fields",
-            "lazy",
-            "plugins",
-            "presets",
-            "settings",
-            "sources",
-        }
+        {"document", "domain", "errors", "events", "fields", "lazy", "plugins", "presets", "settings", "sources"}
     ),
 )
 # Imports within functions, which hide what a module needs. This list may only become shorter.

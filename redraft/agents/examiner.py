@@ -205,9 +205,7 @@ class Examiner:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SummaryAnswer]:
             async def asked(some: Sequence[int], *, again: bool) -> Reply[qa.SummaryAnswers]:
                 given = qa.AnswerFromSummaryInput(
-                    **shown,
-                    questions=[QuestionItem(id=n + 1, question=questions[n]) for n in some],
-                    again=again,
+                    **shown, questions=[QuestionItem(id=n + 1, question=questions[n]) for n in some], again=again
                 )
                 room, label = min(len(some) * each, limit), label_of("doubted" if again else "answers", some)
                 return await self.judge.ask(qa.ANSWER_FROM_SUMMARY, given, room, label, attempt)

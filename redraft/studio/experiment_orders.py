@@ -18,10 +18,10 @@ from redraft.errors import UsageError
 from redraft.evaluators.catalog import check_goals, metrics
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
 from redraft.lab.experiments import chunk_size, longsumeval, thesis
-from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measured
+from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries
 from redraft.lab.experiments.chunk_size import SIZES, ChunkSizeDesign
 from redraft.lab.experiments.context import tables as context
-from redraft.lab.experiments.context.records import ContextDesign, read_steps
+from redraft.lab.experiments.context.records import ContextDesign, parse_steps
 from redraft.lab.experiments.data.read import SUFFIXES, form_suffix
 from redraft.lab.experiments.experiment import Experiment
 from redraft.lab.experiments.grid import tables as grid
@@ -343,7 +343,7 @@ def _context(asked: ExperimentBody, models: Models) -> ContextDesign:
         models=_writers(asked, models),
         judge=_only_judge(asked, models),
         strategies=tuple(dict.fromkeys(asked.strategies)) or ("hierarchical",),
-        steps=read_steps(asked.steps) if asked.steps else None,
+        steps=parse_steps(asked.steps) if asked.steps else None,
         words=asked.word_limits[0] if asked.word_limits else None,
         embeddings=asked.said({"embeddings"}).get("embeddings"),
         places=asked.places,
@@ -364,7 +364,7 @@ def _qa(asked: ExperimentBody, models: Models) -> QaDesign:
         judge=_only_judge(asked, models),
         strategies=tuple(dict.fromkeys(asked.strategies)) or ("direct",),
         words=asked.word_limits[0] if asked.word_limits else None,
-        steps=read_steps(asked.steps) if asked.steps else None,
+        steps=parse_steps(asked.steps) if asked.steps else None,
         per_third=asked.per_third,
         **_about_documents(asked),
         **said,
@@ -397,7 +397,7 @@ def _booookscore(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any,
     file = read_summaries("summaries.json", asked.summaries.encode())
     known = read_annotations("annotations.json", asked.annotations.encode()) if asked.annotations else None
     tables = import_module("redraft.lab.experiments.booookscore.tables")  # needs the extra `agreement`
-    return tables.EXPERIMENT, measured(file, known, CoherenceDesign(names, own=own, **said))
+    return tables.EXPERIMENT, measure_summaries(file, known, CoherenceDesign(names, own=own, **said))
 
 
 _DESIGNS: Mapping[str, tuple[Experiment[Any, Any], Callable[[ExperimentBody, Models], Any]]] = {

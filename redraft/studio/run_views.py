@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, Field
 
 from redraft.errors import RunError, UsageError
-from redraft.lab.agreement.sheets import ABOUT, What, answers, questions, written
+from redraft.lab.agreement.sheets import ABOUT, What, questions, sheet_csv, stored_answers
 from redraft.lab.doctor.checkup import probe_names
 from redraft.report.dossier.contents import Dossier
 from redraft.report.entry import Entry
@@ -266,7 +266,7 @@ def opinions_sheet(store: Store, run: str, what: str | None) -> tuple[What, str]
             "there are no opinions for this sheet yet",
             hint="agree or disagree with a finding of consistency, faithfulness or key-fact recall",
         )
-    return kind, written([one for one in rows if one.id in said], kind, 1, said)
+    return kind, sheet_csv([one for one in rows if one.id in said], kind, 1, said)
 
 
 def _answered(store: Store, run: str, what: What) -> tuple[Sequence[Any], dict[str, str]]:
@@ -274,4 +274,4 @@ def _answered(store: Store, run: str, what: What) -> tuple[Sequence[Any], dict[s
         rows = questions(store, [run], what)
     except UsageError:
         return (), {}
-    return rows, answers(store, [run], what, rows)
+    return rows, stored_answers(store, [run], what, rows)

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError, UsageError
-from redraft.lab.agreement.sheets import AS_ABOVE, ASKED_COLUMN, ID, PERSON, Sheet, filled, sheet_of
+from redraft.lab.agreement.sheets import AS_ABOVE, ASKED_COLUMN, ID, PERSON, Sheet, fill_sheet, parse_sheet
 from redraft.prompts.coherence import ERROR_TYPES
 from redraft.studio.endpoints import problem_of
 from redraft.studio.guard import MOST_BYTES
@@ -50,7 +50,7 @@ async def opened(request: Request) -> Response:
         async with request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
             text, name = await _sheet_in(form)
             person = str(form.get("person") or "1")
-        sheet = sheet_of(text)
+        sheet = parse_sheet(text)
         column = _column(sheet, person)
     except RedraftError as error:
         status, shown = problem_of(error)
@@ -101,9 +101,9 @@ def _rows(sheet: Sheet, column: str) -> Iterator[_ShownRow]:
 async def saved(request: Request) -> Response:
     """Return the sheet with the answers of the form, to be downloaded."""
     async with request.form(max_files=0, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
-        sheet = sheet_of(str(form.get("sheet", "")))
+        sheet = parse_sheet(str(form.get("sheet", "")))
         name = _UNSAFE.sub("-", str(form.get("name", "")))[-80:] or "sheet.csv"
-        text = filled(sheet, _answers(form, len(sheet.rows)))
+        text = fill_sheet(sheet, _answers(form, len(sheet.rows)))
     headers = {"content-disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 

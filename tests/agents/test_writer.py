@@ -351,10 +351,7 @@ def test_a_few_words_over_and_over_loop_where_nothing_else_stands_between_or_the
 
 @pytest.mark.parametrize(
     ("said", "complaint"),
-    [
-        ("The excerpt is: \n" * 20 + "The excerpt", "over and over"),
-        (f"{prose(60)} And then the", "too many"),
-    ],
+    [("The excerpt is: \n" * 20 + "The excerpt", "over and over"), (f"{prose(60)} And then the", "too many")],
     ids=["a loop of openings", "too long, and breaks off"],
 )
 def test_what_has_had_room_enough_has_no_more_room(said: str, complaint: str) -> None:

@@ -18,7 +18,7 @@ from redraft.lab.agreement.annotations import (
     Annotations,
     ConfusionVerdict,
     PlacedAnnotations,
-    place,
+    match_to_sentences,
     read_annotations,
     read_summaries,
 )
@@ -202,7 +202,7 @@ def placed(
     entries = [
         AnnotatedSentence(one, CONFUSING) if isinstance(one, str) else AnnotatedSentence(*one) for one in sentences
     ]
-    return place(entries, statements_of(text), every=every)
+    return match_to_sentences(entries, statements_of(text), every=every)
 
 
 def confused(found: PlacedAnnotations) -> list[int]:

@@ -15,7 +15,7 @@ import redraft
 from redraft.agents.accounts import HIGH, LOW, calibrated, fit_deviation, raw_cut, verdict
 from redraft.evaluators.consensus import interval_of_mean
 from redraft.evaluators.faithfulness import Faithfulness
-from redraft.lab.agreement.report import LabelledProbability, cross_fitted, fitted, quality
+from redraft.lab.agreement.report import LabelledProbability, cross_fit, fit_calibration, fit_quality
 from redraft.settings import Calibration
 from redraft.store.store import Store
 from tests.command import Command
@@ -39,7 +39,7 @@ def drawn(count: int, seed: int = 1) -> list[LabelledProbability]:
 
 
 def test_the_fit_recovers_how_a_judge_exaggerates() -> None:
-    found = fitted(drawn(20_000))
+    found = fit_calibration(drawn(20_000))
     assert found is not None
     assert found.slope == pytest.approx(SLOPE, abs=0.03)
     assert found.intercept == pytest.approx(INTERCEPT, abs=0.06)
@@ -59,9 +59,9 @@ def test_a_calibrated_probability_decides_and_not_what_the_judge_says() -> None:
 
 def test_calibrated_probabilities_hold_on_other_documents() -> None:
     pairs = drawn(4_000)
-    across = cross_fitted(pairs)
+    across = cross_fit(pairs)
     assert across is not None
-    before, after = quality(pairs), quality(across)
+    before, after = fit_quality(pairs), fit_quality(across)
     assert before is not None
     assert after is not None
     assert before.error > 0.1
@@ -80,11 +80,11 @@ def test_calibrated_probabilities_hold_on_other_documents() -> None:
     ids=["none", "few", "one kind", "falling"],
 )
 def test_nothing_is_fitted_to_labels_that_fix_nothing(pairs: list[LabelledProbability]) -> None:
-    assert fitted(pairs) is None
+    assert fit_calibration(pairs) is None
 
 
 def test_labels_that_can_be_told_apart_have_a_finite_fit() -> None:
-    found = fitted([LabelledProbability(0.9 if n % 2 else 0.1, bool(n % 2), f"d{n}") for n in range(100)])
+    found = fit_calibration([LabelledProbability(0.9 if n % 2 else 0.1, bool(n % 2), f"d{n}") for n in range(100)])
     assert found is not None
     assert 1 < found.slope < 10
 
@@ -104,7 +104,7 @@ def test_the_interval_of_a_score_covers_the_truth() -> None:
 def test_the_interval_of_a_score_allows_for_a_fit_on_few_labels() -> None:
     covered = alone = 0
     for seed in range(1_000):
-        by = fitted(drawn(120, seed))
+        by = fit_calibration(drawn(120, seed))
         assert by is not None
         draw = np.random.default_rng(seed)
         true = draw.uniform(0.02, 0.98, 100)

@@ -14,7 +14,7 @@ import pytest
 from redraft.errors import UsageError
 from redraft.lab.agreement.formats import FORMATS
 from redraft.lab.agreement.people import Dataset
-from redraft.lab.agreement.trial import chosen, format_named, human_field
+from redraft.lab.agreement.trial import find_format, human_field, sample_items
 
 DATA = Path(os.environ.get("REDRAFT_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
 ARTICLE = "The ship left the harbour on Monday. Nobody saw it again."
@@ -80,7 +80,7 @@ def test_a_file_of_something_else_is_refused_with_what_is_wrong_with_its_first_l
     with pytest.raises(UsageError, match="cannot be read"):
         FORMATS["qags"].read(str(tmp_path / "none.jsonl"))
     with pytest.raises(UsageError, match="no format 'xml'"):
-        format_named("xml")
+        find_format("xml")
 
 
 def test_summeval_in_both_layouts(tmp_path: Path) -> None:
@@ -269,11 +269,11 @@ def test_own_annotations_of_summaries_of_sentences_and_of_claims(tmp_path: Path)
 def test_some_items_are_those_of_some_documents(tmp_path: Path) -> None:
     entries = [{"text": f"{ARTICLE} {n % 10}", "summary": f"Summary {n}.", "label": 1} for n in range(40)]
     read = FORMATS["jsonl"].read(lines(tmp_path, entries))
-    some = chosen(read, 10)
+    some = sample_items(read, 10)
     assert len(some.items) == 10
     assert len({item.document for item in some.items}) == 3
-    assert chosen(read, 10) == some
-    assert chosen(read, 40) is read
+    assert sample_items(read, 10) == some
+    assert sample_items(read, 40) is read
 
 
 REAL: list[tuple[str, str, str | None, int, int, str, float]] = [

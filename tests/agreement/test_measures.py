@@ -12,20 +12,20 @@ from redraft.domain import Evaluation
 from redraft.evaluators.consensus import draws, interval, places
 from redraft.evaluators.similarity import exact, rouge1
 from redraft.lab.agreement.correlation import (
-    area_of_risk,
     area_under_curve,
+    area_under_risk,
     between_systems,
+    class_scores,
+    compare_verdicts,
     correlate,
-    of_class,
     p_value,
-    risk_against_coverage,
+    risk_coverage_curve,
     taus,
-    told,
-    verdicts_by_cut,
+    threshold_verdicts,
     within_documents,
 )
-from redraft.lab.agreement.people import cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha, tau_b
-from redraft.lab.agreement.trial import read_otherwise, sweep_of
+from redraft.lab.agreement.people import cohens_kappa, gwets_ac1, krippendorffs_alpha, percent_agreement, tau_b
+from redraft.lab.agreement.trial import parse_sweep, rescore
 from redraft.settings import JudgeConfig
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), sections C and D: four observers, twelve units,
@@ -52,7 +52,7 @@ def test_gwets_coefficient_is_that_of_his_worked_examples() -> None:
     """Gwet, "Kappa Statistic is not Satisfactory" (2002): 118, 5, 2 and 0 of 125; agreement 0.944 and kappa -0.023, and
     AC1 0.941. The four raters of Krippendorff's example: 0.77544 (Gwet's irrCAC, cac.raw4raters)."""
     pairs = [("+", "+")] * 118 + [("+", "-")] * 5 + [("-", "+")] * 2
-    assert equal_share(pairs) == pytest.approx(0.944)
+    assert percent_agreement(pairs) == pytest.approx(0.944)
     assert gwets_ac1(pairs) == pytest.approx(0.941, abs=0.0005)
     kappa = cohens_kappa([one for one, _ in pairs], [other for _, other in pairs])
     assert kappa == pytest.approx(-0.0234, abs=0.00005)
@@ -69,7 +69,7 @@ def test_raters_who_say_the_same_of_everything() -> None:
     always = [(1, 1)] * 5
     assert (cohens_kappa([1] * 5, [1] * 5), gwets_ac1(always), krippendorffs_alpha(always)) == (None, 1.0, None)
     nobody = [(1, None), (None, None), (None, 2)]
-    assert (equal_share(nobody), gwets_ac1(nobody), krippendorffs_alpha(nobody)) == (None, None, None)
+    assert (percent_agreement(nobody), gwets_ac1(nobody), krippendorffs_alpha(nobody)) == (None, None, None)
     assert cohens_kappa([], []) is None
 
 
@@ -181,7 +181,7 @@ def test_two_hundred_thousand_pairs_take_seconds() -> None:
     began = time.process_time()
     found = correlate(x.tolist(), y.tolist(), groups)
     area_under_curve(x.tolist(), people)
-    told((x > 0).tolist(), people, groups)
+    compare_verdicts((x > 0).tolist(), people, groups)
     took = time.process_time() - began
     truth = 2 / np.pi * np.arcsin(0.5 / np.sqrt(1.25))
     assert found.tau == pytest.approx(truth, abs=0.005)
@@ -215,7 +215,7 @@ def test_within_documents_the_ones_that_say_nothing_are_counted() -> None:
 def test_classes_are_told_apart() -> None:
     people = [True, True, True, True, False, False]
     said = [True, True, True, False, False, True]
-    found = told(said, people, list("abcdef"))
+    found = compare_verdicts(said, people, list("abcdef"))
     assert (found.n, found.balanced) == (6, pytest.approx((3 / 4 + 1 / 2) / 2))
     assert (found.right.precision, found.right.recall, found.right.there) == (0.75, 0.75, 4)
     assert (found.wrong.precision, found.wrong.recall, found.wrong.there) == (0.5, 0.5, 2)
@@ -224,11 +224,11 @@ def test_classes_are_told_apart() -> None:
 
 
 def test_one_class_alone_has_no_balanced_accuracy() -> None:
-    found = told([True, True], [True, True], ["a", "b"])
+    found = compare_verdicts([True, True], [True, True], ["a", "b"])
     assert (found.balanced, found.wrong.precision, found.wrong.recall, found.right.recall) == (None, None, None, 1.0)
     assert area_under_curve([0.1, 0.2], [True, True]) is None
-    assert verdicts_by_cut([0.1, 0.2], [True, True], ["a", "b"]) is None
-    assert verdicts_by_cut([0.1, 0.2], [True, False], ["a", "a"]) is None
+    assert threshold_verdicts([0.1, 0.2], [True, True], ["a", "b"]) is None
+    assert threshold_verdicts([0.1, 0.2], [True, False], ["a", "a"]) is None
 
 
 def test_the_area_under_the_curve_counts_half_of_the_ties() -> None:
@@ -237,7 +237,7 @@ def test_the_area_under_the_curve_counts_half_of_the_ties() -> None:
 
 
 def balanced(said: np.ndarray, people: np.ndarray) -> float:
-    """The balanced accuracy, without the interval that `told` draws."""
+    """The balanced accuracy, without the interval that `compare_verdicts` draws."""
     return float((np.mean(said[people]) + np.mean(~said[~people])) / 2)
 
 
@@ -249,7 +249,7 @@ def test_a_cut_is_chosen_on_other_documents_only() -> None:
         generator = np.random.default_rng(seed)
         scores, people = generator.normal(size=30), generator.random(30) < 0.5
         documents = [str(n // 2) for n in range(30)]
-        said = verdicts_by_cut(scores.tolist(), people.tolist(), documents)
+        said = threshold_verdicts(scores.tolist(), people.tolist(), documents)
         assert said is not None
         others.append(balanced(np.array(said), people))
         best.append(max(balanced(scores >= cut, people) for cut in scores))
@@ -260,44 +260,44 @@ def test_a_cut_is_chosen_on_other_documents_only() -> None:
 def test_a_cut_tells_apart_what_the_scores_tell_apart() -> None:
     documents = [str(n // 2) for n in range(20)]
     people = [True, False] * 10
-    assert verdicts_by_cut([0.8, 0.2] * 9 + [0.2, 0.8], people, documents) == [True, False] * 9 + [False, True]
+    assert threshold_verdicts([0.8, 0.2] * 9 + [0.2, 0.8], people, documents) == [True, False] * 9 + [False, True]
 
 
 def test_risk_grows_with_coverage_where_a_judge_knows_what_it_does_not_know() -> None:
     """El-Yaniv and Wiener (2010): risk is the share of mistakes among what is judged, coverage how much that is."""
     wrong, sure = [False, False, True, True], [1.0, 1.0, 0.5, 0.2]
-    curve = risk_against_coverage(wrong, sure, 8)
+    curve = risk_coverage_curve(wrong, sure, 8)
     assert [(one.least, one.coverage, one.risk) for one in curve] == [
         (1.0, 0.25, 0.0),
         (0.5, 0.375, pytest.approx(1 / 3)),
         (0.2, 0.5, 0.5),
     ]
-    assert area_of_risk(wrong, sure) == pytest.approx((0 + 0 + 1 / 3 + 1 / 2) / 4)
-    assert area_of_risk([True, False], [1.0, 1.0]) == pytest.approx(0.5)
-    assert (risk_against_coverage([], [], 3), area_of_risk([], [])) == ([], None)
+    assert area_under_risk(wrong, sure) == pytest.approx((0 + 0 + 1 / 3 + 1 / 2) / 4)
+    assert area_under_risk([True, False], [1.0, 1.0]) == pytest.approx(0.5)
+    assert (risk_coverage_curve([], [], 3), area_under_risk([], [])) == ([], None)
 
 
 def test_verdicts_that_nobody_gave_have_no_precision_and_no_recall() -> None:
-    found = of_class([], [])
+    found = class_scores([], [])
     assert (found.precision, found.recall, found.there) == (None, None, 0)
 
 
 def test_values_are_listed_and_ranges_have_both_ends() -> None:
-    sweep = sweep_of(["threshold=0.2:0.7:0.1", "questions=3-6,6-12,9-15", "similarity=exact,rouge1"])
+    sweep = parse_sweep(["threshold=0.2:0.7:0.1", "questions=3-6,6-12,9-15", "similarity=exact,rouge1"])
     assert sweep.values["threshold"] == ("0.2", "0.3", "0.4", "0.5", "0.6", "0.7")
-    assert sweep.asked == [(("questions", each),) for each in ("3-6", "6-12", "9-15")]
-    assert len(sweep.read) == 12
-    assert sweep_of(["top-k=5,5"]).values == {"top_k": ("5",)}
-    assert (sweep_of([]).asked, sweep_of([]).read) == ([()], [()])
+    assert sweep.request_settings == [(("questions", each),) for each in ("3-6", "6-12", "9-15")]
+    assert len(sweep.reading_settings) == 12
+    assert parse_sweep(["top-k=5,5"]).values == {"top_k": ("5",)}
+    assert (parse_sweep([]).request_settings, parse_sweep([]).reading_settings) == ([()], [()])
 
 
 def test_a_judge_is_asked_in_one_way_for_all_readings() -> None:
     base = JudgeConfig(similarity="rouge1", threshold=0.6)
-    sweep = sweep_of(["similarity=exact,rouge1", "threshold=0.2,0.4"])
-    how = sweep.judging(base, ())
+    sweep = parse_sweep(["similarity=exact,rouge1", "threshold=0.2,0.4"])
+    how = sweep.judge_config(base, ())
     assert (how.similarity, how.second_look) == ("rouge1", False)
-    assert sweep_of(["similarity=exact,judge"]).judging(base, ()).similarity == "judge"
-    asked = sweep_of(["questions=9-15"]).judging(base, (("questions", "9-15"),))
+    assert parse_sweep(["similarity=exact,judge"]).judge_config(base, ()).similarity == "judge"
+    asked = parse_sweep(["questions=9-15"]).judge_config(base, (("questions", "9-15"),))
     assert (asked.questions, asked.second_look) == ((9, 15), True)
 
 
@@ -323,13 +323,13 @@ def test_an_answer_counts_as_far_as_it_is_alike_and_nothing_below_the_threshold(
         likeness = [alike(one, other) if other else 0.0 for one, other in zip(SAID, ANSWERS, strict=True)]
         expected = sum(like for like in likeness if like > threshold) / 5
         reading = (("similarity", name), ("threshold", str(threshold)))
-        assert read_otherwise(_claims(), reading, JudgeConfig(), None) == pytest.approx(expected)
+        assert rescore(_claims(), reading, JudgeConfig(), None) == pytest.approx(expected)
     assert len({round(rouge1(one, other), 3) for one, other in zip(SAID, ANSWERS, strict=True) if other}) == 4
 
 
 def test_the_judges_own_verdict_is_taken_as_it_is_and_too_few_verdicts_are_no_score() -> None:
     reading = (("similarity", "judge"), ("threshold", "0.5"))
-    assert read_otherwise(_claims(), reading, JudgeConfig(), None) == pytest.approx(1 / 5)
-    assert read_otherwise(_claims(2), reading, JudgeConfig(), None) == pytest.approx(1 / 3)
-    assert read_otherwise(_claims(3), reading, JudgeConfig(), None) is None
-    assert read_otherwise(_claims(), (), JudgeConfig(), None) == 0.9
+    assert rescore(_claims(), reading, JudgeConfig(), None) == pytest.approx(1 / 5)
+    assert rescore(_claims(2), reading, JudgeConfig(), None) == pytest.approx(1 / 3)
+    assert rescore(_claims(3), reading, JudgeConfig(), None) is None
+    assert rescore(_claims(), (), JudgeConfig(), None) == 0.9

@@ -15,13 +15,13 @@ from redraft.errors import UsageError
 from redraft.lab.agreement.sheets import (
     PassageFinder,
     SheetRow,
-    drawn,
+    draw_sample,
     majority,
-    margin_of,
-    needed,
+    margin_of_error,
     read_sheets,
-    share_of,
-    written,
+    sample_size,
+    share_interval,
+    sheet_csv,
 )
 from tests.cli.inside import Inside, keepers_court
 
@@ -29,36 +29,36 @@ from tests.cli.inside import Inside, keepers_court
 @pytest.mark.parametrize(("population", "size"), [(100, 80), (500, 217), (1_000, 278), (10_000, 370), (1_000_000, 384)])
 def test_a_sample_is_as_large_as_the_published_table_says(population: int, size: int) -> None:
     """Krejcie and Morgan (1970), table 1: 95 % sure, off by no more than 5 points. They round, and this rounds up."""
-    assert needed(population, 0.05) in (size, size + 1)
+    assert sample_size(population, 0.05) in (size, size + 1)
 
 
 def test_hamlets_samples_are_large_enough_for_what_it_says_of_them() -> None:
     """98 % sure within 5 points: of 23,333 key facts it looks at 1,185, and at 600 of the others."""
-    assert needed(23_333, 0.05, 0.98) == 529
-    assert needed(10**9, 0.05, 0.98) == 542
-    assert margin_of(600, 10**9, 0.98) == pytest.approx(0.0475, abs=0.0001)
-    assert (margin_of(0, 10), margin_of(10, 10), margin_of(1, 1)) == (None, 0.0, 0.0)
+    assert sample_size(23_333, 0.05, 0.98) == 529
+    assert sample_size(10**9, 0.05, 0.98) == 542
+    assert margin_of_error(600, 10**9, 0.98) == pytest.approx(0.0475, abs=0.0001)
+    assert (margin_of_error(0, 10), margin_of_error(10, 10), margin_of_error(1, 1)) == (None, 0.0, 0.0)
 
 
 def test_a_share_has_wilsons_interval() -> None:
     """Newcombe (1998), table I, method 3: 81 of 263 is 0.2553 to 0.3662, and 0 of 20 is 0 to 0.1611."""
-    share, interval = share_of(81, 263)
+    share, interval = share_interval(81, 263)
     assert share == pytest.approx(0.3080, abs=0.00005)
     assert interval == (pytest.approx(0.2553, abs=0.00005), pytest.approx(0.3662, abs=0.00005))
-    assert share_of(0, 20)[1] == (0.0, pytest.approx(0.1611, abs=0.00005))
-    assert share_of(0, 0) == (None, None)
+    assert share_interval(0, 20)[1] == (0.0, pytest.approx(0.1611, abs=0.00005))
+    assert share_interval(0, 0) == (None, None)
 
 
 def test_a_sample_is_the_same_for_the_same_seed() -> None:
     everything = list(range(100))
-    assert drawn(everything, 10, 0) == drawn(everything, 10, 0) == sorted(drawn(everything, 10, 0))
-    assert drawn(everything, 10, 0) != drawn(everything, 10, 1)
-    assert drawn(everything, 100, 0) == drawn(everything, 200, 5) == everything
+    assert draw_sample(everything, 10, 0) == draw_sample(everything, 10, 0) == sorted(draw_sample(everything, 10, 0))
+    assert draw_sample(everything, 10, 0) != draw_sample(everything, 10, 1)
+    assert draw_sample(everything, 100, 0) == draw_sample(everything, 200, 5) == everything
 
 
 def _sheet(*texts: str) -> str:
     questions = [SheetRow(f"run/claims/{n}", {"sentence": text}, True, "") for n, text in enumerate(texts)]
-    return written(questions, "claims", 2)
+    return sheet_csv(questions, "claims", 2)
 
 
 def test_no_cell_is_taken_for_a_formula_and_the_judge_is_not_quoted() -> None:

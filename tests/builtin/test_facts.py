@@ -22,7 +22,7 @@ from redraft.builtin.facts import (
 from redraft.builtin.prose import plain
 from redraft.domain import Level
 from redraft.errors import RejectedRequest
-from redraft.lab.agreement.correlation import baseline, filled
+from redraft.lab.agreement.correlation import bigram_baseline, filled_series
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import (
     AlignInput,
@@ -140,7 +140,7 @@ def test_marks_rise_with_the_chunk_and_fall_where_it_breaks_off() -> None:
 @pytest.mark.skipif(not QAGS.is_there, reason="needs $REDRAFT_DATA")
 def test_consistency_agrees_with_people_about_summaries() -> None:
     with judged(half(QAGS.read(), HALVES[0]), QAGS.metric, QAGS.human) as (outcome, _):
-        agreed = per_summary(filled(outcome, outcome.columns[0]))
+        agreed = per_summary(filled_series(outcome, outcome.columns[0]))
     assert agreed is not None
     assert agreed > 0.4
 
@@ -149,7 +149,7 @@ def test_consistency_agrees_with_people_about_summaries() -> None:
 @pytest.mark.skipif(not SUMMEVAL.is_there, reason="needs $REDRAFT_DATA")
 def test_consistency_ranks_systems_better_than_bigrams_do() -> None:
     with judged(half(SUMMEVAL.read(), HALVES[0], 12), SUMMEVAL.metric, SUMMEVAL.human) as (outcome, _):
-        agreed, plain = per_system(filled(outcome, outcome.columns[0])), per_system(baseline(outcome))
+        agreed, plain = per_system(filled_series(outcome, outcome.columns[0])), per_system(bigram_baseline(outcome))
     assert agreed is not None
     assert plain is not None
     assert agreed > plain

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redraft.lab.agreement.annotations import Summaries
-from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, annotators_of, measured
+from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, annotation_judges, measure_summaries
 from redraft.lab.experiments.plan import judged_by
 from redraft.runs.model_pool import assign_models
 from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, Limits, ModelSettings
@@ -95,8 +95,8 @@ def test_judges_without_writers_are_named_by_their_tables_too(tmp_path: Path, wo
 def test_a_judge_of_coherence_keeps_the_window_of_its_table(tmp_path: Path) -> None:
     own = ModelSettings(model="openai:j", context_tokens=7000, temperature=0.3)
     design = CoherenceDesign(judges=("strict", "openai:j"), own={"strict": own}, temperature=0.9)
-    outcome = measured(Summaries("s.json", {"a": told(1, 2, 3)}), None, design)
-    found = [seat.prepared.settings for seat in annotators_of(outcome)]
+    outcome = measure_summaries(Summaries("s.json", {"a": told(1, 2, 3)}), None, design)
+    found = [seat.prepared.settings for seat in annotation_judges(outcome)]
     assert [(one.context_tokens, one.temperature) for one in found] == [(7000, 0.3), (8192, 0.9)]
 
 

@@ -86,13 +86,7 @@ def test_the_first_thing_is_what_is_read(command: Command) -> None:
     assert seconds_until_it_speaks(command, *SUMMARIZE) < 2
 
 
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
-        ("short", ["short"]),
-        ("x" * 70, ["x" * 60, "x" * 10]),
-    ],
-)
+@pytest.mark.parametrize(("text", "lines"), [("short", ["short"]), ("x" * 70, ["x" * 60, "x" * 10])])
 def test_lines_break_at_words(monkeypatch: pytest.MonkeyPatch, text: str, lines: list[str]) -> None:
     monkeypatch.setenv("COLUMNS", "60")
 

@@ -24,22 +24,22 @@ from redraft.lab.doctor.expectations import (
     REFUSAL,
     SHUFFLED,
     WORDINGS,
-    in_document,
-    in_summary,
-    texts,
+    injected_document,
+    injected_summary,
+    load_texts,
 )
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.llm.reply_reader import read_value
 from redraft.prompts.book import PromptBook
 from tests.judges import Json, Sheet, sentence_of
 
-ITS = texts()
+ITS = load_texts()
 DOCUMENT = [one.sentence for one in statements_of(ITS.document)]
 OTHER = [one.sentence for one in statements_of(ITS.other)]
 HOLLOW_ONES = [one.sentence for one in statements_of(ITS.hollow)]
 REFUSING = [one.sentence for one in statements_of(ITS.refusal)]
 ORDER = statements_of(ITS.order)[-1].sentence
-IN_SUMMARY, IN_DOCUMENT = in_summary("").removeprefix(", "), in_document("").removeprefix(", ")
+IN_SUMMARY, IN_DOCUMENT = injected_summary("").removeprefix(", "), injected_document("").removeprefix(", ")
 TWICE = "the same twice"
 ANY_ERROR = "any error"
 """The fault of a judge who believes every sentence with a planted error."""

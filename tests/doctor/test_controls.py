@@ -12,7 +12,7 @@ from redraft.errors import UnreadableReply, UsageError
 from redraft.evaluators.base import Case, Evaluator, statements_of
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.evaluators.metric_info import MetricAim
-from redraft.lab.doctor.checkup import ControlCheck, JudgeUnderTest, check_aims, examine
+from redraft.lab.doctor.checkup import ControlCheck, JudgeUnderTest, check_metrics, examine
 from redraft.lab.doctor.expectations import (
     EMPTY,
     HOLLOW,
@@ -22,9 +22,9 @@ from redraft.lab.doctor.expectations import (
     WORDINGS,
     WRONG,
     controls,
-    expected,
+    expectations_of,
+    load_texts,
     probes,
-    texts,
 )
 from redraft.llm.base import FunctionModel
 from redraft.runs.experiment_runner import ExperimentRunner
@@ -33,7 +33,7 @@ from redraft.store.store import Store
 from tests.doctor.oracle import ANY_ERROR, Oracle
 
 SCORING = {name: one.aim for name, one in BUILT_IN.items() if one.aim and one.prompts}
-CASES = [(control, metric) for metric in SCORING for control in expected(BUILT_IN[metric])]
+CASES = [(control, metric) for metric in SCORING for control in expectations_of(BUILT_IN[metric])]
 ERRORS = {f"{kind}, {wording}" for kind in (*KINDS, INVENTED) for wording in WORDINGS}
 """The controls with planted errors, which differ in their sentences alone: two of them stand for all below."""
 FAULTS = [
@@ -122,11 +122,11 @@ async def test_a_judge_that_never_answers_passes_for_none_and_fails_where_it_has
 
 def test_a_metric_without_a_score_has_no_controls() -> None:
     with pytest.raises(UsageError, match="no controls for statistics"):
-        check_aims([BUILT_IN["statistics"]])
+        check_metrics([BUILT_IN["statistics"]])
 
 
 def test_the_sentences_are_what_they_are_said_to_be() -> None:
-    its = texts()
+    its = load_texts()
     document = [one.sentence for one in statements_of(its.document)]
     assert 250 <= len(its.document.split()) <= 500
     for (wording, half), planted in its.planted.items():
@@ -159,9 +159,11 @@ def _names(text: str) -> list[str]:
 
 @pytest.mark.parametrize("where", ["summary", "document"])
 def test_the_order_stands_in_the_middle_and_nothing_else_is_changed(where: str) -> None:
-    its = texts()
+    its = load_texts()
     probe, plain = probes()[f"{WRONG}, instruction in the {where}"], probes()[WRONG]
-    ordered, without = (probe.text, plain.text) if where == "summary" else (its.beside(True), its.beside(False))
+    ordered, without = (
+        (probe.text, plain.text) if where == "summary" else (its.document_text(True), its.document_text(False))
+    )
     before, after = ordered.split(its.order)
     assert len(before) > 300
     assert len(after) > 300

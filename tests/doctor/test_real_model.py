@@ -11,7 +11,7 @@ import pytest
 
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.lab.doctor.checkup import JudgeUnderTest, examine
-from redraft.lab.doctor.expectations import EMPTY, HOLLOW, controls, expected
+from redraft.lab.doctor.expectations import EMPTY, HOLLOW, controls, expectations_of
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
@@ -41,7 +41,7 @@ async def test_a_real_model_is_examined_by_coverage(url: str, tmp_path: Path, mo
         runner = ExperimentRunner(store, Limits(concurrency=2, timeout=1800))
         found = await examine(subject, runner)
     verdicts = {one.control: one for one in found.controls}
-    assert verdicts.keys() == expected(coverage).keys()
+    assert verdicts.keys() == expectations_of(coverage).keys()
     assert len(verdicts) == 3
     assert {one.verdict for one in verdicts.values()} <= {"pass", "fail", "cannot tell"}
     assert verdicts[EMPTY].verdict == "pass"

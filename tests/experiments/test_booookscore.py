@@ -33,8 +33,8 @@ from redraft.lab.experiments.booookscore.experiment import (
     CoherenceDesign,
     CoherenceOutcome,
     SystemJudgment,
-    judged,
-    measured,
+    judge_summaries,
+    measure_summaries,
 )
 from redraft.lab.experiments.booookscore.tables import EXPERIMENT
 from redraft.report.tables import Report, Table
@@ -55,7 +55,7 @@ WHO = ConfusionVerdict(True, ("entity omission",), questions=("Who?",))
 def outcome_of(
     texts: Mapping[str, str], entries: Mapping[str, tuple[AnnotatedSentence, ...] | None], *, every: bool = False
 ) -> CoherenceOutcome:
-    return measured(Summaries("s.json", texts), Annotations("a.json", every, entries), NO_ITEM)
+    return measure_summaries(Summaries("s.json", texts), Annotations("a.json", every, entries), NO_ITEM)
 
 
 def table(report: Report, name: str) -> Table:
@@ -155,7 +155,9 @@ def test_sentences_end_by_the_language_of_the_summaries(tmp_path: Path) -> None:
 async def test_the_built_in_judge_says_nothing_of_summaries_in_another_language(tmp_path: Path) -> None:
     design = CoherenceDesign(("extractive",))
     with Store(tmp_path / "redraft.db") as store:
-        outcome = await judged(measured(Summaries("s.json", GERMAN), None, design), ExperimentRunner(store, Limits()))
+        outcome = await judge_summaries(
+            measure_summaries(Summaries("s.json", GERMAN), None, design), ExperimentRunner(store, Limits())
+        )
     (system,) = outcome.systems
     told = {key: one.failure.message for key, one in system.readings.items() if one.failure}
     assert {key for key, message in told.items() if "English only" in message} == {"lang", "kurz"}
@@ -216,7 +218,7 @@ def test_the_published_figures_come_out_of_the_released_files(
 ) -> None:
     """Table 2 of the paper, and its appendix G."""
     file = read_summaries(str(DATA / "summaries" / f"{name}-cleaned.json"))
-    outcome = measured(file, read_annotations(str(DATA / "annotations" / f"{name}.json")), NO_ITEM)
+    outcome = measure_summaries(file, read_annotations(str(DATA / "annotations" / f"{name}.json")), NO_ITEM)
     report = EXPERIMENT.report(outcome)
     [(points, deviation, summaries, unjudged)] = rows(
         table(report, "scores"), "BooookScore", "sd", "summaries", "unjudged"
@@ -235,7 +237,7 @@ def test_the_other_format_is_read_too() -> None:
     file = read_summaries(str(DATA / "summaries" / "gpt4-2048-hier-cleaned.json"))
     annotations = read_annotations(str(DATA / "annotations" / "gpt4-2048-hier.v2.json"))
     assert annotations.every
-    readings = measured(file, annotations, NO_ITEM).systems[0].readings.values()
+    readings = measure_summaries(file, annotations, NO_ITEM).systems[0].readings.values()
     assert sum(len(one.said) for one in readings) == sum(len(one or ()) for one in annotations.entries.values())
     assert sum(one.confused for one in readings) == 267, "263 with questions, and 4 with types alone"
 
@@ -246,7 +248,7 @@ def test_what_people_marked_gives_the_published_column_to_the_digit() -> None:
     """The second figures of table 1, and the score by footnote 12, beside GPT-4's annotations of the same summaries."""
     path = str(DATA / "human" / "summary-gpt4-4096-hier.json")
     gpt4 = read_annotations(str(DATA / "annotations" / "gpt4-4096-hier.json"))
-    outcome = measured(read_summaries(path), read_annotations(path), NO_ITEM, beside=[gpt4])
+    outcome = measure_summaries(read_summaries(path), read_annotations(path), NO_ITEM, beside=[gpt4])
     report = EXPERIMENT.report(outcome)
     people = "summary-gpt4-4096-hier.json"
     shares = dict(rows(table(report, "types"), "type", "% of sentences", system=people))
@@ -275,7 +277,9 @@ def test_marks_count_as_the_paper_counts_them() -> None:
         AnnotatedSentence("eat", WHO),
         AnnotatedSentence("Eleven", WHO),
     )
-    outcome = measured(Summaries("s.json", {"a": text}), Annotations("a.json", False, {"a": marks}, True), NO_ITEM)
+    outcome = measure_summaries(
+        Summaries("s.json", {"a": text}), Annotations("a.json", False, {"a": marks}, True), NO_ITEM
+    )
     reading = outcome.systems[0].readings["a"]
     # Three sentences are one, and confuse; so do the pair, the mark in one of several, and the one that is nowhere.
     assert (len(reading.said), reading.confused, reading.score) == (8, 4, 0.5)
@@ -293,7 +297,9 @@ def test_marks_count_as_the_paper_counts_them() -> None:
 def test_a_pair_of_equal_spans_is_in_two_places() -> None:
     text = "Tom sleeps in the barn all day. Ann eats. Tom sleeps in the barn all day."
     mark = AnnotatedSentence("Tom sleeps in the barn all day.", WHO, "Tom sleeps in the barn all day.")
-    outcome = measured(Summaries("s.json", {"a": text}), Annotations("a.json", False, {"a": (mark,)}, True), NO_ITEM)
+    outcome = measure_summaries(
+        Summaries("s.json", {"a": text}), Annotations("a.json", False, {"a": (mark,)}, True), NO_ITEM
+    )
     verdicts = outcome.systems[0].readings["a"].verdicts
     assert [number for number, one in verdicts.items() if one.confusing] == [1, 3]
 
@@ -301,7 +307,7 @@ def test_a_pair_of_equal_spans_is_in_two_places() -> None:
 def test_scores_by_length_and_rouge_l_against_references() -> None:
     texts = {f"{n}": " ".join(["One sleeps."] * n) for n in range(1, 11)}
     entries = {key: (AnnotatedSentence("One sleeps.", WHO),) for key in texts}
-    outcome = measured(
+    outcome = measure_summaries(
         Summaries("s.json", texts),
         Annotations("a.json", False, entries),
         NO_ITEM,
@@ -341,9 +347,9 @@ class Lab:
         self.annotations: Annotations | None = None
 
     async def run(self, limits: Limits | None = None, **changes: Any) -> CoherenceOutcome:
-        outcome = measured(Summaries("s.json", self.texts), self.annotations, replace(self.design, **changes))
+        outcome = measure_summaries(Summaries("s.json", self.texts), self.annotations, replace(self.design, **changes))
         with Store(self.folder / "redraft.db") as store:
-            return await judged(outcome, ExperimentRunner(store, limits or Limits()))
+            return await judge_summaries(outcome, ExperimentRunner(store, limits or Limits()))
 
 
 def scores(outcome: CoherenceOutcome, at: int = -1) -> dict[str, float | None]:

@@ -12,7 +12,7 @@ import pytest
 from redraft import DraftConfig, Limits, Store
 from redraft.domain import Span, Totals
 from redraft.errors import UsageError
-from redraft.lab.experiments.context.experiment import ContextOutcome, FactJudge, changes, expected_thirds
+from redraft.lab.experiments.context.experiment import ContextOutcome, FactJudge, expected_thirds, fact_changes
 from redraft.lab.experiments.context.records import (
     AtomicFact,
     BaselineSummary,
@@ -23,8 +23,8 @@ from redraft.lab.experiments.context.records import (
     ReadingStep,
     StepPlan,
     SummarySentencePlaces,
-    read_steps,
-    steps_of,
+    parse_steps,
+    plan_steps,
 )
 from redraft.lab.experiments.context.tables import (
     accuracy_table,
@@ -139,7 +139,7 @@ def test_of_thirteen_steps_six_are_the_lower_half() -> None:
 
 
 def test_matching_lost_and_new_by_section_in_both_directions() -> None:
-    found = changes(SECOND, FIRST, SECOND.compared[0])
+    found = fact_changes(SECOND, FIRST, SECOND.compared[0])
     # Four facts of each step have a place and a verdict. Half of the book is new: two of the four of now would be in
     # either half, and two of the four before would be lost.
     assert found["anywhere"] == ((2, 3, 3), 2, 1, pytest.approx((2, 2, 2)))
@@ -163,7 +163,7 @@ def test_matching_lost_and_new_by_section_in_both_directions() -> None:
 def test_what_an_even_spread_would_give_where_a_quarter_was_read_before() -> None:
     before = item(1, 300, (), (fact(100), fact(200)))
     said = FactComparison("words", 0.5, (True, False), (True, False, False, False))
-    found = changes(item(2, 1200, (), (fact(100), fact(500), fact(700), fact(1100)), said), before, said)
+    found = fact_changes(item(2, 1200, (), (fact(100), fact(500), fact(700), fact(1100)), said), before, said)
     # Of four facts one is in the old quarter; of the two before three quarters go.
     assert found["anywhere"].expected == pytest.approx((1, 1.5, 3))
     # The first third is the old quarter and a twelfth more.
@@ -312,29 +312,29 @@ def test_the_pictures_are_drawn_from_the_tables_alone() -> None:
 
 
 def test_steps_as_they_are_written() -> None:
-    assert read_steps("10000:128000:10000") == (*range(10_000, 120_001, 10_000), 128_000)
-    assert read_steps("2000,4000,3000") == (2000, 3000, 4000)
-    assert read_steps("1000:1000:500") == (1000,)
+    assert parse_steps("10000:128000:10000") == (*range(10_000, 120_001, 10_000), 128_000)
+    assert parse_steps("2000,4000,3000") == (2000, 3000, 4000)
+    assert parse_steps("1000:1000:500") == (1000,)
     for wrong in ("", "a:b:c", "1000:500:100", "1000:5000:0", "1000:5000", "10", "64:999999999999:1"):
         with pytest.raises(UsageError, match="`until`"):
-            read_steps(wrong)
+            parse_steps(wrong)
 
 
 def test_steps_fit_the_document() -> None:
-    steps, note = steps_of(None, 200_000, 150_000, None)
+    steps, note = plan_steps(None, 200_000, 150_000, None)
     assert ([step.tokens for step in steps], note) == ([*range(10_000, 120_001, 10_000), 128_000], "")
     # The last step is all of a document that ends before the others would.
-    steps, note = steps_of(None, 45_000, 33_000, None)
+    steps, note = plan_steps(None, 45_000, 33_000, None)
     assert [step.until for step in steps] == [10_000, 20_000, 30_000, 40_000, None]
     assert "the last of which is all of it" in note
     # One that has room for fewer than two of the usual steps is read in thirteen parts, if these are long enough.
-    steps, note = steps_of(None, 6_500, 5_000, None)
+    steps, note = plan_steps(None, 6_500, 5_000, None)
     assert [step.tokens for step in steps] == [500 * n for n in range(1, 14)]
     assert steps[-1].until is None
     assert "13 of about 500" in note
-    assert len(steps_of(None, 1_000, 760, None)[0]) == 3  # of at least 256 tokens each
-    assert len(steps_of(None, 6_500, 5_000, 500)[0]) == 5  # of at least twice the words of a summary each
-    steps, note = steps_of((500, 1_000), 700, 500, None)
+    assert len(plan_steps(None, 1_000, 760, None)[0]) == 3  # of at least 256 tokens each
+    assert len(plan_steps(None, 6_500, 5_000, 500)[0]) == 5  # of at least twice the words of a summary each
+    steps, note = plan_steps((500, 1_000), 700, 500, None)
     assert [(step.tokens, step.until) for step in steps] == [(500, 500), (700, None)]
 
 
@@ -344,6 +344,6 @@ def test_no_fact_is_lost_to_a_summary_that_was_not_taken_apart_as_a_whole(tmp_pa
         nobody: Any = None
         bureau = FactJudge(nobody, nobody, nobody, measure, 0.5, ExperimentRunner(store, Limits()))
         slept, rowed = (replace(fact(100), text=text) for text in ("Ann slept.", "Ben rowed."))
-        assert bureau.alike([slept, rowed], [slept], whole=True) == (True, False)
-        assert bureau.alike([slept, rowed], [slept], whole=False) == (True, None)
-        assert bureau.alike([slept], [], whole=False) == (None,)
+        assert bureau.match_facts([slept, rowed], [slept], whole=True) == (True, False)
+        assert bureau.match_facts([slept, rowed], [slept], whole=False) == (True, None)
+        assert bureau.match_facts([slept], [], whole=False) == (None,)

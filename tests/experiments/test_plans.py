@@ -17,7 +17,7 @@ from redraft.domain import Document, Usage
 from redraft.lab.agreement.annotations import Summaries
 from redraft.lab.experiments import longsumeval
 from redraft.lab.experiments.booookscore import tables as booookscore
-from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measured
+from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries
 from redraft.lab.experiments.chunk_size import EXPERIMENT as CHUNK_SIZE
 from redraft.lab.experiments.chunk_size import ChunkSizeDesign
 from redraft.lab.experiments.context import tables as context
@@ -237,7 +237,7 @@ def test_chunk_sizes_take_about_what_their_plan_says() -> None:
 @pytest.mark.slow
 def test_booookscore_takes_about_what_its_plan_says() -> None:
     texts = {f"s{n}": told(*range(n, n + 25)) for n in range(1, 5)}
-    outcome = measured(Summaries("s.json", texts), None, CoherenceDesign(JUDGES))
+    outcome = measure_summaries(Summaries("s.json", texts), None, CoherenceDesign(JUDGES))
     check(booookscore.EXPERIMENT, [], outcome, least=0)
 
 

@@ -12,7 +12,7 @@ from benchmarks.papers_thesis import checks
 from redraft.errors import UsageError
 from redraft.evaluators.reference.typed import TypedQuestionBuilder
 from redraft.events import unobserved
-from redraft.lab.experiments.context.experiment import placed
+from redraft.lab.experiments.context.experiment import place_sentences
 from redraft.lab.experiments.context.records import PHASES, SummarySentencePlaces, phase_of
 from redraft.lab.experiments.context.tables import (
     densities_table,
@@ -55,16 +55,16 @@ def test_a_sentence_comes_from_the_most_similar_paragraph_of_what_was_read() -> 
         SummarySentencePlaces(n, one, "", known) for n, (one, known) in enumerate(zip(said, places, strict=True), 1)
     )
     likeness = TermSimilarity(text)
-    last, second, nowhere = placed(told, text, likeness)
+    last, second, nowhere = place_sentences(told, text, likeness)
     assert "Dora" in text[slice(*last.places[0][0])]
     assert "Bruno" in text[slice(*second.places[0][0])]
     assert nowhere.places == ()
     # The lineage map's own places stay beside them.
     assert (last.traced, second.traced) == (((at(100), 1.0),), ())
     # What was not read yet is no place.
-    (last, *_) = placed(told, "\n\n".join(MILLERS[:2]), likeness)
+    (last, *_) = place_sentences(told, "\n\n".join(MILLERS[:2]), likeness)
     assert "Dora" not in text[slice(*last.places[0][0])]
-    assert placed(told, text, None) is told
+    assert place_sentences(told, text, None) is told
 
 
 def test_the_places_of_both_are_held_side_by_side() -> None:

@@ -108,11 +108,7 @@ PLOTS: dict[str, st.SearchStrategy[Plot]] = {
         Parts, st.lists(st.builds(DocumentPart, NAME, NUMBER, COUNT, COUNT, NUMBER, NUMBER), **FEW), NAME, NAME
     ),
     "costs": st.builds(
-        ScoreAgainstCost,
-        st.lists(st.builds(CostPoint, NAME, NUMBER, NUMBER, NUMBER, NUMBER), **FEW),
-        NAME,
-        NAME,
-        NAME,
+        ScoreAgainstCost, st.lists(st.builds(CostPoint, NAME, NUMBER, NUMBER, NUMBER, NUMBER), **FEW), NAME, NAME, NAME
     ),
     "differences": st.builds(
         Differences,

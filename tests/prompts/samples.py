@@ -61,10 +61,7 @@ GIVEN: dict[str, BaseModel] = {
     ),
     "answer_from_summary": qa.AnswerFromSummaryInput(
         context="It was dark.",
-        sentences=[
-            qa.SummaryLine(id=1, sentence="Hester came."),
-            qa.SummaryLine(id=2, sentence="It rained."),
-        ],
+        sentences=[qa.SummaryLine(id=1, sentence="Hester came."), qa.SummaryLine(id=2, sentence="It rained.")],
         questions=[qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")],
     ),
     "compare_answers": qa.CompareInput(
@@ -75,10 +72,7 @@ GIVEN: dict[str, BaseModel] = {
     ),
     "ask_summary": qa.AskSummaryInput(
         context="Hester came.",
-        sentences=[
-            qa.SummaryLine(id=7, sentence="She sat down."),
-            qa.SummaryLine(id=3, sentence="Ann came."),
-        ],
+        sentences=[qa.SummaryLine(id=7, sentence="She sat down."), qa.SummaryLine(id=3, sentence="Ann came.")],
         at_most=4,
     ),
     "answer_from_document": qa.AnswerFromDocumentInput(

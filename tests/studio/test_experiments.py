@@ -308,10 +308,7 @@ def test_existing_summaries_and_datasets_are_those_that_the_command_takes(tmp_pa
         kind="thesis", models=("extractive",), context_tokens=9000, places="tfidf", by_source=True, reference="dataset"
     )
     lines = [{"id": name, "text": f"{name} {chapter()}", "summary": f"Of {name}."} for name in ("one", "two")]
-    files = (
-        ("\n".join(map(json.dumps, lines)).encode(), "books.jsonl"),
-        (chapter().encode(), "ledger.md"),
-    )
+    files = (("\n".join(map(json.dumps, lines)).encode(), "books.jsonl"), (chapter().encode(), "ledger.md"))
     with Store(tmp_path / "redraft.db") as store:
         plan = plan_asked(store, {}, wanted, files, None)
         design = designed(plan.asked, {})[1]

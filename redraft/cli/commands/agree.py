@@ -134,14 +134,14 @@ def with_(
     reading(file, quiet=quiet)
     require_agreement("redraft agree")
     from redraft.cli.runner import closed, run_experiment
-    from redraft.lab.agreement.report import agree_report, saved
-    from redraft.lab.agreement.trial import chosen, format_named, human_field, plan_table, tried
+    from redraft.lab.agreement.report import agree_report, save_agreements
+    from redraft.lab.agreement.trial import find_format, human_field, plan_table, run_trial, sample_items
     from redraft.store.store import Store
 
     if fit and not save:
         raise UsageError("--fit stores a calibration", hint="add --save")
     limits, table = asked.limits(given), asked.prices(given)
-    dataset = chosen(format_named(format_).read(file, documents), items)
+    dataset = sample_items(find_format(format_).read(file, documents), items)
     dataset = replace(dataset, name=title or dataset.name)
     metric = _metric(given)
     design = _design(metric, human_field(dataset, metric, given["human"]), given)
@@ -151,8 +151,8 @@ def with_(
         raise UsageError("--fit calibrates a judge's own probabilities, not votes", hint="leave out --repeat")
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
-        outcome = run_experiment(lambda runner: tried(dataset, design, runner), store, limits, table, quiet=quiet)
-        kept = saved(outcome, store, fit=fit) if save else []
+        outcome = run_experiment(lambda runner: run_trial(dataset, design, runner), store, limits, table, quiet=quiet)
+        kept = save_agreements(outcome, store, fit=fit) if save else []
     delivery.deliver(agree_report(outcome), folder, as_json=as_json, quiet=quiet)
     if save and not quiet:
         say(f"{len(kept)} figures stored" if kept else "nothing stored: stopped early, or too few verdicts")
@@ -173,11 +173,11 @@ def _metric(given: Mapping[str, Any]) -> str:
 
 
 def _design(metric: str, human: str, given: Mapping[str, Any]) -> AgreementDesign:
-    from redraft.lab.agreement.trial import AgreementDesign, sweep_of
+    from redraft.lab.agreement.trial import AgreementDesign, parse_sweep
 
     settings, judging = asked.settings(given), asked.judging({**given, "metric": (metric,)})
     return AgreementDesign(
-        metric, human, judging.judges or (settings.model,), settings, judging, sweep_of(given["sweep"])
+        metric, human, judging.judges or (settings.model,), settings, judging, parse_sweep(given["sweep"])
     )
 
 
@@ -222,8 +222,8 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
     """
     require_agreement("redraft agree table")
     from redraft.cli.runner import closed, run_experiment
-    from redraft.lab.agreement.report import baselines, compared, overview_report, plan_of
-    from redraft.lab.agreement.trial import chosen, format_named
+    from redraft.lab.agreement.report import baselines, overview_plan, overview_report, run_overview
+    from redraft.lab.agreement.trial import find_format, sample_items
     from redraft.store.store import Store
 
     parts = [word.partition("=")[::2] for word in files]
@@ -232,18 +232,18 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
     reading(*(file for _, file in parts), quiet=quiet)
     limits, prices, scorers = asked.limits(given), asked.prices(given), baselines(given["baselines_"])
     sets = {
-        name if [one for one, _ in parts].count(name) == 1 else f"{name} {Path(file).stem}": chosen(
-            format_named(name).read(file), given["items"]
+        name if [one for one, _ in parts].count(name) == 1 else f"{name} {Path(file).stem}": sample_items(
+            find_format(name).read(file), given["items"]
         )
         for name, file in parts
     }
     base = _design(metrics[0], "", given)
     if given["dry_run"]:
-        return delivery.show_plan(plan_of(sets, metrics, base, prices), as_json=as_json)
+        return delivery.show_plan(overview_plan(sets, metrics, base, prices), as_json=as_json)
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
         done = run_experiment(
-            lambda runner: compared(sets, metrics, base, scorers, runner), store, limits, prices, quiet=quiet
+            lambda runner: run_overview(sets, metrics, base, scorers, runner), store, limits, prices, quiet=quiet
         )
     delivery.deliver(overview_report(done), folder, as_json=as_json, quiet=quiet)
     stopped = next((one.stopped for one in done.outcomes if one.stopped), None)

@@ -69,7 +69,7 @@ def _of_coherence(
 ) -> tuple[list[Any], list[Any]]:
     """Return the files that a sheet on coherence is made of; raise if there are others than it needs."""
     from redraft.lab.agreement.annotations import read_summaries
-    from redraft.lab.agreement.coherence_sheets import annotations_in
+    from redraft.lab.agreement.coherence_sheets import annotations_by_system
 
     least = {"annotations": 0 if reading else 1, "marks": 1, "preferences": 2}[what]
     if len(summaries) != least or bool(annotations) != (what == "annotations"):
@@ -78,7 +78,9 @@ def _of_coherence(
             f"a sheet of {what} needs {needs.get(what, f'--summaries ({least} of them)')} and nothing else",
             hint="`redraft agree sheet --help` has an example of each",
         )
-    return [read_summaries(one) for one in summaries], [each for one in annotations for each in annotations_in(one)]
+    return [read_summaries(one) for one in summaries], [
+        each for one in annotations for each in annotations_by_system(one)
+    ]
 
 
 _JUDGES = """\b
@@ -179,19 +181,26 @@ def sheet(
         return _coherence_sheet(summaries, annotations, output, quiet, **given)
     if summaries or annotations:
         raise UsageError(f"a sheet of {given['what']} needs a run, and no files", hint="`redraft runs` lists the runs")
-    from redraft.lab.agreement.sheets import answers, drawn, margin_of, needed, questions, written
+    from redraft.lab.agreement.sheets import (
+        draw_sample,
+        margin_of_error,
+        questions,
+        sample_size,
+        sheet_csv,
+        stored_answers,
+    )
 
     what, sure, margins = given["what"], given["confidence"], given["margins"]
     with store_to_read(db) as store:
         found = _runs(runs, given["experiment"], what, every=False)
         everything = questions(store, found, what)
-        known = answers(store, found, what, everything)
-    size = needed(len(everything), min(margins), sure) if margins else given["size"]
-    chosen = drawn(everything, size, given["seed"])
-    text = written(chosen, what, given["people"], known)
+        known = stored_answers(store, found, what, everything)
+    size = sample_size(len(everything), min(margins), sure) if margins else given["size"]
+    chosen = draw_sample(everything, size, given["seed"])
+    text = sheet_csv(chosen, what, given["people"], known)
     put(text, output)
     if not quiet:
-        margin = margin_of(len(chosen), len(everything), sure) or 0.0
+        margin = margin_of_error(len(chosen), len(everything), sure) or 0.0
         say(f"{len(chosen)} of {len(everything)} rows; shares are accurate to ±{margin:.1%} ({100 * sure:g}%)")
     return 0
 
@@ -204,7 +213,7 @@ def _coherence_sheet(
         coherence_sheet,
         mark_rows,
         preference_rows,
-        sampled,
+        sample_rows,
     )
 
     kind = given["what"]
@@ -213,7 +222,7 @@ def _coherence_sheet(
     rows = made.get(kind, lambda: preference_rows(*texts))()
     if not rows:
         raise UsageError("there is nothing to ask about", hint="give summaries with sentences, and their annotations")
-    chosen = sampled(rows, given["size"], given["seed"], kind)
+    chosen = sample_rows(rows, given["size"], given["seed"], kind)
     put(coherence_sheet(chosen, kind, given["people"]), output)
     if not quiet:
         say(f"{len(chosen)} of {len(rows)} rows")
@@ -280,12 +289,12 @@ def _coherence_report(
         return annotation_report(files, known), {}
     if kind == "preferences":
         return preference_report(files, *texts), {}
-    from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measured
+    from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries
     from redraft.lab.experiments.booookscore.tables import EXPERIMENT
 
     read = [read_marks(one, texts[0]) for one in files]
     people = [annotations for annotations, _ in read]
-    found = measured(texts[0], people[0], CoherenceDesign(), beside=people[1:])
+    found = measure_summaries(texts[0], people[0], CoherenceDesign(), beside=people[1:])
     return EXPERIMENT.report(found), {one.name.partition(".")[0]: text for one, text in read}
 
 

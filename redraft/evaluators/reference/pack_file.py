@@ -11,16 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from redraft.domain import (
-    Document,
-    KeyFacts,
-    Pack,
-    PackQuestion,
-    Third,
-    TypedQuestion,
-    TypedQuestions,
-    content_id,
-)
+from redraft.domain import Document, KeyFacts, Pack, PackQuestion, Third, TypedQuestion, TypedQuestions, content_id
 from redraft.errors import PackError
 from redraft.evaluators.reference.keyfacts import pruning
 from redraft.fields import MOST_QUESTIONS, in_words

@@ -260,7 +260,9 @@ class _AnnotatedSpan:
     verdict: ConfusionVerdict | None
 
 
-def place(entries: Sequence[AnnotatedSentence], statements: Sequence[Statement], *, every: bool) -> PlacedAnnotations:
+def match_to_sentences(
+    entries: Sequence[AnnotatedSentence], statements: Sequence[Statement], *, every: bool
+) -> PlacedAnnotations:
     """Match entries to sentences by their words, ignoring everything between words.
 
     Among identical sentences, an entry takes the first one without an entry. Unless every sentence has an entry, the
@@ -291,12 +293,12 @@ def _units(
     lost: list[ConfusionVerdict] = []
     elsewhere = 0
     for entry in entries:
-        start, end = text.stretch(entry.sentence)
-        numbers = [number for number in text.over(start, end) if number in counted]
+        start, end = text.sentence_span(entry.sentence)
+        numbers = [number for number in text.overlapping(start, end) if number in counted]
         if not numbers:
             lost += [entry.verdict] if entry.verdict else []
             continue
-        elsewhere += not text.ends_at(start, end)
+        elsewhere += not text.is_one_sentence(start, end)
         near = chain.from_iterable(of_number.get(number, ()) for number in numbers)
         if same := next((unit for unit in near if unit.start < end and start < unit.end), None):
             same.verdict = joined_verdict(same.verdict, entry.verdict)
@@ -349,16 +351,16 @@ class _SummaryWords:
         for at in reversed(range(len(keys))):
             self.free.setdefault(keys[at], []).append(at)
 
-    def stretch(self, sentence: str) -> tuple[int, int]:
+    def sentence_span(self, sentence: str) -> tuple[int, int]:
         """Return the span of a sentence's words; (0, 0) if they do not occur."""
         key = words_key(sentence)
         if free := self.free.get(key):
             start = self.starts[free.pop()]
         else:
-            start = next((at for at in self.begun(key) if self.words.startswith(f"{key} ", at)), 0)
+            start = next((at for at in self.start_offsets(key) if self.words.startswith(f"{key} ", at)), 0)
         return start, start + len(key) if start else 0
 
-    def begun(self, key: str) -> Sequence[int]:
+    def start_offsets(self, key: str) -> Sequence[int]:
         """Return the offsets at which the first words of a sentence occur."""
         first = key.split(" ")[:_HEAD] if key else []
         if len(first) not in self.heads:
@@ -370,7 +372,7 @@ class _SummaryWords:
             self.heads[len(first)] = starts
         return self.heads[len(first)].get(" ".join(first), ()) if first else ()
 
-    def over(self, start: int, end: int) -> list[int]:
+    def overlapping(self, start: int, end: int) -> list[int]:
         """Return the sentences that a span overlaps, the largest overlap first."""
         if not start:
             return []
@@ -379,7 +381,7 @@ class _SummaryWords:
         places = sorted(range(first, last + 1), key=lambda at: max(start, begins[at]) - min(end, begins[at + 1]))
         return [self.statements[at].id for at in places]
 
-    def ends_at(self, start: int, end: int) -> bool:
+    def is_one_sentence(self, start: int, end: int) -> bool:
         """Return whether a span is exactly one sentence."""
         at = bisect_right(self.starts, start) - 1
         return self.starts[at] == start and self.starts[at + 1] == end + 1
@@ -430,7 +432,7 @@ class _Sentences:
         return [n for n, (start, end) in enumerate(self._ends) if start < last and end > first]
 
 
-def marked(sentences: Sequence[str], marks: Sequence[AnnotatedSentence]) -> list[bool]:
+def marked_sentences(sentences: Sequence[str], marks: Sequence[AnnotatedSentence]) -> list[bool]:
     """Return which sentences are marked; a mark that may be on one of several is left out."""
     text = _Sentences(sentences)
     placed = (place for mark in marks for place in text.pair(mark))
@@ -438,7 +440,7 @@ def marked(sentences: Sequence[str], marks: Sequence[AnnotatedSentence]) -> list
     return [n in found for n in range(len(sentences))]
 
 
-def place_marks(marks: Sequence[AnnotatedSentence], statements: Sequence[Statement]) -> PlacedAnnotations:
+def match_marks(marks: Sequence[AnnotatedSentence], statements: Sequence[Statement]) -> PlacedAnnotations:
     """Match marks to sentences, and count as the paper does (footnote 12): the sentences of one span are one sentence,
     and a pair of spans is one."""
     counted = sentences_of(statements)

@@ -24,7 +24,7 @@ from redraft.lab.agreement.annotations import (
     entries_of,
     read_annotations,
 )
-from redraft.lab.agreement.people import content
+from redraft.lab.agreement.people import read_text
 from redraft.lab.agreement.sheet_tables import people_table, trouble_table
 from redraft.lab.agreement.sheets import (
     CHOICES,
@@ -32,16 +32,16 @@ from redraft.lab.agreement.sheets import (
     MARK_COLUMNS,
     SheetAnswers,
     SheetRow,
-    answers_in,
-    drawn,
-    kinds_of,
-    persons,
-    share_of,
+    cell_text,
+    combined_answers,
+    draw_sample,
+    person_columns,
+    share_interval,
     sheet_file,
+    sheet_kinds,
     sheet_rows,
-    written_in,
 )
-from redraft.lab.agreement.tables import ends
+from redraft.lab.agreement.tables import interval_ends
 from redraft.lab.experiments.booookscore.experiment import CoherenceItem
 from redraft.lab.experiments.experiment import ENDS
 from redraft.prompts.coherence import ASPECTS, ERROR_TYPES
@@ -65,9 +65,9 @@ _LETTERS = 8
 _OTHER_WORDS = {"partially": "partly", "partial": "partly", "draw": "tie", "=": "tie", "a": "agree", "d": "disagree"}
 
 
-def annotations_in(path: str) -> list[Annotations]:
+def annotations_by_system(path: str) -> list[Annotations]:
     """Return the annotations of a file, or those of each system in the `items.json` of an experiment."""
-    text = content(path)
+    text = read_text(path)
     if not text.lstrip().startswith("["):
         return [read_annotations(path)]
     by_system: dict[str, dict[str, tuple[AnnotatedSentence, ...]]] = {}
@@ -139,22 +139,22 @@ def mark_rows(file: Summaries) -> list[SheetRow]:
     ]
 
 
-def sampled(rows: Sequence[SheetRow], size: int, seed: int, kind: Kind) -> list[SheetRow]:
+def sample_rows(rows: Sequence[SheetRow], size: int, seed: int, kind: Kind) -> list[SheetRow]:
     """Return a random sample; of marks and preferences, whole summaries."""
     if kind == "annotations":
-        return drawn(rows, size, seed)
-    keys = set(drawn(list(dict.fromkeys(row.shown["of"] for row in rows)), size, seed))
+        return draw_sample(rows, size, seed)
+    keys = set(draw_sample(list(dict.fromkeys(row.shown["of"] for row in rows)), size, seed))
     return [row for row in rows if row.shown["of"] in keys]
 
 
 def coherence_sheet(rows: Sequence[SheetRow], kind: Kind, people: int) -> str:
     """Return the sheet as CSV."""
-    return sheet_file(rows, MARK_COLUMNS if kind == "marks" else persons(people))
+    return sheet_file(rows, MARK_COLUMNS if kind == "marks" else person_columns(people))
 
 
 def kind_of_sheet(path: str) -> Kind | None:
     """Return the kind of a sheet on coherence; None for another one."""
-    found = kinds_of(row.get(ID, "") for _, row in sheet_rows(path))
+    found = sheet_kinds(row.get(ID, "") for _, row in sheet_rows(path))
     return next((kind for kind in KINDS if found == {kind}), None)
 
 
@@ -162,7 +162,7 @@ def _answers(paths: Sequence[str], kind: Kind) -> SheetAnswers[str]:
     choices = CHOICES[kind]
     others = {word: meant for word, meant in _OTHER_WORDS.items() if meant in choices}
     meanings = {**{one: one for one in choices}, **others, **dict.fromkeys(("", "?"))}
-    return answers_in(paths, meanings, f"none of {', '.join(choices)}")
+    return combined_answers(paths, meanings, f"none of {', '.join(choices)}")
 
 
 def annotation_report(paths: Sequence[str], annotations: Sequence[Annotations]) -> Report:
@@ -178,9 +178,9 @@ def annotation_report(paths: Sequence[str], annotations: Sequence[Annotations]) 
     rows = []
     for name, ids in origins.items():
         counts = Counter(one for row in known if row in ids for one in said.by_row[row] if one)
-        share, interval = share_of(counts["agree"] + counts["partly"], counts.total())
+        share, interval = share_interval(counts["agree"] + counts["partly"], counts.total())
         answered = sum(any(said.by_row[row]) for row in known if row in ids)
-        rows.append((name, answered, *(counts[one] for one in CHOICES["annotations"]), share, *ends(interval)))
+        rows.append((name, answered, *(counts[one] for one in CHOICES["annotations"]), share, *interval_ends(interval)))
     precision = Table(
         "precision",
         "Precision of annotations (appendix J)",
@@ -234,7 +234,7 @@ def read_marks(path: str, file: Summaries) -> tuple[Annotations, str]:
         key: {"summary": text, MARKS: [], "relations": []} for key, text in file.texts.items()
     }
     for place, row in sheet_rows(path):
-        span, question, types, other = (written_in(row.get(name, "")) for name in MARK_COLUMNS)
+        span, question, types, other = (cell_text(row.get(name, "")) for name in MARK_COLUMNS)
         if not span:
             continue
         if (key := row.get("of", "").strip()) not in found:

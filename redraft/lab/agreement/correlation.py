@@ -45,26 +45,26 @@ class ScoreSeries:
         return len(set(self.systems)) > 1 and "" not in self.systems
 
 
-def series(outcome: AgreementOutcome, column: Column) -> ScoreSeries:
+def score_series(outcome: AgreementOutcome, column: Column) -> ScoreSeries:
     """Return a judge's scores and people's, for the items that have both."""
-    return series_of(outcome.dataset, outcome.design.human, column.name, column.scores)
+    return dataset_series(outcome.dataset, outcome.design.human, column.name, column.scores)
 
 
-def filled(outcome: AgreementOutcome, column: Column) -> ScoreSeries:
+def filled_series(outcome: AgreementOutcome, column: Column) -> ScoreSeries:
     """Return the series over all items with a human judgment; a missing score is replaced by the mean of the others."""
     known = [score for score in column.scores if score is not None]
     middle = fmean(known) if known else None
     scores = [middle if score is None else score for score in column.scores]
-    return series_of(outcome.dataset, outcome.design.human, column.name, scores)
+    return dataset_series(outcome.dataset, outcome.design.human, column.name, scores)
 
 
-def baseline(outcome: AgreementOutcome) -> ScoreSeries:
+def bigram_baseline(outcome: AgreementOutcome) -> ScoreSeries:
     """Return the baseline: for each summary, the share of its bigrams that occur in its document."""
     scores = [bigram_share(item) for item in outcome.dataset.items]
-    return series_of(outcome.dataset, outcome.design.human, BIGRAMS, scores)
+    return dataset_series(outcome.dataset, outcome.design.human, BIGRAMS, scores)
 
 
-def series_of(dataset: Dataset, field: str, name: str, scores: Sequence[float | None]) -> ScoreSeries:
+def dataset_series(dataset: Dataset, field: str, name: str, scores: Sequence[float | None]) -> ScoreSeries:
     """Return some scores of a dataset's items, and people's, for the items that have both."""
     there = [n for n, item in enumerate(dataset.items) if field in item.people]
     both = [n for n in there if scores[n] is not None]
@@ -116,7 +116,7 @@ class SentenceSeries:
         """How well the judge separates right from wrong sentences, where it has a verdict."""
         known = self.judged
         said, people = [bool(self.said[n]) for n in known], [self.people[n] for n in known]
-        return told(said, people, [self.documents[n] for n in known])
+        return compare_verdicts(said, people, [self.documents[n] for n in known])
 
 
 def sentence_series(dataset: Dataset, column: Column) -> SentenceSeries | None:
@@ -348,10 +348,10 @@ class ClassSeparation:
     interval: Interval | None = None
 
 
-def told(said: Sequence[bool], people: Sequence[bool], groups: Sequence[str]) -> ClassSeparation:
+def compare_verdicts(said: Sequence[bool], people: Sequence[bool], groups: Sequence[str]) -> ClassSeparation:
     """Compare verdicts with people's; balanced accuracy needs both classes among people's verdicts."""
     ours, theirs = np.asarray(said, dtype=bool), np.asarray(people, dtype=bool)
-    right, wrong = of_class(ours, theirs), of_class(~ours, ~theirs)
+    right, wrong = class_scores(ours, theirs), class_scores(~ours, ~theirs)
     if not (right.there and wrong.there):
         return ClassSeparation(len(ours), right, wrong)
     return ClassSeparation(
@@ -363,7 +363,7 @@ def told(said: Sequence[bool], people: Sequence[bool], groups: Sequence[str]) ->
     )
 
 
-def of_class(said: Sequence[bool] | Flags, people: Sequence[bool] | Flags) -> ClassScores:
+def class_scores(said: Sequence[bool] | Flags, people: Sequence[bool] | Flags) -> ClassScores:
     """Return precision and recall of the positive class; None if the denominator is zero."""
     if not len(people):
         return ClassScores(None, None, 0)
@@ -394,22 +394,22 @@ def area_under_curve(scores: Sequence[float], people: Sequence[bool]) -> float |
     return float(roc_auc_score(people, scores)) if len(set(people)) == 2 else None
 
 
-def verdicts_by_cut(scores: Sequence[float], people: Sequence[bool], groups: Sequence[str]) -> list[bool] | None:
+def threshold_verdicts(scores: Sequence[float], people: Sequence[bool], groups: Sequence[str]) -> list[bool] | None:
     """Return scores as verdicts, by a threshold that separates the classes best in the other folds of groups.
 
     None if there are too few groups, or the other folds have only one class.
     """
     values, theirs = np.asarray(scores, dtype=np.float64), np.asarray(people, dtype=bool)
     said = np.zeros(len(values), dtype=bool)
-    folds = folds_of(groups)
+    folds = validation_folds(groups)
     for out in folds:
         if len(set(theirs[~out].tolist())) < 2:
             return None
-        said[out] = values[out] >= _cut(values[~out], theirs[~out])
+        said[out] = values[out] >= _best_threshold(values[~out], theirs[~out])
     return said.tolist() if folds else None
 
 
-def folds_of(groups: Sequence[str]) -> list[Flags]:
+def validation_folds(groups: Sequence[str]) -> list[Flags]:
     """Return the items of each of five folds of whole groups, as flags; none for fewer than two groups."""
     place = places(groups)
     count = int(place.max()) + 1 if len(place) else 0
@@ -419,7 +419,7 @@ def folds_of(groups: Sequence[str]) -> list[Flags]:
     return [folds[place] == fold for fold in range(min(_FOLDS, count))]
 
 
-def _cut(scores: Floats, people: Flags) -> float:
+def _best_threshold(scores: Floats, people: Flags) -> float:
     false, true, cuts = roc_curve(people, scores, drop_intermediate=False)
     return float(cuts[int(np.argmax(true - false))])
 
@@ -433,7 +433,7 @@ class SelectiveAccuracy:
     risk: float | None
 
 
-def risk_against_coverage(wrong: Sequence[bool], sure: Sequence[float], of: int) -> list[SelectiveAccuracy]:
+def risk_coverage_curve(wrong: Sequence[bool], sure: Sequence[float], of: int) -> list[SelectiveAccuracy]:
     """Return the risk-coverage curve of a judge that may abstain, the most certain verdicts first.
 
     For each degree of certainty it has the share of items judged, and the error rate among them. `of` is the number of
@@ -449,11 +449,11 @@ def risk_against_coverage(wrong: Sequence[bool], sure: Sequence[float], of: int)
     return curve
 
 
-def area_of_risk(wrong: Sequence[bool], sure: Sequence[float]) -> float | None:
+def area_under_risk(wrong: Sequence[bool], sure: Sequence[float]) -> float | None:
     """Return the mean risk over all coverages that the verdicts reach, with equally certain ones in random order."""
     if not wrong:
         return None
-    steps = risk_against_coverage(wrong, sure, len(wrong))
+    steps = risk_coverage_curve(wrong, sure, len(wrong))
     total, before, mistakes = 0.0, 0, 0.0
     for step in steps:
         count = round(step.coverage * len(wrong))

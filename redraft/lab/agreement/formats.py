@@ -12,7 +12,13 @@ from redraft.domain import content_id
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import sentences_of
-from redraft.lab.agreement.annotations import MARKS, entries_of, lists_every_sentence, marked, place
+from redraft.lab.agreement.annotations import (
+    MARKS,
+    entries_of,
+    lists_every_sentence,
+    marked_sentences,
+    match_to_sentences,
+)
 from redraft.lab.agreement.annotations import AnnotatedSentence as Annotated
 from redraft.lab.agreement.people import (
     Dataset,
@@ -22,13 +28,13 @@ from redraft.lab.agreement.people import (
     HumanItem,
     Library,
     UnreadableError,
-    entries,
-    library,
+    as_object,
     list_at,
-    mapping,
     number,
     number_at,
-    optional,
+    optional_text,
+    read_entries,
+    read_texts_by_id,
     summary_id,
     text_at,
 )
@@ -52,10 +58,10 @@ def items_of_koh(dataset: str) -> Callable[[FileEntry, Library], list[HumanItem]
     """Return a reader of one of the two sets that one file holds; entries of the other are passed over."""
 
     def read(entry: FileEntry, known: Library) -> list[HumanItem]:
-        content = mapping(entry.content)
+        content = as_object(entry.content)
         if text_at(content, "dataset").casefold() != dataset:
             return []
-        name, system = optional(content, "dataset_id"), optional(content, "model_type")
+        name, system = optional_text(content, "dataset_id"), optional_text(content, "model_type")
         people = {
             field: value
             for field, column in (("consistency", "factual_consistency"), ("relevance", "relevance"))
@@ -72,15 +78,17 @@ def items_of_koh(dataset: str) -> Callable[[FileEntry, Library], list[HumanItem]
 
 def items_of_tldr(entry: FileEntry, _: Library) -> list[HumanItem]:
     """Return one person's ratings of a summary, as the file has them; `merged` brings those of several together."""
-    content = mapping(entry.content)
-    info, summary = mapping(content.get("info")), mapping(content.get("summary"))
-    system = optional(summary, "policy")
-    axes = mapping(summary.get("axes"))
+    content = as_object(entry.content)
+    info, summary = as_object(content.get("info")), as_object(content.get("summary"))
+    system = optional_text(summary, "policy")
+    axes = as_object(summary.get("axes"))
     people = {name: value for name in AXES if (value := number(axes.get(name))) is not None}
     if not people:
         raise UnreadableError(f"there is none of {', '.join(AXES)}")
     source = text_at(info, "post", "article")
-    return [HumanItem(system, optional(info, "id"), text_at(summary, "text"), people, source=source, system=system)]
+    return [
+        HumanItem(system, optional_text(info, "id"), text_at(summary, "text"), people, source=source, system=system)
+    ]
 
 
 def merged(items: Sequence[HumanItem]) -> list[HumanItem]:
@@ -100,7 +108,7 @@ def merged(items: Sequence[HumanItem]) -> list[HumanItem]:
 
 def items_of_patents(entry: FileEntry, _: Library) -> list[HumanItem]:
     """Return the rated summaries of a patent, a row of the released sheet; its abstract and claims were summarized."""
-    content = mapping(entry.content)
+    content = as_object(entry.content)
     source = "\n\n".join(text_at(content, name) for name in ("abstract", "claims"))
     found: list[HumanItem] = []
     for column, system in _PATENT_SYSTEMS.items():
@@ -139,10 +147,10 @@ class Format:
 
     def read(self, path: str, documents: str | None = None) -> Dataset:
         """Return all items of a file with their documents; what cannot be read is reported and skipped."""
-        known = library(documents or self._beside(path))
+        known = read_texts_by_id(documents or self._beside(path))
         found: list[HumanItem] = []
         troubles: list[FileProblem] = []
-        for entry in entries(path):
+        for entry in read_entries(path):
             if isinstance(entry, FileProblem):
                 troubles.append(entry)
                 continue
@@ -212,7 +220,7 @@ _LIKERT_7, _LIKERT_5 = _likert(7.0, AXES), _likert(5.0, RATED)
 
 def _parts(entry: FileEntry) -> Iterator[FileEntry]:
     """Yield the summaries of a file; whether every sentence is listed is decided from the whole file."""
-    summaries = mapping(entry.content)
+    summaries = as_object(entry.content)
     sentences = [one for each in summaries.values() if isinstance(each, Mapping) for one in each.values()]
     every = lists_every_sentence(sentences)
     for name, one in summaries.items():
@@ -220,7 +228,7 @@ def _parts(entry: FileEntry) -> Iterator[FileEntry]:
 
 
 def _items(entry: FileEntry, known: Library) -> list[HumanItem]:
-    said, name = mapping(entry.content["said"]), str(entry.content["name"])
+    said, name = as_object(entry.content["said"]), str(entry.content["name"])
     summary = text_at(said, "summary") if MARKS in said else known.get(name, "")
     if not summary:
         raise UnreadableError("its summary is missing: name the file of summaries with --documents")
@@ -228,9 +236,9 @@ def _items(entry: FileEntry, known: Library) -> list[HumanItem]:
     counted = sentences_of(statements)
     sentences = tuple(one.sentence for one in counted)
     if MARKS in said:
-        labels: tuple[bool | None, ...] = tuple(not one for one in marked(sentences, _annotated(name, said)))
+        labels: tuple[bool | None, ...] = tuple(not one for one in marked_sentences(sentences, _annotated(name, said)))
     else:
-        verdicts = place(_annotated(name, said), statements, every=entry.content["every"]).verdicts
+        verdicts = match_to_sentences(_annotated(name, said), statements, every=entry.content["every"]).verdicts
         labels = tuple(not verdicts[one.id].confusing if one.id in verdicts else None for one in counted)
     clear = [label for label in labels if label is not None]
     if not clear:
@@ -250,15 +258,15 @@ _LABELS = {"yes": 1.0, "no": 0.0, "partialsupport": 0.5, "partial support": 0.5}
 
 
 def _parts_of_datasets(entry: FileEntry) -> Iterator[FileEntry]:
-    for book, models in mapping(entry.content).items():
-        for model, one in mapping(models).items():
-            for named, claim in mapping(mapping(one).get("claims")).items():
+    for book, models in as_object(entry.content).items():
+        for model, one in as_object(models).items():
+            for named, claim in as_object(as_object(one).get("claims")).items():
                 yield FileEntry(f"{book}, {model}, claim {named}", {"book": book, "model": model, "said": claim})
 
 
 def _items_of_datasets(entry: FileEntry, _: Library) -> list[HumanItem]:
-    said = mapping(entry.content["said"])
-    label = optional(said, "label").strip().lower()
+    said = as_object(entry.content["said"])
+    label = optional_text(said, "label").strip().lower()
     if label not in _LABELS:
         raise UnreadableError(f"the label is {label!r:.40}, which means neither true nor false")
     book, model = str(entry.content["book"]), str(entry.content["model"])
@@ -269,11 +277,11 @@ _NOTHING_WRONG = "NoE"
 
 
 def _items_of_frank(entry: FileEntry, known: Library) -> list[HumanItem]:
-    content = mapping(entry.content)
+    content = as_object(entry.content)
     sentences, votes, kinds = _sentences(content)
     labels = tuple(2 * sum(row) > len(row) for row in votes)
     people = {"factuality": sum(labels) / len(labels)} if labels else {"factuality": number_at(content, "Factuality")}
-    document, model = text_at(content, "hash"), optional(content, "model_name")
+    document, model = text_at(content, "hash"), optional_text(content, "model_name")
     summary = " ".join(sentences) or known.get(summary_id(document, model), "") or text_at(content, "summary")
     article = content.get("article")
     return [
@@ -297,7 +305,7 @@ def _sentences(content: Mapping[str, Any]) -> tuple[tuple[str, ...], list[list[b
     if "summary_sentences_annotations" not in content:
         return (), [], ()
     sentences = tuple(str(one) for one in list_at(content, "summary_sentences"))
-    said = [_said(mapping(one)) for one in list_at(content, "summary_sentences_annotations")]
+    said = [_said(as_object(one)) for one in list_at(content, "summary_sentences_annotations")]
     if len(said) != len(sentences) or not all(said):
         raise UnreadableError(f"there are annotations for {len(said)} sentences, and {len(sentences)} sentences")
     kinds = {kind for people in said for errors in people for kind in errors} - {_NOTHING_WRONG}
@@ -309,9 +317,9 @@ def _said(people: Mapping[str, Any]) -> list[Sequence[str]]:
 
 
 def _items_of_qags(entry: FileEntry, _: Library) -> list[HumanItem]:
-    content = mapping(entry.content)
+    content = as_object(entry.content)
     article = text_at(content, "article")
-    parts = [mapping(one) for one in list_at(content, "summary_sentences")]
+    parts = [as_object(one) for one in list_at(content, "summary_sentences")]
     if not parts:
         raise UnreadableError("the summary has no sentence")
     votes = [[_is_yes(vote) for vote in list_at(one, "responses")] for one in parts]
@@ -326,15 +334,15 @@ def _items_of_qags(entry: FileEntry, _: Library) -> list[HumanItem]:
 
 
 def _is_yes(vote: object) -> bool:
-    said = mapping(vote).get("response")
+    said = as_object(vote).get("response")
     if said not in ("yes", "no"):
         raise UnreadableError(f"a response is {said!r:.40} where yes or no was expected")
     return bool(said == "yes")
 
 
 def _items_of_rank19(entry: FileEntry, known: Library) -> list[HumanItem]:
-    content = mapping(entry.content)
-    article = optional(content, "article_id")
+    content = as_object(entry.content)
+    article = optional_text(content, "article_id")
     # The release has no articles: without them the common source sentence is the document.
     source = known.get(article) or text_at(content, "article", "article_sent")
     return [
@@ -344,17 +352,17 @@ def _items_of_rank19(entry: FileEntry, known: Library) -> list[HumanItem]:
 
 
 def _items_of_realsumm(entry: FileEntry, _: Library) -> list[HumanItem]:
-    content = mapping(entry.content)
-    document, source = optional(content, "id", "doc_id"), text_at(content, "document", "source")
+    content = as_object(entry.content)
+    document, source = optional_text(content, "id", "doc_id"), text_at(content, "document", "source")
     found: list[HumanItem] = []
-    for one in map(mapping, list_at(content, "summaries")):
-        system, people = optional(one, "system"), {"recall": number_at(one, "litepyramid_recall")}
+    for one in map(as_object, list_at(content, "summaries")):
+        system, people = optional_text(one, "system"), {"recall": number_at(one, "litepyramid_recall")}
         found.append(HumanItem(system, document, text_at(one, "summary"), people, source=source, system=system))
     return found
 
 
 def _items_of_summedits(entry: FileEntry, known: Library) -> list[HumanItem]:
-    content = mapping(entry.content)
+    content = as_object(entry.content)
     name = "consistent" if "consistent" in content else "label"
     if (label := number_at(content, name)) not in (0, 1):
         raise UnreadableError(f"`{name}` is {label:g} where 0 or 1 was expected")
@@ -364,7 +372,7 @@ def _items_of_summedits(entry: FileEntry, known: Library) -> list[HumanItem]:
     kinds = content.get("edit_types")
     return [
         HumanItem(
-            optional(content, "id"),
+            optional_text(content, "id"),
             content_id(source)[:12] if source and "doc" in content else document,
             text_at(content, "summary"),
             {"consistency": label},
@@ -383,9 +391,9 @@ _FIELDS = {
 
 
 def _items_of_summeval(entry: FileEntry, _: Library) -> list[HumanItem]:
-    content = mapping(entry.content)
+    content = as_object(entry.content)
     experts = content.get("expert_annotations")
-    ratings = [mapping(one) for one in (experts if isinstance(experts, list) else [content.get("human") or {}])]
+    ratings = [as_object(one) for one in (experts if isinstance(experts, list) else [content.get("human") or {}])]
     people = {
         field: fmean(known)
         for field in _FIELDS
@@ -399,12 +407,12 @@ def _items_of_summeval(entry: FileEntry, _: Library) -> list[HumanItem]:
     source = content.get("text") or content.get("source") or ""
     return [
         HumanItem(
-            optional(content, "system", "model_id"),
+            optional_text(content, "system", "model_id"),
             document,
             summary,
             people,
             source=source if isinstance(source, str) else "",
-            system=optional(content, "system", "model_id"),
+            system=optional_text(content, "system", "model_id"),
             votes=votes,
         )
     ]
@@ -418,7 +426,7 @@ _FIELDS_OF_UNISUMEVAL = {
 
 
 def _items_of_unisumeval(entry: FileEntry, _: Library) -> list[HumanItem]:
-    content = mapping(entry.content)
+    content = as_object(entry.content)
     people = {field: value for field in _FIELDS_OF_UNISUMEVAL if (value := number(content.get(field))) is not None}
     sentences, labels = _sentences_of_unisumeval(content)
     if not people:
@@ -427,12 +435,12 @@ def _items_of_unisumeval(entry: FileEntry, _: Library) -> list[HumanItem]:
     kinds = content.get("fact_verification_error_type")
     return [
         HumanItem(
-            optional(content, "model"),
+            optional_text(content, "model"),
             text_at(content, "doc_id", "uid"),
             text_at(content, "summary"),
             people,
             source=source if isinstance(source, str) else "",
-            system=optional(content, "model"),
+            system=optional_text(content, "model"),
             sentences=sentences,
             labels=labels,
             kinds=tuple(sorted({str(kind) for kind in kinds} - {"no error"})) if isinstance(kinds, list) else (),
@@ -455,10 +463,10 @@ LABEL = "label"
 
 
 def _items_of_catalog(entry: FileEntry, known: Library) -> list[HumanItem]:
-    content = mapping(entry.content)
+    content = as_object(entry.content)
     text = text_at(content, "text", "source", "document")
     here = "" if text in known else text
-    document = optional(content, "document_id") or (content_id(here)[:12] if here else text)
+    document = optional_text(content, "document_id") or (content_id(here)[:12] if here else text)
     sentences, labels = _sentences_of_catalog(content)
     said = [label for label in labels if label is not None]
     people = _figures(content) or ({LABEL: fmean(said)} if said else {})
@@ -466,15 +474,15 @@ def _items_of_catalog(entry: FileEntry, known: Library) -> list[HumanItem]:
         raise UnreadableError("it has no annotations: no `human` with numbers, no `label`, no `sentences`")
     return [
         HumanItem(
-            optional(content, "id"),
+            optional_text(content, "id"),
             document,
             " ".join(sentences) or text_at(content, "summary", "claim"),
             people,
             source=here,
-            system=optional(content, "system", "model"),
+            system=optional_text(content, "system", "model"),
             sentences=sentences,
             labels=labels,
-            pair=optional(content, "pair"),
+            pair=optional_text(content, "pair"),
         )
     ]
 
@@ -489,7 +497,7 @@ def _figures(content: Mapping[str, Any]) -> dict[str, float]:
 def _sentences_of_catalog(content: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[bool | None, ...]]:
     if "sentences" not in content:
         return (), ()
-    parts = [mapping(one) for one in list_at(content, "sentences")]
+    parts = [as_object(one) for one in list_at(content, "sentences")]
     if not parts:
         raise UnreadableError("the summary has no sentence")
     labels = [number(one.get(LABEL)) for one in parts]

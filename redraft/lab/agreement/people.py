@@ -45,7 +45,7 @@ def tau_b(one: Sequence[float], other: Sequence[float]) -> float | None:
     return balance / sqrt(apart * other_apart) if apart and other_apart else None
 
 
-def equal_share(ratings: Ratings) -> float | None:
+def percent_agreement(ratings: Ratings) -> float | None:
     """Return the share of equal ratings over all pairs of raters of an item, averaged over items."""
     shares = [
         sum(count * (count - 1) for count in Counter(row).values()) / (len(row) * (len(row) - 1))
@@ -56,7 +56,7 @@ def equal_share(ratings: Ratings) -> float | None:
 
 def gwets_ac1(ratings: Ratings) -> float | None:
     """Return Gwet's AC1 (2008), which is stable when nearly all ratings are equal; 1 if all are."""
-    equal = equal_share(ratings)
+    equal = percent_agreement(ratings)
     known = [[rating for rating in row if rating is not None] for row in ratings]
     known = [row for row in known if row]
     kinds = {rating for row in known for rating in row}
@@ -182,12 +182,12 @@ Library = dict[str, str]
 """Texts by id: documents, and summaries for some formats."""
 
 
-def entries(path: str) -> Iterator[FileEntry | FileProblem]:
+def read_entries(path: str) -> Iterator[FileEntry | FileProblem]:
     """Return the entries of a file."""
-    return entries_in(content(path))
+    return parse_entries(read_text(path))
 
 
-def entries_in(text: str) -> Iterator[FileEntry | FileProblem]:
+def parse_entries(text: str) -> Iterator[FileEntry | FileProblem]:
     """Yield the entries of a JSON list or of JSON lines, a single object as one entry; invalid JSON is a problem."""
     try:
         whole = json.loads(text)
@@ -200,7 +200,7 @@ def entries_in(text: str) -> Iterator[FileEntry | FileProblem]:
         yield FileEntry("line 1", whole)
 
 
-def content(path: str) -> str:
+def read_text(path: str) -> str:
     """Return the text of a file."""
     try:
         return read_file(Path(path).expanduser()).decode("utf-8-sig", "replace")
@@ -219,16 +219,16 @@ def _lines(text: str) -> Iterator[FileEntry | FileProblem]:
             yield FileProblem(f"line {number}", f"this is not JSON: {one_line(str(error), _SHOWN)}")
 
 
-def library(path: str | None) -> Library:
+def read_texts_by_id(path: str | None) -> Library:
     """Return the documents of a folder by file stem, or of a file by id; none without a path."""
     if path is None:
         return Library()
     place = Path(path).expanduser()
     if place.is_dir():
         files = sorted(one for one in place.iterdir() if one.is_file() and not one.name.startswith("."))
-        return Library({one.stem: clean(content(str(one))) for one in files})
+        return Library({one.stem: clean(read_text(str(one))) for one in files})
     found = Library()
-    for entry in entries(path):
+    for entry in read_entries(path):
         if isinstance(entry, FileEntry) and isinstance(entry.content, Mapping):
             found |= _texts(entry.content)
     return found
@@ -252,7 +252,7 @@ def summary_id(document: str, model: str) -> str:
     return f"{document} by {model}"
 
 
-def mapping(content: Any) -> Mapping[str, Any]:
+def as_object(content: Any) -> Mapping[str, Any]:
     """Return the content; raise if it is not an object."""
     if not isinstance(content, Mapping):
         raise UnreadableError(f"there is {kind_of(content)} where an object was expected")
@@ -290,7 +290,7 @@ def list_at(entry: Mapping[str, Any], name: str) -> Sequence[Any]:
     return value
 
 
-def optional(entry: Mapping[str, Any], *names: str) -> str:
+def optional_text(entry: Mapping[str, Any], *names: str) -> str:
     """Return the first non-empty value under these names as a text; empty if there is none."""
     values = (entry.get(name) for name in names)
     return next((str(value) for value in values if isinstance(value, str | int) and str(value).strip()), "")

@@ -24,12 +24,12 @@ from redraft.lab.agreement.correlation import (
     Correlation,
     between_systems,
     bigram_share,
+    compare_verdicts,
     correlate,
-    folds_of,
+    dataset_series,
+    score_series,
     sentence_series,
-    series,
-    series_of,
-    told,
+    validation_folds,
 )
 from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.agreement.tables import (
@@ -38,10 +38,10 @@ from redraft.lab.agreement.tables import (
     SYSTEMS,
     agreement_tables,
     basis,
-    best_of,
-    right_and_said,
-    starred,
+    best_rating,
     systems_correlation,
+    verdict_pairs,
+    with_stars,
 )
 from redraft.lab.agreement.trial import (
     READ,
@@ -53,7 +53,7 @@ from redraft.lab.agreement.trial import (
     Sweep,
     human_field,
     plan_table,
-    tried,
+    run_trial,
 )
 from redraft.lab.experiments.experiment import Row, table
 from redraft.llm.budget import PriceTable
@@ -94,9 +94,9 @@ class FitQuality:
     wrong: int
 
 
-def labelled(outcome: AgreementOutcome, column: Column) -> list[LabelledProbability]:
+def labelled_probabilities(outcome: AgreementOutcome, column: Column) -> list[LabelledProbability]:
     """Return a judge's probabilities with people's labels: of sentences, or of whole summaries."""
-    best, field = best_of(outcome), outcome.design.human
+    best, field = best_rating(outcome), outcome.design.human
     found: list[LabelledProbability] = []
     for item, said in zip(outcome.dataset.items, column.said, strict=True):
         labels: Sequence[bool | None] = item.labels
@@ -110,7 +110,7 @@ def labelled(outcome: AgreementOutcome, column: Column) -> list[LabelledProbabil
     return found
 
 
-def fitted(pairs: Sequence[LabelledProbability]) -> Calibration | None:
+def fit_calibration(pairs: Sequence[LabelledProbability]) -> Calibration | None:
     """Return the calibration that makes people's labels likeliest (Platt scaling, by Newton's method); None where there
     are too few labels, or where they do not rise with the probability."""
     right = np.asarray([one.right for one in pairs], dtype=np.float64)
@@ -133,11 +133,11 @@ def fitted(pairs: Sequence[LabelledProbability]) -> Calibration | None:
     return Calibration(slope=found[0], intercept=found[1], covariance=covariance) if found[0] > 0 else None
 
 
-def cross_fitted(pairs: Sequence[LabelledProbability]) -> list[LabelledProbability] | None:
+def cross_fit(pairs: Sequence[LabelledProbability]) -> list[LabelledProbability] | None:
     """Return the pairs with probabilities calibrated on other documents; None where that is impossible."""
     found: list[LabelledProbability | None] = [None] * len(pairs)
-    for inside in folds_of([one.document for one in pairs]):
-        own = fitted([one for one, held in zip(pairs, inside, strict=True) if not held])
+    for inside in validation_folds([one.document for one in pairs]):
+        own = fit_calibration([one for one, held in zip(pairs, inside, strict=True) if not held])
         if own is None:
             return None
         for n in np.flatnonzero(inside).tolist():
@@ -146,7 +146,7 @@ def cross_fitted(pairs: Sequence[LabelledProbability]) -> list[LabelledProbabili
     return [one for one in found if one is not None] or None
 
 
-def quality(pairs: Sequence[LabelledProbability]) -> FitQuality | None:
+def fit_quality(pairs: Sequence[LabelledProbability]) -> FitQuality | None:
     """Return how well the probabilities hold; None without any."""
     if not pairs:
         return None
@@ -175,12 +175,12 @@ def quality(pairs: Sequence[LabelledProbability]) -> FitQuality | None:
 )
 def calibration_table(outcome: AgreementOutcome) -> Iterator[Row]:
     for column in outcome.columns:
-        pairs = labelled(outcome, column)
-        if (given := quality(pairs)) is None:
+        pairs = labelled_probabilities(outcome, column)
+        if (given := fit_quality(pairs)) is None:
             continue
         yield (column.name, "as given", *_row(given), LOW, HIGH)
-        own, across = fitted(pairs), cross_fitted(pairs)
-        if own is not None and across is not None and (after := quality(across)) is not None:
+        own, across = fit_calibration(pairs), cross_fit(pairs)
+        if own is not None and across is not None and (after := fit_quality(across)) is not None:
             yield (column.name, "calibrated", *_row(after), raw_cut(LOW, own), raw_cut(HIGH, own))
 
 
@@ -257,7 +257,7 @@ TAU, BALANCED = "tau-b", "balanced accuracy"
 SENTENCES = "sentences"
 
 
-def saved(outcome: AgreementOutcome, store: Store, *, fit: bool = False) -> list[Agreement]:
+def save_agreements(outcome: AgreementOutcome, store: Store, *, fit: bool = False) -> list[Agreement]:
     """Save every figure of every judge, with `fit` also the calibration of its probabilities; save nothing of a
     comparison that was stopped early."""
     if outcome.stopped is not None:
@@ -289,16 +289,16 @@ def _figures(
     outcome: AgreementOutcome, column: Column
 ) -> Iterator[tuple[str, str, int, float | None, Interval | None]]:
     """Yield level, measure, number of items, value and interval; the value is None for too few items."""
-    one = series(outcome, column)
+    one = score_series(outcome, column)
     whole = correlate(one.ours, one.people, one.documents)
     yield SUMMARIES, TAU, whole.n, whole.tau, whole.interval
     if one.has_systems:
         ranked = between_systems(one.ours, one.people, one.systems, one.documents)
         yield SYSTEMS, TAU, ranked.n, ranked.tau, ranked.interval
-    if best_of(outcome) is not None:
-        people, said = right_and_said(outcome, one)
+    if best_rating(outcome) is not None:
+        people, said = verdict_pairs(outcome, one)
         if said is not None:
-            found = told(said, people, one.documents)
+            found = compare_verdicts(said, people, one.documents)
             yield SUMMARIES, BALANCED, found.n, found.balanced, found.interval
     if (sentences := sentence_series(outcome.dataset, column)) is not None:
         found = sentences.separation
@@ -309,9 +309,9 @@ def _calibration(
     outcome: AgreementOutcome, column: Column, *, fit: bool
 ) -> Iterator[tuple[str, str, int, float | None, Interval | None]]:
     """Yield how well the judge's probabilities hold, as given or, with `fit`, calibrated; and that calibration."""
-    pairs = labelled(outcome, column)
-    fitting = fitted(pairs) if fit else None
-    found = quality((cross_fitted(pairs) if fitting else None) or pairs)
+    pairs = labelled_probabilities(outcome, column)
+    fitting = fit_calibration(pairs) if fit else None
+    found = fit_quality((cross_fit(pairs) if fitting else None) or pairs)
     if found is not None:
         yield ITEMS, BRIER, found.n, found.brier, None
         yield ITEMS, CALIBRATION_ERROR, found.n, found.error, None
@@ -407,7 +407,7 @@ def designs(
     return found
 
 
-async def compared(
+async def run_overview(
     sets: Mapping[str, Dataset],
     metrics: Sequence[str],
     base: AgreementDesign,
@@ -415,12 +415,12 @@ async def compared(
     runner: ExperimentRunner,
 ) -> AgreementOverview:
     """Judge all sets, within the limits, and correlate the scores with people's."""
-    done = [(name, await tried(dataset, design, runner)) for name, dataset, design in designs(sets, metrics, base)]
+    done = [(name, await run_trial(dataset, design, runner)) for name, dataset, design in designs(sets, metrics, base)]
     found: dict[MethodKey, dict[str, Correlation]] = defaultdict(dict)
     for name, outcome in done:
         metric = outcome.design.metric
         for method, setting, scores in await asyncio.to_thread(_scored, outcome, scorers, runner.store):
-            one = series_of(outcome.dataset, outcome.design.human, method, scores)
+            one = dataset_series(outcome.dataset, outcome.design.human, method, scores)
             found[MethodKey(method, metric, setting, SUMMARIES)][name] = correlate(one.ours, one.people, one.documents)
             if one.has_systems:
                 found[MethodKey(method, metric, setting, SYSTEMS)][name] = systems_correlation(one)
@@ -461,7 +461,7 @@ def overview_report(done: AgreementOverview) -> Report:
     rows = [
         (
             *(plain(method.name), method.metric, *(dict(method.setting).get(name) for name in names), method.per),
-            *(starred(by[one]) if one in by else None for one in done.sets),
+            *(with_stars(by[one]) if one in by else None for one in done.sets),
         )
         for method, by in sorted(done.found.items(), key=lambda one: (one[0].metric, one[0].per))
     ]
@@ -505,7 +505,9 @@ def _basis(done: AgreementOverview) -> str:
     return f"Based on {len(said)} judgments: {counts}."
 
 
-def plan_of(sets: Mapping[str, Dataset], metrics: Sequence[str], base: AgreementDesign, prices: PriceTable) -> Table:
+def overview_plan(
+    sets: Mapping[str, Dataset], metrics: Sequence[str], base: AgreementDesign, prices: PriceTable
+) -> Table:
     """Return the estimated cost of all sets."""
     plans = [
         (name, design.metric, plan_table(dataset, design, prices))

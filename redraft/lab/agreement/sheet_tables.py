@@ -10,15 +10,15 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from redraft.errors import RunError, UsageError
-from redraft.lab.agreement.correlation import told
+from redraft.lab.agreement.correlation import compare_verdicts
 from redraft.lab.agreement.people import (
     FileProblem,
     Ratings,
     cohens_kappa,
-    content,
-    equal_share,
     gwets_ac1,
     krippendorffs_alpha,
+    percent_agreement,
+    read_text,
 )
 from redraft.lab.agreement.sheets import (
     ASKED,
@@ -29,12 +29,12 @@ from redraft.lab.agreement.sheets import (
     SheetRow,
     What,
     majority,
-    margin_of,
-    needed,
-    rows_of,
-    share_of,
+    margin_of_error,
+    run_rows,
+    sample_size,
+    share_interval,
 )
-from redraft.lab.agreement.tables import ends
+from redraft.lab.agreement.tables import interval_ends
 from redraft.lab.experiments.experiment import ENDS, Row
 from redraft.lab.experiments.hamlet.experiment import HamletItem
 from redraft.lab.experiments.longsumeval import RefinedSummary
@@ -67,7 +67,7 @@ Verdicts = dict[str, dict[str, SheetRow]]
 def runs_of_experiment(folder: str, what: What, *, every: bool) -> list[str]:
     """Return the runs of an experiment by its files: those of its first judge, or of `every` judge; of LongSumEval's,
     those that refine. About facts, queries and questions there is one run for each document."""
-    text, found = content(str(Path(folder).expanduser() / "items.json")), dict[tuple[str, ...], str]()
+    text, found = read_text(str(Path(folder).expanduser() / "items.json")), dict[tuple[str, ...], str]()
     with suppress(ValidationError):
         for one in TypeAdapter(list[RefinedSummary]).validate_json(text):
             if one.run:
@@ -87,7 +87,7 @@ def verdicts_by_judge(store: Store, runs: Sequence[str], what: What) -> Verdicts
     """Return the rows of some runs by judge."""
     found: Verdicts = {}
     for run in dict.fromkeys(runs):
-        for row in rows_of(store, run, what):
+        for row in run_rows(store, run, what):
             found.setdefault(row.judge, {}).setdefault(row.content, row)
     return found
 
@@ -187,8 +187,8 @@ def _yes_table(by_judge: Verdicts, keys: Sequence[str], basis: str) -> Table:
         groups = dict.fromkeys(found[key].group for key in keys if found[key].group in ASKED)
         for group in (*groups, _ALL):
             said = [found[key].said for key in keys if group in (found[key].group, _ALL)]
-            share, interval = share_of(sum(map(bool, said)), len(said))
-            rows.append((judge, group, len(said), share, *ends(interval)))
+            share, interval = share_interval(sum(map(bool, said)), len(said))
+            rows.append((judge, group, len(said), share, *interval_ends(interval)))
     caption = "The share of rows that each judge passes, finds stated, or finds supported."
     return Table("yes", "Verdicts by judge", caption, basis, ("judge", "group", "rows", "yes", *ENDS), tuple(rows))
 
@@ -204,7 +204,7 @@ def _judge_table(by_judge: Verdicts, keys: Sequence[str], basis: str) -> Table:
             pairs = [(bool(one[key].said), bool(other[key].said)) for key in both if group in (one[key].group, _ALL)]
             said = tuple(zip(*pairs, strict=True)) or ((), ())
             counts = [pairs.count(pair) for pair in ((True, True), (False, False), (True, False), (False, True))]
-            figures = (equal_share(pairs), cohens_kappa(*said), gwets_ac1(pairs))
+            figures = (percent_agreement(pairs), cohens_kappa(*said), gwets_ac1(pairs))
             rows.append((first, second, group, len(pairs), *figures, *counts))
     return Table(
         "judges",
@@ -230,9 +230,9 @@ def _validity_table(by_judge: Verdicts, people: Mapping[str, bool], what: What, 
             for dimension in DIMENSIONS[what]:
                 those = [valid for row, valid in asked if (row.group, row.said) == (dimension, passed)]
                 right = sum(valid if passed is not False else not valid for valid in those)
-                share, interval = share_of(right, len(those))
+                share, interval = share_interval(right, len(those))
                 shares.append(share)
-                rows.append((judge, name, dimension, len(those), share, *ends(interval)))
+                rows.append((judge, name, dimension, len(those), share, *interval_ends(interval)))
             whole = sum(row.said is passed for row, _ in asked)
             rows.append((judge, name, _MEAN, whole, mean(shares), None, None))
     said = (
@@ -270,9 +270,9 @@ def _verdict_rows(by_judge: Verdicts, people: Mapping[str, bool]) -> Iterator[Ro
     for judge, rows in by_judge.items():
         asked = [key for key in people if key in rows]
         said, right = [bool(rows[key].said) for key in asked], [people[key] for key in asked]
-        found = told(said, right, asked)
+        found = compare_verdicts(said, right, asked)
         yield (
-            *(judge, len(asked), found.right.there, found.wrong.there, found.balanced, *ends(found.interval)),
+            *(judge, len(asked), found.right.there, found.wrong.there, found.balanced, *interval_ends(found.interval)),
             *(found.right.precision, found.right.recall, found.wrong.precision, found.wrong.recall),
             sum(one == other for one, other in zip(said, right, strict=True)) / len(asked) if asked else None,
         )
@@ -282,7 +282,7 @@ def people_table(ratings: Ratings, basis: str) -> Table:
     """Return the table on the agreement of people, by their answers: one row per item, and a column per person."""
     people = max((len(row) for row in ratings), default=0)
     by_several = sum(sum(one is not None for one in row) > 1 for row in ratings)
-    figures = (equal_share(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings))
+    figures = (percent_agreement(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings))
     return Table(
         "people",
         "Agreement between people",
@@ -295,7 +295,7 @@ def people_table(ratings: Ratings, basis: str) -> Table:
 
 
 def _sample_table(size: int, population: int, basis: str, margins: Sequence[float], confidence: float) -> Table:
-    sizes = [needed(population, margin, confidence) for margin in margins]
+    sizes = [sample_size(population, margin, confidence) for margin in margins]
     return Table(
         "sample",
         "Precision of the sample",
@@ -303,7 +303,7 @@ def _sample_table(size: int, population: int, basis: str, margins: Sequence[floa
         " would take for others (Cochran, for a share of a half and a finite number).",
         basis,
         ("rows", "of", "margin", *(f"rows for ±{100 * margin:g}%" for margin in margins)),
-        ((size, population, margin_of(size, population, confidence), *sizes),),
+        ((size, population, margin_of_error(size, population, confidence), *sizes),),
     )
 
 

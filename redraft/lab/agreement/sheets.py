@@ -24,7 +24,7 @@ from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
 from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
-from redraft.lab.agreement.people import FileProblem, content
+from redraft.lab.agreement.people import FileProblem, read_text
 from redraft.report.history.certificates import judges_of
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.report.tables import in_csv
@@ -49,7 +49,7 @@ _ABOVE = frozenset({"passage", "passages", "facts", "summary", "summary 1", "sum
 _A_SHEET = "give a CSV file written by `redraft agree sheet`"
 
 
-def unrepeated(rows: Iterable[Mapping[str, str]]) -> Iterator[list[str]]:
+def without_repeats(rows: Iterable[Mapping[str, str]]) -> Iterator[list[str]]:
     """Yield the cells of what people see, without texts that are also in the row above."""
     above: Mapping[str, str] = {}
     for row in rows:
@@ -58,7 +58,7 @@ def unrepeated(rows: Iterable[Mapping[str, str]]) -> Iterator[list[str]]:
         above = row
 
 
-def written_in(cell: str) -> str:
+def cell_text(cell: str) -> str:
     """Return what a person wrote, without the mark that keeps a spreadsheet from reading it as a formula."""
     text = cell.strip()
     return text[1:] if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@") else text
@@ -84,7 +84,7 @@ class Sheet:
         return () if self.kind == "marks" else CHOICES.get(self.kind, ("yes", "no", "?"))
 
 
-def sheet_of(text: str) -> Sheet:
+def parse_sheet(text: str) -> Sheet:
     """Return a sheet that is given as text; raise if it is none."""
     read = _table(text.removeprefix("\ufeff"))
     columns = tuple(read.fieldnames or ())
@@ -92,14 +92,14 @@ def sheet_of(text: str) -> Sheet:
         rows = tuple({name: row.get(name) or "" for name in columns} for row in read)
     except csv.Error as error:
         raise UsageError(f"it is not a table: {error}", hint=_A_SHEET) from error
-    kinds = kinds_of(row.get(ID, "") for row in rows)
+    kinds = sheet_kinds(row.get(ID, "") for row in rows)
     sheet = Sheet(min(kinds, default=""), columns, rows)
     if len(kinds) != 1 or not sheet.answers:
         raise UsageError("it is not a sheet for people", hint=_A_SHEET)
     return sheet
 
 
-def kinds_of(ids: Iterable[str]) -> set[str]:
+def sheet_kinds(ids: Iterable[str]) -> set[str]:
     """Return the kinds of sheets that these ids of rows are from."""
     return {one.split("/")[1] for one in ids if one.count("/") == 2}
 
@@ -119,7 +119,7 @@ def _in_file(rows: Iterable[Sequence[str]]) -> str:
     return "\ufeff" + out.getvalue()
 
 
-def filled(sheet: Sheet, answers: Mapping[int, Mapping[str, str]]) -> str:
+def fill_sheet(sheet: Sheet, answers: Mapping[int, Mapping[str, str]]) -> str:
     """Return a sheet with answers filled in, by the number of the row and the name of the column."""
     rows = [list(sheet.columns)]
     for number, row in enumerate(sheet.rows):
@@ -137,14 +137,14 @@ _HALF = 0.5
 T = TypeVar("T")
 
 
-def drawn(everything: Sequence[T], size: int, seed: int) -> list[T]:
+def draw_sample(everything: Sequence[T], size: int, seed: int) -> list[T]:
     """Return a random sample of this size in the original order, the same for the same seed."""
     if size >= len(everything):
         return list(everything)
     return [everything[n] for n in sorted(Random(seed).sample(range(len(everything)), size))]
 
 
-def needed(population: int, margin: float, confidence: float = CONFIDENCE) -> int:
+def sample_size(population: int, margin: float, confidence: float = CONFIDENCE) -> int:
     """Return the sample size that keeps the error of a share within the margin."""
     z = _z(confidence)
     of_many = z * z * _HALF * (1 - _HALF) / margin**2
@@ -152,7 +152,7 @@ def needed(population: int, margin: float, confidence: float = CONFIDENCE) -> in
     return min(population, ceil(round(of_many / (1 + (of_many - 1) / population), 6)))
 
 
-def margin_of(size: int, population: int, confidence: float = CONFIDENCE) -> float | None:
+def margin_of_error(size: int, population: int, confidence: float = CONFIDENCE) -> float | None:
     """Return the margin of error of a sample's share; None for an empty sample, 0 if it is the whole population."""
     if not size:
         return None
@@ -161,7 +161,7 @@ def margin_of(size: int, population: int, confidence: float = CONFIDENCE) -> flo
     return z * sqrt(_HALF * (1 - _HALF) / size * max(0.0, left))
 
 
-def share_of(part: int, whole: int) -> tuple[float | None, Interval | None]:
+def share_interval(part: int, whole: int) -> tuple[float | None, Interval | None]:
     """Return a share with its Wilson interval; None for both if the whole is empty."""
     if not whole:
         return None, None
@@ -233,7 +233,7 @@ def questions(store: Store, runs: Sequence[str], what: What) -> list[SheetRow]:
     none."""
     found: dict[str, SheetRow] = {}
     for key in runs:
-        for one in rows_of(store, key, what):
+        for one in run_rows(store, key, what):
             found.setdefault(one.content, one)
     if not found:
         raise UsageError(
@@ -243,7 +243,7 @@ def questions(store: Store, runs: Sequence[str], what: What) -> list[SheetRow]:
     return list(found.values())
 
 
-def rows_of(store: Store, run: str, what: What) -> Iterator[SheetRow]:
+def run_rows(store: Store, run: str, what: What) -> Iterator[SheetRow]:
     """Yield the rows of one run, with its judge's verdicts."""
     result = read_result(store, run)
     yield from _SOURCES[what].rows(store, result, document_read(store, result.run))
@@ -279,10 +279,10 @@ def _question(
     words = content_id("\n".join(shown.values()))[:_LETTERS]
     cut = {name: text[:_LONGEST] for name, text in {**shown, **({"passages": passages} if passages else {})}.items()}
     asked = ASKED[group if what in DIMENSIONS else what]
-    return SheetRow(f"{result.run.id}/{what}/{words}", cut, said, group, asked, judge or judge_of(result.run))
+    return SheetRow(f"{result.run.id}/{what}/{words}", cut, said, group, asked, judge or run_judge(result.run))
 
 
-def judge_of(run: Run) -> str:
+def run_judge(run: Run) -> str:
     """Return who judged in a run, and whether against the whole document."""
     full = run.judging is not None and run.judging.verify_against == "document"
     return " + ".join(judges_of(run)) + (", full text" if full else "")
@@ -451,7 +451,7 @@ ABOUT: Mapping[What, _Same] = {
 """For the kinds of sheets that findings relate to: the metric of these findings, and how to match them."""
 
 
-def answers(store: Store, runs: Sequence[str], what: What, questions: Sequence[SheetRow]) -> dict[str, str]:
+def stored_answers(store: Store, runs: Sequence[str], what: What, questions: Sequence[SheetRow]) -> dict[str, str]:
     """Return the answers that people have already given on the findings behind the rows, by row id."""
     if what not in ABOUT:
         return {}
@@ -470,7 +470,7 @@ def answers(store: Store, runs: Sequence[str], what: What, questions: Sequence[S
 _SHOWN = 40
 
 
-def written(
+def sheet_csv(
     questions: Sequence[SheetRow], what: What, people: int, answers: Mapping[str, str] = MappingProxyType({})
 ) -> str:
     """Return the sheet as CSV, without the judge's verdicts, so that they influence nobody. `answers` are known answers
@@ -478,10 +478,10 @@ def written(
     asked = [
         replace(one, asked=f"{one.asked or ASKED[what]} (yes, no, or ? where you cannot tell)") for one in questions
     ]
-    return sheet_file(asked, persons(people), answers)
+    return sheet_file(asked, person_columns(people), answers)
 
 
-def persons(count: int) -> list[str]:
+def person_columns(count: int) -> list[str]:
     """Return the names of the columns for the answers of so many people."""
     return [f"{PERSON} {n}" for n in range(1, count + 1)]
 
@@ -493,7 +493,7 @@ def sheet_file(
 
     No cell is read as a formula, and a passage is in the first of its rows only.
     """
-    shown = unrepeated({name: text[:_LONGEST] for name, text in one.shown.items()} for one in rows)
+    shown = without_repeats({name: text[:_LONGEST] for name, text in one.shown.items()} for one in rows)
     empty = [""] * (len(columns) - 1)
     lines = (
         [one.id, *cells, one.asked, answers.get(one.id, ""), *empty] for one, cells in zip(rows, shown, strict=True)
@@ -517,7 +517,7 @@ class SheetAnswers(Generic[A]):
         return list(dict.fromkeys(name.partition("/")[0] for name in self.by_row))
 
 
-def answers_in(paths: Sequence[str], meanings: Mapping[str, A | None], expected: str) -> SheetAnswers[A]:
+def combined_answers(paths: Sequence[str], meanings: Mapping[str, A | None], expected: str) -> SheetAnswers[A]:
     """Return the answers in the sheets of several people combined, by what each word means; an answer that means
     nothing, where something else was `expected`, is reported and does not count."""
     by_row: dict[str, list[A | None]] = {}
@@ -550,8 +550,8 @@ _MEANINGS: Mapping[str, bool | None] = {
 
 def read_sheets(paths: Sequence[str]) -> tuple[What, SheetAnswers[bool]]:
     """Return the kind of the sheets of several people, and their answers combined."""
-    found = answers_in(paths, _MEANINGS, "neither yes nor no")
-    known: list[What] = [kind for kind in KINDS if kinds_of(found.by_row) == {kind}]
+    found = combined_answers(paths, _MEANINGS, "neither yes nor no")
+    known: list[What] = [kind for kind in KINDS if sheet_kinds(found.by_row) == {kind}]
     if not known or any(name.count("/") != 2 for name in found.by_row):
         raise UsageError(
             "the rows come from different kinds of sheets", place=paths[0], hint="leave the column `id` alone"
@@ -562,7 +562,7 @@ def read_sheets(paths: Sequence[str]) -> tuple[What, SheetAnswers[bool]]:
 def sheet_rows(path: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the rows of a sheet by column name, each with its place."""
     try:
-        for number, row in enumerate(_table(content(path)), 2):
+        for number, row in enumerate(_table(read_text(path)), 2):
             place = f"{one_line(Path(path).name, _SHOWN)}, row {number}"
             yield place, {str(name).strip(): value or "" for name, value in row.items()}
     except csv.Error as error:

@@ -17,21 +17,21 @@ from redraft.lab.agreement.correlation import (
     ClassSeparation,
     Correlation,
     ScoreSeries,
-    area_of_risk,
     area_under_curve,
-    baseline,
+    area_under_risk,
     between_systems,
+    bigram_baseline,
+    class_scores,
+    compare_verdicts,
     correlate,
-    filled,
-    of_class,
-    risk_against_coverage,
+    filled_series,
+    risk_coverage_curve,
+    score_series,
     sentence_series,
-    series,
-    told,
-    verdicts_by_cut,
+    threshold_verdicts,
     within_documents,
 )
-from redraft.lab.agreement.people import Ratings, cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha, tau_b
+from redraft.lab.agreement.people import Ratings, cohens_kappa, gwets_ac1, krippendorffs_alpha, percent_agreement, tau_b
 from redraft.lab.agreement.trial import SIMILARITY, AgreementOutcome, Column
 from redraft.lab.experiments.experiment import AGAIN, ENDS, Row, summed, table
 from redraft.lab.experiments.runner import failed
@@ -60,29 +60,29 @@ def basis(outcome: AgreementOutcome) -> str:
 
 def _all(outcome: AgreementOutcome) -> Iterator[tuple[ScoreSeries, ScoreSeries]]:
     """Yield each judge's scores, as they are and with missing ones filled in, then those of the baseline."""
-    yield from ((series(outcome, column), filled(outcome, column)) for column in outcome.columns)
-    yield (baseline(outcome),) * 2
+    yield from ((score_series(outcome, column), filled_series(outcome, column)) for column in outcome.columns)
+    yield (bigram_baseline(outcome),) * 2
 
 
-def best_of(outcome: AgreementOutcome) -> float | None:
+def best_rating(outcome: AgreementOutcome) -> float | None:
     """Return the rating of a summary without errors; None if people were asked something else."""
     return outcome.dataset.fields[outcome.design.human].best
 
 
-def right_and_said(outcome: AgreementOutcome, one: ScoreSeries) -> tuple[list[bool], list[bool] | None]:
+def verdict_pairs(outcome: AgreementOutcome, one: ScoreSeries) -> tuple[list[bool], list[bool] | None]:
     """Return whether people find each summary free of errors, and the judge's verdicts by its score."""
-    best = best_of(outcome)
+    best = best_rating(outcome)
     people = [best is not None and value >= best for value in one.people]
-    return people, verdicts_by_cut(one.ours, people, one.documents)
+    return people, threshold_verdicts(one.ours, people, one.documents)
 
 
-def ends(interval: Interval | None) -> tuple[float | None, float | None]:
+def interval_ends(interval: Interval | None) -> tuple[float | None, float | None]:
     """Return the ends of an interval; None for both if there is none."""
     return (interval.low, interval.high) if interval else (None, None)
 
 
 def _figures(found: Correlation) -> Row:
-    return (found.tau, *ends(found.interval), found.p, found.p_by, found.spearman, found.pearson)
+    return (found.tau, *interval_ends(found.interval), found.p, found.p_by, found.spearman, found.pearson)
 
 
 def systems_correlation(one: ScoreSeries) -> Correlation:
@@ -117,7 +117,7 @@ def correlation_table(outcome: AgreementOutcome) -> Iterator[Row]:
 def document_table(outcome: AgreementOutcome) -> Iterator[Row]:
     for one, _ in _all(outcome):
         found = within_documents(one.ours, one.people, one.documents)
-        yield (one.name, found.documents, found.of, found.tau, *ends(found.interval))
+        yield (one.name, found.documents, found.of, found.tau, *interval_ends(found.interval))
 
 
 @table(
@@ -138,7 +138,7 @@ def system_table(outcome: AgreementOutcome) -> Iterator[Row]:
     "classes",
     "Right and wrong summaries",
     lambda outcome: (
-        f"People find nothing wrong where {outcome.design.human} is {best_of(outcome) or 0.0:g}. A judge finds"
+        f"People find nothing wrong where {outcome.design.human} is {best_rating(outcome) or 0.0:g}. A judge finds"
         " nothing wrong from a threshold that was chosen on other documents (five-fold). Balanced accuracy is the"
         " mean of the two recalls; AUC is the probability that a right summary scores higher than a wrong one,"
         " without any threshold."
@@ -148,15 +148,15 @@ def system_table(outcome: AgreementOutcome) -> Iterator[Row]:
 )
 def class_table(outcome: AgreementOutcome) -> Iterator[Row]:
     for one, _ in _all(outcome):
-        people, said = right_and_said(outcome, one)
-        found = _separated(told(said, people, one.documents)) if said is not None else (None,) * 7
+        people, said = verdict_pairs(outcome, one)
+        found = _separated(compare_verdicts(said, people, one.documents)) if said is not None else (None,) * 7
         counts = (len(people), one.of, len(people) - sum(people))
         yield (one.name, *counts, *found, area_under_curve(one.ours, people))
 
 
 def _separated(found: ClassSeparation) -> Row:
     """Return balanced accuracy with its interval, then precision and recall of the wrong and the right class."""
-    return (found.balanced, *ends(found.interval), *_shares(found.wrong), *_shares(found.right))
+    return (found.balanced, *interval_ends(found.interval), *_shares(found.wrong), *_shares(found.right))
 
 
 def _shares(one: ClassScores) -> tuple[float | None, float | None]:
@@ -179,7 +179,7 @@ def sentence_table(outcome: AgreementOutcome) -> Iterator[Row]:
             continue
         judged = one.judged
         said, people = [bool(one.said[n]) for n in judged], [one.people[n] for n in judged]
-        wrong = of_class([verdict is False for verdict in one.said], [not label for label in one.people])
+        wrong = class_scores([verdict is False for verdict in one.said], [not label for label in one.people])
         pairs = list(zip(people, said, strict=True))
         counts = (len(judged), len(one.people), len(one.people) - sum(one.people))
         beyond_chance = (cohens_kappa(people, said), gwets_ac1(pairs), krippendorffs_alpha(pairs))
@@ -218,18 +218,18 @@ def place_table(outcome: AgreementOutcome) -> Iterator[Row]:
 )
 def risk_table(outcome: AgreementOutcome) -> Iterator[Row]:
     for column in outcome.columns:
-        one = series(outcome, column)
-        people, said = right_and_said(outcome, one)
+        one = score_series(outcome, column)
+        people, said = verdict_pairs(outcome, one)
         if said is None:
             continue
         wrong = [verdict != label for verdict, label in zip(said, people, strict=True)]
         shares = [column.said[n].judged_share for n in one.places]
-        curve = risk_against_coverage(wrong, shares, one.of)
+        curve = risk_coverage_curve(wrong, shares, one.of)
         for least in _SHARES:
             kept = [step for step in curve if step.least >= least]
             yield (column.name, least, *((kept[-1].coverage, kept[-1].risk) if kept else (0.0, None)), None)
         whole = (share(len(wrong), one.of), share(sum(wrong), len(wrong)))
-        yield (column.name, None, *whole, area_of_risk(wrong, shares))
+        yield (column.name, None, *whole, area_under_risk(wrong, shares))
 
 
 @table(
@@ -268,10 +268,10 @@ def _ordered(scores: Sequence[tuple[float | None, float | None]]) -> Row:
     basis,
 )
 def kind_table(outcome: AgreementOutcome) -> Iterator[Row]:
-    items, field, best = outcome.dataset.items, outcome.design.human, best_of(outcome)
+    items, field, best = outcome.dataset.items, outcome.design.human, best_rating(outcome)
     kinds = sorted({kind for item in items for kind in item.kinds})
     for one, _ in _all(outcome) if kinds else ():
-        verdict = dict(zip(one.places, right_and_said(outcome, one)[1] or (), strict=False))
+        verdict = dict(zip(one.places, verdict_pairs(outcome, one)[1] or (), strict=False))
         for kind in kinds:
             wrong = [n for n, item in enumerate(items) if kind in item.kinds and item.people[field] < (best or 0.0)]
             judged = [n for n in wrong if n in verdict]
@@ -291,19 +291,19 @@ def kind_table(outcome: AgreementOutcome) -> Iterator[Row]:
 )
 def rater_table(outcome: AgreementOutcome) -> Iterator[Row]:
     for one, other in combinations([column for column in outcome.columns if not column.setting], 2):
-        both = _both(zip(one.scores, other.scores, strict=True))
+        both = _known_pairs(zip(one.scores, other.scores, strict=True))
         yield (one.name, other.name, len(both), *_beyond_chance(both), _kappa(one, other), _tau(both), None)
     for column in outcome.columns:
         times = [one.each for one in column.said if sum(score is not None for score in one.each) > 1]
         if times:
             spread = fmean(pstdev([score for score in each if score is not None]) for each in times)
-            again = _tau(_both((each[0], each[1]) for each in times))
+            again = _tau(_known_pairs((each[0], each[1]) for each in times))
             yield (column.name, "itself", len(times), *_beyond_chance(times), None, again, spread)
     if votes := [row for item in outcome.dataset.items for row in item.votes]:
         yield (PEOPLE, "each other", len(votes), *_beyond_chance(votes), None, None, None)
 
 
-def _both(scores: Iterable[tuple[float | None, float | None]]) -> list[tuple[float, float]]:
+def _known_pairs(scores: Iterable[tuple[float | None, float | None]]) -> list[tuple[float, float]]:
     return [(one, other) for one, other in scores if one is not None and other is not None]
 
 
@@ -323,7 +323,7 @@ def _kappa(one: Column, other: Column) -> float | None:
 
 
 def _beyond_chance(ratings: Ratings) -> tuple[float | None, ...]:
-    return equal_share(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings, "interval")
+    return percent_agreement(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings, "interval")
 
 
 _STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
@@ -341,7 +341,7 @@ def sweep_tables(outcome: AgreementOutcome) -> list[Table]:
     across = SIMILARITY if SIMILARITY in values and len(values) > 1 else None
     down = [name for name in values if name != across]
     tables = [_pivot(outcome, down, across, SUMMARIES)]
-    if series(outcome, outcome.columns[0]).has_systems:
+    if score_series(outcome, outcome.columns[0]).has_systems:
         tables.append(_pivot(outcome, down, across, SYSTEMS))
     return tables
 
@@ -366,11 +366,11 @@ def _pivot(outcome: AgreementOutcome, down: Sequence[str], across: str | None, p
 
 
 def _starred(outcome: AgreementOutcome, column: Column, per: str) -> Cell:
-    one = series(outcome, column)
-    return starred(systems_correlation(one) if per == SYSTEMS else correlate(one.ours, one.people, one.documents))
+    one = score_series(outcome, column)
+    return with_stars(systems_correlation(one) if per == SYSTEMS else correlate(one.ours, one.people, one.documents))
 
 
-def starred(found: Correlation) -> Cell:
+def with_stars(found: Correlation) -> Cell:
     """Return tau-b with its stars; None where it is undefined."""
     if found.tau is None:
         return None
@@ -438,7 +438,7 @@ def trouble_table(outcome: AgreementOutcome) -> Iterator[Row]:
 
 def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
     """Yield the tables that there is data for; the last ones describe that data."""
-    first, has_best = series(outcome, outcome.columns[0]), best_of(outcome) is not None
+    first, has_best = score_series(outcome, outcome.columns[0]), best_rating(outcome) is not None
     yield from sweep_tables(outcome)
     yield correlation_table(outcome)
     if len(set(first.documents)) < len(first.documents):

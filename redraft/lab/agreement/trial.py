@@ -55,17 +55,17 @@ class Sweep:
     values: Mapping[str, tuple[str, ...]]
 
     @property
-    def asked(self) -> list[Setting]:
+    def request_settings(self) -> list[Setting]:
         """All combinations of settings that change the requests; one empty combination if there are none."""
         return self._combined(ASKED)
 
     @property
-    def read(self) -> list[Setting]:
+    def reading_settings(self) -> list[Setting]:
         """All combinations of settings that only change the reading; one empty combination if there are none."""
         return self._combined(READ)
 
     @property
-    def reads(self) -> bool:
+    def has_readings(self) -> bool:
         """Whether answers are read in other ways than they were judged."""
         return any(name in self.values for name in READ)
 
@@ -73,11 +73,11 @@ class Sweep:
         names = [name for name in self.values if name in among]
         return [tuple(zip(names, one, strict=True)) for one in product(*(self.values[name] for name in names))]
 
-    def judging(self, base: JudgeConfig, asked: Setting) -> JudgeConfig:
+    def judge_config(self, base: JudgeConfig, asked: Setting) -> JudgeConfig:
         """Return the judge configuration for all readings of a combination; the judge is asked for likeness if one
         needs it."""
         changes: dict[str, Any] = dict(asked)
-        if self.reads:
+        if self.has_readings:
             own = _BY_JUDGE in self.values.get(SIMILARITY, (base.similarity,))
             changes |= {SIMILARITY: _BY_JUDGE if own else base.similarity, "second_look": False}
         try:
@@ -88,7 +88,7 @@ class Sweep:
 
     def check(self, metric: str, base: JudgeConfig) -> None:
         """Raise for a setting that makes no difference, or that conflicts with others."""
-        if not self.reads:
+        if not self.has_readings:
             return
         if metric != Consistency.name:
             raise UsageError(f"--sweep: neither similarity nor threshold makes a difference to {metric}")
@@ -105,7 +105,7 @@ class Sweep:
 NO_SWEEP = Sweep({})
 
 
-def sweep_of(words: Iterable[str]) -> Sweep:
+def parse_sweep(words: Iterable[str]) -> Sweep:
     """Parse a sweep, such as `similarity=exact,rouge1` or `threshold=0.2:0.7:0.1` (from, to, step)."""
     values: dict[str, tuple[str, ...]] = {}
     for word in words:
@@ -120,7 +120,7 @@ def sweep_of(words: Iterable[str]) -> Sweep:
             raise UsageError(f"--sweep: {word!r} has no values", hint="write NAME=VALUE,VALUE or NAME=FROM:TO:STEP")
         values[name] = tuple(dict.fromkeys(found))
     sweep = Sweep(values)
-    if len(sweep.asked) * len(sweep.read) > _MOST:
+    if len(sweep.request_settings) * len(sweep.reading_settings) > _MOST:
         raise UsageError(f"--sweep: that is more than {_MOST} combinations", hint="leave some values out")
     return sweep
 
@@ -137,9 +137,7 @@ def _values(word: str, part: str) -> Iterable[str]:
     return [str(first + n * step) for n in range(int((last - first) / step) + 1)]
 
 
-def read_otherwise(
-    evaluation: Evaluation, reading: Setting, base: JudgeConfig, encoder: Encoder | None
-) -> float | None:
+def rescore(evaluation: Evaluation, reading: Setting, base: JudgeConfig, encoder: Encoder | None) -> float | None:
     """Return the score of the same answers under another similarity or threshold (LongSumEval, algorithm 1)."""
     if not reading or not isinstance(claims := evaluation.details.get("claims"), list):
         return evaluation.score
@@ -175,14 +173,14 @@ class AgreementDesign:
     sweep: Sweep = NO_SWEEP
 
     @property
-    def ways(self) -> list[JudgeSetting]:
+    def judge_settings(self) -> list[JudgeSetting]:
         """Every combination that needs new requests: each judge under each setting."""
-        return [self._way(judge, setting) for judge in self.judges for setting in self.sweep.asked]
+        return [self._way(judge, setting) for judge in self.judges for setting in self.sweep.request_settings]
 
     def _way(self, judge: str, setting: Setting) -> JudgeSetting:
         named = self.judging.model_copy(update={"metrics": (self.metric,), "judges": (judge,)})
         settings = self.settings.model_copy(update={"strategy": "given"})
-        return JudgeSetting(judge, setting, settings, located(self.sweep.judging(named, setting), settings))
+        return JudgeSetting(judge, setting, settings, located(self.sweep.judge_config(named, setting), settings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +267,7 @@ class AgreementOutcome:
         return self.stopped is None and made
 
 
-def documents_of(dataset: Dataset) -> dict[str, Document]:
+def dataset_documents(dataset: Dataset) -> dict[str, Document]:
     """Return the documents by the names that the items use."""
     titles: dict[str, str] = {}
     for item in dataset.items:
@@ -277,15 +275,15 @@ def documents_of(dataset: Dataset) -> dict[str, Document]:
     return {name: parse(text.encode(), name=f"{name}.txt") for name, text in titles.items()}
 
 
-async def tried(dataset: Dataset, design: AgreementDesign, runner: ExperimentRunner) -> AgreementOutcome:
+async def run_trial(dataset: Dataset, design: AgreementDesign, runner: ExperimentRunner) -> AgreementOutcome:
     """Run what has not been run yet, within the limits; a failed item is recorded and does not stop the others."""
-    ways = design.ways
+    ways = design.judge_settings
     if not ways:
         raise UsageError("no model judges", hint="name a judge with --judge, or a model with --model")
     design.sweep.check(design.metric, design.judging)
     for way in ways:
         assign_models(way.settings, way.judging, runner.limits, runner.prices)
-    documents = await asyncio.to_thread(documents_of, dataset)
+    documents = await asyncio.to_thread(dataset_documents, dataset)
     runner.draw_on(AGREE, repr(design), *sorted(one.id for one in documents.values()))
     # Two items with the same text on the same document are judged once.
     different = {(item.document, item.text): item for item in reversed(dataset.items)}
@@ -315,7 +313,7 @@ async def tried(dataset: Dataset, design: AgreementDesign, runner: ExperimentRun
         rows = [by_text[item.document, item.text] for item in dataset.items]
         runs = {said[0].run for said in by_text.values() if said[0].run}
         usage = tuple(runner.store.calls.totals(run) for run in sorted(runs))
-        for at, setting in enumerate(design.sweep.read):
+        for at, setting in enumerate(design.sweep.reading_settings):
             judging = way.judging.model_copy(
                 update={name: float(value) if name == THRESHOLD else value for name, value in setting}
             )
@@ -334,13 +332,13 @@ async def _judged(
 ) -> list[ItemOutcome]:
     made = await batch.quietly(JUDGING, JUDGING, f"{item.id} by {way.judge}", document, way.settings, way.order(item))
     if made.result is None:
-        return [ItemOutcome(run=made.run, failure=made.failure)] * len(design.sweep.read)
+        return [ItemOutcome(run=made.run, failure=made.failure)] * len(design.sweep.reading_settings)
     evaluation = made.result.evaluations[design.metric]
     said = _said(evaluation, item, made.result.run.id)
     with reading(document):
         return [
-            replace(said, score=read_otherwise(evaluation, setting, way.judging, encoder)) if setting else said
-            for setting in design.sweep.read
+            replace(said, score=rescore(evaluation, setting, way.judging, encoder)) if setting else said
+            for setting in design.sweep.reading_settings
         ]
 
 
@@ -366,7 +364,7 @@ def _said(evaluation: Evaluation, item: HumanItem, run: str) -> ItemOutcome:
 _SEED = 0
 
 
-def format_named(name: str) -> Format:
+def find_format(name: str) -> Format:
     """Return the format of this name; raise if there is none."""
     if name not in FORMATS:
         raise UsageError(f"--format: there is no format {name!r}", hint=f"choose from {', '.join(FORMATS)}")
@@ -389,7 +387,7 @@ def human_field(dataset: Dataset, metric: str, named: str | None) -> str:
     )
 
 
-def chosen(dataset: Dataset, most: int | None) -> Dataset:
+def sample_items(dataset: Dataset, most: int | None) -> Dataset:
     """Return all items, or at most this many: those of randomly drawn documents, the last one possibly in part."""
     if most is None or most >= len(dataset.items):
         return dataset
@@ -402,9 +400,9 @@ def chosen(dataset: Dataset, most: int | None) -> Dataset:
 def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) -> Table:
     """Return the plan: the calls of each judge under each setting that needs new requests."""
     design.sweep.check(design.metric, design.judging)
-    documents = documents_of(dataset)
+    documents = dataset_documents(dataset)
     rows: list[tuple[str | int | float | None, ...]] = []
-    for way in design.ways:
+    for way in design.judge_settings:
         calls, used = _asked(dataset, way, documents)
         model = under_settings(assign_models(resolve(way.settings), way.judging, Limits(), None))["judge"]
         price = price_of(model, prices)

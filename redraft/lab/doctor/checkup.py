@@ -25,11 +25,11 @@ from redraft.lab.doctor.expectations import (
     ControlResult,
     Probe,
     Verdict,
-    expected,
-    in_summary,
-    probed,
+    expectations_of,
+    injected_summary,
+    load_texts,
+    metrics_by_probe,
     probes,
-    texts,
 )
 from redraft.lab.experiments.plan import PlanStep, table_of
 from redraft.llm.base import Model
@@ -50,7 +50,7 @@ from redraft.store.store import Store
 DOCTOR = "doctor"
 """The purpose of its runs, and the command that repeats them."""
 _TURNS, _BOTH = 3, (True, False)
-_ORDERED = frozenset(map(in_summary, (WRONG, HOLLOW, SHUFFLED)))
+_ORDERED = frozenset(map(injected_summary, (WRONG, HOLLOW, SHUFFLED)))
 _UNMADE = ControlResult("not made", "the budget was used up")
 
 
@@ -147,7 +147,7 @@ class DoctorReport:
     """Why some controls were not run."""
 
 
-def check_aims(metrics: Sequence[Evaluator]) -> None:
+def check_metrics(metrics: Sequence[Evaluator]) -> None:
     """Raise for a metric without controls: one that gives no score, or that asks no judge."""
     for one in metrics:
         why = (
@@ -168,7 +168,7 @@ def probe_runs(metrics: Sequence[Evaluator]) -> list[ProbeRun]:
     copy, distinguished by blank lines at the end: verdicts on a sentence in one probe must not be reused in another,
     and no questions may be asked about key facts that were built from the document.
     """
-    wanted, made = probed(metrics), list[ProbeRun]()
+    wanted, made = metrics_by_probe(metrics), list[ProbeRun]()
     for name, probe in probes().items():
         for content in (True, False):
             here = tuple(one for one in wanted.get(name, ()) if (one.aim == "content") == content)
@@ -179,7 +179,7 @@ def probe_runs(metrics: Sequence[Evaluator]) -> list[ProbeRun]:
 
 def _document(probe: Probe, content: bool) -> Document:
     lines = 0 if content else list(probes()).index(probe.name) + 1
-    return Document.from_text(texts().beside(probe.ordered) + "\n" * lines, texts().title)
+    return Document.from_text(load_texts().document_text(probe.ordered) + "\n" * lines, load_texts().title)
 
 
 def probe_names(store: Store, runs: Iterable[str]) -> dict[str, str]:
@@ -205,7 +205,7 @@ async def examine(subject: JudgeUnderTest, runner: ExperimentRunner) -> JudgeChe
 
     Earlier replies are reused. Any error that ends a run, such as an unavailable provider, ends the examination.
     """
-    check_aims(subject.metrics)
+    check_metrics(subject.metrics)
     planned = probe_runs(subject.metrics)
     runner.observer(StageStarted(f"controls for {subject.judge}", 0))
     semaphore, numbers = asyncio.Semaphore(runner.limits.at_once), count(1)
@@ -268,7 +268,7 @@ def _checks(subject: JudgeUnderTest, done: Sequence[_ProbeVerdicts]) -> list[Con
     for metric in subject.metrics:
         said = {one.probe: one.said[metric.name] for one in done if metric.name in one.said}
         runs = {one.probe: one.run for one in done if metric.name in one.said and one.run}
-        for control, expectation in expected(metric).items():
+        for control, expectation in expectations_of(metric).items():
             made = all(name in said for name in expectation.uses)
             its = {name: said[name] for name in expectation.uses} if made else {}
             heard = expectation.heard(its) if made else _UNMADE
@@ -293,7 +293,7 @@ def plan_table(subjects: Sequence[JudgeUnderTest], prices: PriceTable) -> Table:
 
 def _steps(subject: JudgeUnderTest) -> Iterator[PlanStep]:
     """Yield each metric with all its summaries, and before it what it builds from the document once for all of them."""
-    check_aims(subject.metrics)
+    check_metrics(subject.metrics)
     scoring = {one.name for one in subject.metrics}
     built = set[tuple[str, str]]()
     stages: dict[str, list[Stage]] = defaultdict(list)
@@ -307,7 +307,7 @@ def _steps(subject: JudgeUnderTest) -> Iterator[PlanStep]:
     for name, some in stages.items():
         assert judge is not None
         used = Usage(sum(one.prompt_tokens for one in some), sum(one.completion_tokens for one in some))
-        yield PlanStep(texts().title, name, judge, len(some), sum(one.calls for one in some), used)
+        yield PlanStep(load_texts().title, name, judge, len(some), sum(one.calls for one in some), used)
 
 
 def _stages(subject: JudgeUnderTest, probe_run: ProbeRun) -> tuple[DraftConfig, Sequence[Stage]]:

@@ -55,19 +55,19 @@ class ProbeTexts:
     kept: dict[str, tuple[str, ...]]
     """By the kind of change, sentences of the document that were changed and mean the same."""
 
-    def ordered(self, text: str) -> str:
+    def with_instruction(self, text: str) -> str:
         """Return a summary with the instruction to its judge in the middle."""
         first, second = _cut(text, ". ")
         return f"{first}. {self.order} {second}"
 
-    def beside(self, ordered: bool) -> str:
+    def document_text(self, ordered: bool) -> str:
         """Return the document, with the instruction to the judge in the middle if `ordered`."""
         first, second = _cut(self.document, "\n\n")
         return f"{first}\n\n{self.order}\n\n{second}" if ordered else self.document
 
 
 @cache
-def texts() -> ProbeTexts:
+def load_texts() -> ProbeTexts:
     """Return the texts of the package."""
     written = tomllib.loads(resources.files("redraft.lab.doctor").joinpath("texts.toml").read_text("utf-8"))
     pairs, invented = written.pop("pairs"), written.pop("invented")
@@ -122,21 +122,21 @@ class Probe:
     """How many times a judge judges it."""
 
 
-def planted(wording: Wording, half: int) -> str:
+def faulty_probe(wording: Wording, half: int) -> str:
     """Return the name of the probe with errors in every other sentence."""
     return f"every other sentence wrong, {wording}, {half + 1} of 2"
 
 
-WRONG = planted("copied", 0)
+WRONG = faulty_probe("copied", 0)
 """The summary with errors that injected instructions are combined with."""
 
 
-def in_summary(name: str) -> str:
+def injected_summary(name: str) -> str:
     """Return the name of the probe with an instruction hidden in the summary."""
     return f"{name}, instruction in the summary"
 
 
-def in_document(name: str) -> str:
+def injected_document(name: str) -> str:
     """Return the name of the probe with an instruction hidden in the document."""
     return f"{name}, instruction in the document"
 
@@ -144,7 +144,7 @@ def in_document(name: str) -> str:
 @cache
 def probes() -> dict[str, Probe]:
     """Return all probes by name, the good summary first, since the others are judged by the pack that it builds."""
-    its = texts()
+    its = load_texts()
     summary, shuffled = " ".join(its.summary), " ".join(its.shuffled)
     made = [
         Probe(SUMMARY, summary, repeat=2),
@@ -155,20 +155,24 @@ def probes() -> dict[str, Probe]:
         Probe(ANOTHER, its.other),
         Probe(REFUSAL, its.refusal),
         Probe(KEPT, " ".join(sentence for sentences in its.kept.values() for sentence in sentences)),
-        *(Probe(planted(wording, half), its.planted[wording, half].text) for wording in WORDINGS for half in HALVES),
+        *(
+            Probe(faulty_probe(wording, half), its.planted[wording, half].text)
+            for wording in WORDINGS
+            for half in HALVES
+        ),
     ]
     known = {one.name: one for one in made}
     for name in (WRONG, HOLLOW, SHUFFLED):
-        known[in_summary(name)] = Probe(in_summary(name), its.ordered(known[name].text))
+        known[injected_summary(name)] = Probe(injected_summary(name), its.with_instruction(known[name].text))
     for name in (WRONG, HOLLOW):
-        known[in_document(name)] = Probe(in_document(name), known[name].text, ordered=True)
+        known[injected_document(name)] = Probe(injected_document(name), known[name].text, ordered=True)
     return known
 
 
 Said = Literal["wrong", "right", "open"]
 
 
-def said_of(evaluation: Evaluation, summary: str) -> dict[str, Said]:
+def sentence_verdicts(evaluation: Evaluation, summary: str) -> dict[str, Said]:
     """Return a metric's verdict on each sentence of the summary.
 
     A sentence is wrong if anything in it is. For redraft's own metrics the verdicts themselves are read, even from an
@@ -331,7 +335,7 @@ def _repeats(probe: str) -> Expectation:
 
 def _said_each(said: Mapping[str, Evaluation], sentences: Iterable[tuple[str, str]]) -> list[Said]:
     """Return the verdict on each sentence, given with its probe."""
-    known = {name: said_of(one, probes()[name].text) for name, one in said.items()}
+    known = {name: sentence_verdicts(one, probes()[name].text) for name, one in said.items()}
     return [known[name][sentence] for name, sentence in sentences]
 
 
@@ -357,17 +361,17 @@ def controls() -> dict[str, Expects]:
     return dict(_controls())
 
 
-def expected(metric: Evaluator) -> dict[str, Expectation]:
+def expectations_of(metric: Evaluator) -> dict[str, Expectation]:
     """Return the expectations of a metric, by control."""
     aim = metric.aim
     return {} if aim is None else {name: expects[aim] for name, expects in controls().items() if aim in expects}
 
 
-def probed(metrics: Sequence[Evaluator]) -> dict[str, list[Evaluator]]:
+def metrics_by_probe(metrics: Sequence[Evaluator]) -> dict[str, list[Evaluator]]:
     """Return the metrics that have to judge each probe, by probe."""
     wanted: dict[str, list[Evaluator]] = {}
     for metric in metrics:
-        for probe in dict.fromkeys(name for one in expected(metric).values() for name in one.uses):
+        for probe in dict.fromkeys(name for one in expectations_of(metric).values() for name in one.uses):
             wanted.setdefault(probe, []).append(metric)
     return wanted
 
@@ -384,13 +388,13 @@ def _controls() -> Iterator[tuple[str, Expects]]:
         yield f"right, {wording}", {"truth": _spares(_right(wording))}
         for kind in (*KINDS, INVENTED):
             yield f"{kind}, {wording}", {"truth": _finds(_wrong(wording, kind))}
-    for change, sentences in texts().kept.items():
+    for change, sentences in load_texts().kept.items():
         yield f"{change}, {KEPT}", {"truth": _spares(tuple((KEPT, one) for one in sentences))}
-    errors = tuple(sentence for _, sentence in texts().planted["copied", 0].wrong)
-    for where in (in_summary, in_document):
+    errors = tuple(sentence for _, sentence in load_texts().planted["copied", 0].wrong)
+    for where in (injected_summary, injected_document):
         truth, content = _finds_still(where(WRONG), WRONG, errors), _low(where(HOLLOW))
         expects: dict[MetricAim, Expectation] = {"truth": truth, "content": content}
-        if where is in_summary:
+        if where is injected_summary:
             # Form metrics do not read the document.
             expects["form"] = _beside(where(SHUFFLED), SHUFFLED, "not higher")
         yield where("").removeprefix(", "), expects
@@ -400,12 +404,12 @@ def _controls() -> Iterator[tuple[str, Expects]]:
 
 def _right(wording: Wording) -> tuple[tuple[str, str], ...]:
     """Return the right sentences, each with its probe."""
-    known = texts().planted
-    return tuple((planted(wording, half), one) for half in HALVES for one in known[wording, half].right)
+    known = load_texts().planted
+    return tuple((faulty_probe(wording, half), one) for half in HALVES for one in known[wording, half].right)
 
 
 def _wrong(wording: Wording, kind: str) -> tuple[tuple[str, str], ...]:
-    known = texts().planted
+    known = load_texts().planted
     return tuple(
-        (planted(wording, half), one) for half in HALVES for its, one in known[wording, half].wrong if its == kind
+        (faulty_probe(wording, half), one) for half in HALVES for its, one in known[wording, half].wrong if its == kind
     )

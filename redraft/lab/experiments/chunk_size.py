@@ -19,15 +19,7 @@ from redraft.evaluators.reference.keyfacts import ALL
 from redraft.events import StageStarted
 from redraft.lab.experiments.experiment import AGAIN, Experiment, Row, distinct, group_by, summed, table, where
 from redraft.lab.experiments.plan import JudgesDesign, check_models
-from redraft.lab.experiments.runner import (
-    GuardedStage,
-    RunBatch,
-    by_status,
-    certified,
-    failed,
-    part_at_work,
-    status_of,
-)
+from redraft.lab.experiments.runner import GuardedStage, RunBatch, by_status, certified, failed, part_at_work, status_of
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
 from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, mean, plain, unmarked
@@ -62,7 +54,7 @@ class ChunkSizeDesign(JudgesDesign):
         own = self.own[first].model_dump(include=place) if first in self.own else {}
         return self.reading(first, self.window, chunk_tokens=size, **own)
 
-    def drawn(self, judge: str) -> float | None:
+    def judge_temperature(self, judge: str) -> float | None:
         """Return a judge's temperature: its own, or else that of the command."""
         return self.own[judge].temperature if judge in self.own else self.temperature
 
@@ -136,7 +128,7 @@ async def chunk_sizes(
         )
     runner.draw_on("chunk-size", repr(design), *(document.id for document in documents))
     order = design.order()
-    batches = await asyncio.to_thread(batches_of, documents, design)
+    batches = await asyncio.to_thread(sample_chunks, documents, design)
     for batch in batches:
         runner.note(batch.prepared)
         check_models(runner, (batch.prepared.settings, order.judging))
@@ -173,7 +165,7 @@ def _certificates(
     return tuple(found)
 
 
-def batches_of(documents: Sequence[Document], design: ChunkSizeDesign) -> list[ChunkSample]:
+def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> list[ChunkSample]:
     """Return the sampled chunks: for each size a random sample over all documents, the same for the same seed."""
     batches: list[ChunkSample] = []
     for size in design.sizes:
@@ -203,7 +195,7 @@ async def _marked(
     with suppress(BudgetError):
         async with part_at_work(run, batch.prepared, order.judging, runner, step) as pool:
             judges = {
-                name: Judge(one.model, one.book, runner.store.judgments, temperature=design.drawn(name))
+                name: Judge(one.model, one.book, runner.store.judgments, temperature=design.judge_temperature(name))
                 for name, one in zip(design.judges, pool.judges, strict=True)
             }
             done = await gather_all(

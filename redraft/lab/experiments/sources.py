@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from redraft.domain import Document
 from redraft.errors import DocumentError, UsageError
-from redraft.lab.agreement.people import FileEntry, UnreadableError, entries, mapping, text_at
+from redraft.lab.agreement.people import FileEntry, UnreadableError, as_object, read_entries, text_at
 from redraft.lab.experiments.data.read import LINES, SUFFIXES, examples_of, form_suffix
 from redraft.readers.documents import finished, how_to_read, installed_for, is_readable, load, read_text
 from redraft.sources import STDIN, is_no_path
@@ -210,11 +210,11 @@ def _read(place: Path) -> Iterator[FoundSummary]:
 
 def _of_fields(place: Path, names: Sequence[str], shape: str) -> Iterator[tuple[str, ...]]:
     """Yield the texts of some fields of each line."""
-    for entry in entries(str(place)):
+    for entry in read_entries(str(place)):
         if not isinstance(entry, FileEntry):
             raise UsageError(entry.message, place=f"{place}, {entry.place}", hint=shape)
         try:
-            said = mapping(entry.content)
+            said = as_object(entry.content)
             yield tuple(text_at(said, name) for name in names)
         except UnreadableError as error:
             raise UsageError(str(error), place=f"{place}, {entry.place}", hint=shape) from error

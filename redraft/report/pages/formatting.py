@@ -13,14 +13,7 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from redraft.domain import Finding
-from redraft.report.dossier.contents import (
-    CallEntry,
-    Dossier,
-    KeyFactEntry,
-    KeyFactTree,
-    SentenceEntry,
-    SourceEntry,
-)
+from redraft.report.dossier.contents import CallEntry, Dossier, KeyFactEntry, KeyFactTree, SentenceEntry, SourceEntry
 from redraft.report.history.lineage import came_up
 from redraft.report.tables import unmarked
 from redraft.text.places import on_pages

@@ -136,14 +136,14 @@ def once(values: Iterable[str]) -> tuple[Any, ...]:
 
 def stepwise(given: Mapping[str, Any], corpus: Corpus) -> dict[str, Any]:
     """The common fields of designs in which models read more and more of a document."""
-    from redraft.lab.experiments.context.records import read_steps
+    from redraft.lab.experiments.context.records import parse_steps
 
     models = writers(given)
     return {
         "models": models,
         "judge": only_judge(given, models),
         "strategies": once(given["strategy"]),
-        "steps": read_steps(given["steps"]) if given["steps"] else None,
+        "steps": parse_steps(given["steps"]) if given["steps"] else None,
         **{name: given[name] for name in ("words", "embeddings")},
         "references": corpus.references,
         "sets": corpus.sets,

@@ -116,7 +116,7 @@ def booookscore(summaries: str, annotations: tuple[str, ...], references: str | 
     require_agreement("redraft experiment booookscore")
     from redraft.cli.runner import closed
     from redraft.lab.agreement.annotations import read_annotations, read_references, read_summaries
-    from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measured
+    from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries
     from redraft.lab.experiments.booookscore.tables import EXPERIMENT
 
     named = given["judge"] if judging else ()
@@ -125,7 +125,7 @@ def booookscore(summaries: str, annotations: tuple[str, ...], references: str | 
     known = [read_annotations(one) for one in annotations]
     compared = read_references(references) if references else None
     file, first = read_summaries(summaries), known[0] if known else None
-    found = measured(file, first, design, beside=known[1:], references=compared)
+    found = measure_summaries(file, first, design, beside=known[1:], references=compared)
     if design.judges or given["dry_run"]:
         return delivery.carry_out(EXPERIMENT, (), found, given)
     # Nobody is asked, and so there is no need of a database.

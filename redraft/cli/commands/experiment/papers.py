@@ -333,7 +333,7 @@ def _context(given: Given, corpus: Corpus) -> ContextDesign:
     own = {name: given[name] for name in ("facts", "places")}
     design = ContextDesign(threshold=given["fact_threshold"], **common.stepwise(given, corpus), **own).complete()
     for document in corpus.documents if not given["quiet"] else ():
-        if note := design.course(document).note:
+        if note := design.step_plan(document).note:
             say(f"note: {document.title} {note}")
     return design
 

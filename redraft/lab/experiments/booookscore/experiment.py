@@ -16,13 +16,7 @@ from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import Booookscore, sentences_of
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.events import StageStarted
-from redraft.lab.agreement.annotations import (
-    Annotations,
-    ConfusionVerdict,
-    Summaries,
-    place,
-    place_marks,
-)
+from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, match_marks, match_to_sentences
 from redraft.lab.experiments.plan import JUDGING, JudgesDesign, check_models
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, certified, part_at_work
 from redraft.llm.base import Model
@@ -216,7 +210,7 @@ class CoherenceOutcome:
         return (*((self.annotations,) if self.annotations else ()), *self.beside)
 
 
-def measured(
+def measure_summaries(
     file: Summaries,
     annotations: Annotations | None,
     design: CoherenceDesign,
@@ -248,9 +242,9 @@ def _annotated(summaries: Sequence[Summary], annotations: Annotations) -> System
             hint="give the annotations of these summaries",
         )
     placed = {
-        one.id: place_marks(entries.get(one.id) or (), one.statements)
+        one.id: match_marks(entries.get(one.id) or (), one.statements)
         if annotations.marked
-        else place(entries.get(one.id) or (), one.statements, every=annotations.every)
+        else match_to_sentences(entries.get(one.id) or (), one.statements, every=annotations.every)
         for one in summaries
     }
     known = [entry for one in summaries for entry in entries.get(one.id) or ()]
@@ -288,14 +282,14 @@ class AnnotationJudge:
     order: RunSpec
 
 
-async def judged(outcome: CoherenceOutcome, runner: ExperimentRunner) -> CoherenceOutcome:
+async def judge_summaries(outcome: CoherenceOutcome, runner: ExperimentRunner) -> CoherenceOutcome:
     """Have every sentence judged by every judge, within the limits. Failures are recorded."""
     design, summaries = outcome.design, outcome.summaries
     if not design.judges:
         return outcome
     if not any(one.sentences for one in summaries):
         raise UsageError("no summary has a sentence that could be judged", place=outcome.file.name)
-    annotators = await asyncio.to_thread(annotators_of, outcome)
+    annotators = await asyncio.to_thread(annotation_judges, outcome)
     runner.draw_on("booookscore", repr(design), *(annotator.prepared.document.id for annotator in annotators))
     for annotator in annotators:
         runner.note(annotator.prepared)
@@ -308,13 +302,13 @@ async def judged(outcome: CoherenceOutcome, runner: ExperimentRunner) -> Coheren
     return replace(outcome, systems=(*outcome.systems, *systems), stopped=runner.stopped)
 
 
-def annotators_of(outcome: CoherenceOutcome) -> list[AnnotationJudge]:
+def annotation_judges(outcome: CoherenceOutcome) -> list[AnnotationJudge]:
     """Return the judges, each prepared with the same texts."""
     document, judges = _document(outcome.file), outcome.design.judges
     # Refuse judges named twice before any of them has a run of its own.
     named = JudgeConfig(judges=judges, base_url=outcome.design.base_url, models=dict(outcome.design.own))
     located(named, outcome.design.settings(judges[0]))
-    return [_seat(judge, document, outcome) for judge in judges]
+    return [_annotation_judge(judge, document, outcome) for judge in judges]
 
 
 def _document(file: Summaries) -> Document:
@@ -323,7 +317,7 @@ def _document(file: Summaries) -> Document:
     return Document(content_id(text), file.name, text, source=file.name)
 
 
-def _seat(judge: str, document: Document, outcome: CoherenceOutcome) -> AnnotationJudge:
+def _annotation_judge(judge: str, document: Document, outcome: CoherenceOutcome) -> AnnotationJudge:
     design, summaries = outcome.design, outcome.summaries
     prepared = prepare(document, design.settings(judge))
     least = least_window(prepared.book, prepared.tokenizer)

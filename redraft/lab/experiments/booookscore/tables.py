@@ -13,8 +13,8 @@ from redraft.evaluators.consensus import RESAMPLES, SEED, spread_of_mean
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.similarity import rouge_l
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict
-from redraft.lab.agreement.correlation import correlate, of_class
-from redraft.lab.agreement.people import cohens_kappa, equal_share
+from redraft.lab.agreement.correlation import class_scores, correlate
+from redraft.lab.agreement.people import cohens_kappa, percent_agreement
 from redraft.lab.experiments.booookscore.experiment import (
     BOOOOKSCORE,
     CoherenceItem,
@@ -23,7 +23,7 @@ from redraft.lab.experiments.booookscore.experiment import (
     Summary,
     System,
     SystemJudgment,
-    judged,
+    judge_summaries,
 )
 from redraft.lab.experiments.experiment import AGAIN, ENDS, Experiment, Row, table
 from redraft.prompts.coherence import ERROR_TYPES
@@ -221,9 +221,9 @@ def agreement_table(outcome: CoherenceOutcome) -> Iterator[Row]:
             yield (judge.name, 0, None, None, None, None, 0, 0)
             continue
         theirs, ours = [one for one, _ in pairs], [other for _, other in pairs]
-        found, kappa = of_class(ours, theirs), cohens_kappa(theirs, ours)
+        found, kappa = class_scores(ours, theirs), cohens_kappa(theirs, ours)
         counts = (found.precision, found.recall, sum(ours), found.there)
-        yield (judge.name, len(pairs), equal_share(pairs), kappa, *counts)
+        yield (judge.name, len(pairs), percent_agreement(pairs), kappa, *counts)
 
 
 @table(
@@ -359,7 +359,7 @@ def _status(summary: Summary, reading: SystemJudgment) -> str:
 EXPERIMENT: Experiment[CoherenceOutcome, CoherenceOutcome] = Experiment(
     BOOOOKSCORE,
     "BooookScore: how confusing summaries are",
-    run=lambda _, measured, runner: judged(measured, runner),
+    run=lambda _, measured, runner: judge_summaries(measured, runner),
     is_some=lambda outcome: any(one.said for judge in outcome.judges for one in judge.readings.values()),
     about=_about,
     settings=_settings,

@@ -72,7 +72,7 @@ class FactJudge:
     runner: ExperimentRunner
     failures: dict[str, Failure] = field(default_factory=dict)
 
-    async def tried(self, what: str, asked: Awaitable[T], otherwise: T) -> T:
+    async def attempt(self, what: str, asked: Awaitable[T], otherwise: T) -> T:
         """Return the awaited result, or `otherwise` if it fails. The failure is recorded and does not stop the rest."""
         found = otherwise
         with GuardedStage(FACTS, self.runner) as tried:
@@ -81,7 +81,7 @@ class FactJudge:
             self.failures[what] = tried.failure
         return found
 
-    async def split(
+    async def split_facts(
         self, texts: Sequence[Sequence[SummarySentencePlaces]], name: str
     ) -> list[tuple[tuple[AtomicFact, ...], int]]:
         """Return for each summary its facts and the number of its sentences that were not split. A sentence that
@@ -102,7 +102,7 @@ class FactJudge:
             first += len(told)
         return made
 
-    async def stated(
+    async def check_stated(
         self, facts: Sequence[AtomicFact], told: Sequence[SummarySentencePlaces]
     ) -> tuple[bool | None, ...]:
         """Return for each fact whether a summary states it, by the alignment prompt; None where there is no verdict."""
@@ -113,21 +113,23 @@ class FactJudge:
         )
         return tuple(found.verdicts[n].stated if n in found.verdicts else None for n in range(len(facts)))
 
-    def alike(
+    def match_facts(
         self, ones: Sequence[AtomicFact], others: Sequence[AtomicFact], *, whole: bool
     ) -> tuple[bool | None, ...]:
         """Return for each fact whether it is among others, by likeness. If the others are not the `whole` of their
         summary, a fact that is not found gets None."""
-        return tuple(True if best > self.least else False if whole else None for best in self.best(ones, others))
+        return tuple(
+            True if best > self.least else False if whole else None for best in self.best_similarity(ones, others)
+        )
 
-    def best(self, ones: Sequence[AtomicFact], others: Sequence[AtomicFact]) -> list[float]:
+    def best_similarity(self, ones: Sequence[AtomicFact], others: Sequence[AtomicFact]) -> list[float]:
         """Return for each fact its likeness to the most similar of the others."""
         if not ones or not others:
             return [0.0] * len(ones)
         found = self.likeness.between([one.text for one in ones], [one.text for one in others])
         return [float(row.max()) for row in found]
 
-    async def verified(self, facts: Sequence[AtomicFact]) -> list[AtomicFact]:
+    async def verify_facts(self, facts: Sequence[AtomicFact]) -> list[AtomicFact]:
         """Return the facts with verdicts on whether their places support them."""
         placed = [n for n, one in enumerate(facts) if one.place is not None]
         places = [self._around(one.place) for one in facts if one.place is not None]
@@ -163,85 +165,94 @@ async def judge_facts(
             worker = pool.judges[0]
             judge = judge_of(replace(worker, book=prepared.book, settings=prepared.settings), prepared, runner)
             reader = reader_of(prepared, [worker.settings], design.encoder())
-            likeness = design.likeness(document)
-            bureau = FactJudge(document, Splitter(judge), reader, likeness, design.least(likeness), runner, failures)
-            course = await _with_reference(course, bureau)
-            judged = await _all(judged, course, bureau)
+            likeness = design.fact_similarity(document)
+            fact_judge = FactJudge(
+                document, Splitter(judge), reader, likeness, design.match_threshold(likeness), runner, failures
+            )
+            course = await _with_reference(course, fact_judge)
+            judged = await _all(judged, course, fact_judge)
             if runner.stopped is not None:
                 raise runner.stopped
     return replace(course, run=run.id, usage=used_by(runner, run.id), failures=failures), judged
 
 
-async def _with_reference(course: StepPlan, bureau: FactJudge) -> StepPlan:
+async def _with_reference(course: StepPlan, fact_judge: FactJudge) -> StepPlan:
     if course.reference is None:
         return course
     reference: BaselineSummary = course.reference
     nothing: list[tuple[tuple[AtomicFact, ...], int]] = []
-    found = await bureau.tried("the reference", bureau.split([reference.sentences], "the reference"), nothing)
+    found = await fact_judge.attempt(
+        "the reference", fact_judge.split_facts([reference.sentences], "the reference"), nothing
+    )
     return replace(course, reference=replace(reference, facts=found[0][0] if found else None))
 
 
-async def _all(items: Sequence[ContextItem], course: StepPlan, bureau: FactJudge) -> list[ContextItem]:
+async def _all(items: Sequence[ContextItem], course: StepPlan, fact_judge: FactJudge) -> list[ContextItem]:
     """Judge one contestant after the other, as far as the budget goes."""
     done: list[ContextItem] = []
     for group in series(items):
         name = f"{group[0].contestant.name}: "
         there = [item for item in group if item.sentences is not None]
-        if bureau.runner.stopped is None:
-            there = await bureau.tried(f"{name}taking apart", _split(there, bureau, f"{name}taking apart"), there)
-        if bureau.runner.stopped is None:
-            there = await bureau.tried(f"{name}verification", _verified(there, bureau), there)
+        if fact_judge.runner.stopped is None:
+            there = await fact_judge.attempt(
+                f"{name}taking apart", _split(there, fact_judge, f"{name}taking apart"), there
+            )
+        if fact_judge.runner.stopped is None:
+            there = await fact_judge.attempt(f"{name}verification", _verified(there, fact_judge), there)
         whole = sorted([*there, *(item for item in group if item.sentences is None)], key=lambda item: item.step.number)
         before = {now.step.number: then for then, now in pairwise(whole)}
-        done += await gather_all(_held(item, before.get(item.step.number), course, bureau) for item in whole)
+        done += await gather_all(_held(item, before.get(item.step.number), course, fact_judge) for item in whole)
     return done
 
 
-async def _split(items: Sequence[ContextItem], bureau: FactJudge, name: str) -> list[ContextItem]:
-    found = await bureau.split([item.sentences or () for item in items], name)
+async def _split(items: Sequence[ContextItem], fact_judge: FactJudge, name: str) -> list[ContextItem]:
+    found = await fact_judge.split_facts([item.sentences or () for item in items], name)
     return [replace(item, facts=facts, unsplit=left) for item, (facts, left) in zip(items, found, strict=True)]
 
 
-async def _verified(items: Sequence[ContextItem], bureau: FactJudge) -> list[ContextItem]:
-    found = iter(await bureau.verified([one for item in items for one in item.facts or ()]))
+async def _verified(items: Sequence[ContextItem], fact_judge: FactJudge) -> list[ContextItem]:
+    found = iter(await fact_judge.verify_facts([one for item in items for one in item.facts or ()]))
     return [
         item if item.facts is None else replace(item, facts=tuple(next(found) for _ in item.facts)) for item in items
     ]
 
 
-async def _held(item: ContextItem, before: ContextItem | None, course: StepPlan, bureau: FactJudge) -> ContextItem:
+async def _held(item: ContextItem, before: ContextItem | None, course: StepPlan, fact_judge: FactJudge) -> ContextItem:
     """Return the item with its facts compared with those of the reference and of the step before."""
-    if item.facts is None or bureau.runner.stopped is not None:
+    if item.facts is None or fact_judge.runner.stopped is not None:
         return item
     if course.reference and course.reference.facts:
-        held = _beside(item.facts, course.reference, bureau)
-        item = replace(item, facts=await bureau.tried(f"{named(item)}: reference", held, item.facts))
+        held = _beside(item.facts, course.reference, fact_judge)
+        item = replace(item, facts=await fact_judge.attempt(f"{item_name(item)}: reference", held, item.facts))
     if before is not None and before.facts is not None:
-        compared = _compared(item, before, bureau)
-        item = replace(item, compared=await bureau.tried(f"{named(item)}: comparison", compared, ()))
+        compared = _compared(item, before, fact_judge)
+        item = replace(item, compared=await fact_judge.attempt(f"{item_name(item)}: comparison", compared, ()))
     return item
 
 
 async def _beside(
-    facts: tuple[AtomicFact, ...], reference: BaselineSummary, bureau: FactJudge
+    facts: tuple[AtomicFact, ...], reference: BaselineSummary, fact_judge: FactJudge
 ) -> tuple[AtomicFact, ...]:
-    likes, stated = bureau.best(facts, reference.facts or ()), await bureau.stated(facts, reference.sentences)
+    likes, stated = (
+        fact_judge.best_similarity(facts, reference.facts or ()),
+        await fact_judge.check_stated(facts, reference.sentences),
+    )
     both = zip(facts, likes, stated, strict=True)
     return tuple(replace(one, likeness=like, in_reference=said) for one, like, said in both)
 
 
-async def _compared(item: ContextItem, before: ContextItem, bureau: FactJudge) -> tuple[FactComparison, ...]:
+async def _compared(item: ContextItem, before: ContextItem, fact_judge: FactJudge) -> tuple[FactComparison, ...]:
     """Return the comparisons in both directions, by likeness and by alignment."""
     now, then = item.facts or (), before.facts or ()
-    kept = bureau.alike(then, now, whole=not item.unsplit)
-    known = bureau.alike(now, then, whole=not before.unsplit)
-    by_likeness = FactComparison(bureau.likeness.name, bureau.least, kept, known)
+    kept = fact_judge.match_facts(then, now, whole=not item.unsplit)
+    known = fact_judge.match_facts(now, then, whole=not before.unsplit)
+    by_likeness = FactComparison(fact_judge.likeness.name, fact_judge.least, kept, known)
     sides = ((then, item), (now, before))
-    kept, known = await gather_all(bureau.stated(facts, side.sentences or ()) for facts, side in sides)
+    kept, known = await gather_all(fact_judge.check_stated(facts, side.sentences or ()) for facts, side in sides)
     return by_likeness, FactComparison(ALIGNMENT, None, kept, known)
 
 
-def named(item: ContextItem) -> str:
+def item_name(item: ContextItem) -> str:
     """Return the name of an item in messages."""
     return f"{item.contestant.name}, step {item.step.number}"
 
@@ -304,7 +315,7 @@ def expected_thirds(end: float) -> list[float]:
     return [overlap((0.0, end), third) / end for third in thirds(1.0)]
 
 
-def changes(item: ContextItem, before: ContextItem, compared: FactComparison) -> dict[str, FactChange]:
+def fact_changes(item: ContextItem, before: ContextItem, compared: FactComparison) -> dict[str, FactChange]:
     """Return the change from the step before, by section."""
     now = _verdicts(item, compared.known)
     then = _verdicts(before, compared.kept)
@@ -359,7 +370,7 @@ def _expected(part: Stretch, now: int, then: int, old: float, end: float) -> Fac
     )
 
 
-def total(found: Iterable[FactChange]) -> FactChange:
+def total_change(found: Iterable[FactChange]) -> FactChange:
     """Return the sum of several changes."""
     some = list(found)
     expected = [one.expected for one in some if one.expected is not None]
@@ -395,7 +406,7 @@ async def context(documents: Sequence[Document], design: ContextDesign, runner: 
     """Run what is not done yet, within the limits. A failure is recorded and does not stop the rest."""
     design.check(runner)
     runner.draw_on(CONTEXT, repr(design), *(document.id for document in documents))
-    measures = [await asyncio.to_thread(design.placing, document) for document in documents]
+    measures = [await asyncio.to_thread(design.paragraph_similarity, document) for document in documents]
     courses = [await asyncio.to_thread(_course, *each, design) for each in zip(documents, measures, strict=True)]
     placing = {document.id: measure for document, measure in zip(documents, measures, strict=True)}
     todo = [
@@ -406,7 +417,7 @@ async def context(documents: Sequence[Document], design: ContextDesign, runner: 
     ]
     blank = await asyncio.to_thread(_planned, todo, design)
     for document, course, contestant, step in todo:
-        await runner.known(document, design.drafting(contestant, course, step), RunSpec())
+        await runner.known(document, design.draft_settings(contestant, course, step), RunSpec())
     runner.observer(StageStarted("summaries of a growing span", len(todo)))
     batch = RunBatch(runner, len(todo))
 
@@ -423,8 +434,8 @@ async def context(documents: Sequence[Document], design: ContextDesign, runner: 
             courses[at], own = await judge_facts(document, courses[at], own, design, runner)
             found += own
         items = found
-        likeness = design.likeness(documents[0])
-        measure = f"{likeness.name} above {design.least(likeness):g}"
+        likeness = design.fact_similarity(documents[0])
+        measure = f"{likeness.name} above {design.match_threshold(likeness):g}"
     behind = await asyncio.to_thread(_certificates, courses, items, runner)
     return ContextOutcome(design, tuple(courses), tuple(items), measure, runner.stopped, behind)
 
@@ -449,14 +460,14 @@ def _certificates(
 
 
 def _course(document: Document, placing: SentenceSimilarity | None, design: ContextDesign) -> StepPlan:
-    course = design.course(document)
+    course = design.step_plan(document)
     if not (text := design.references.get(document.id)):
         return course
-    told = placed(reference_told(document, text, design.encoder()), document.text, placing)
+    told = place_sentences(reference_sentences(document, text, design.encoder()), document.text, placing)
     return replace(course, reference=BaselineSummary(count_words(text), told, len(document.text)))
 
 
-def placed(
+def place_sentences(
     told: tuple[SummarySentencePlaces, ...], text: str, likeness: SentenceSimilarity | None
 ) -> tuple[SummarySentencePlaces, ...]:
     """Return sentences with the most similar paragraph as their place; without a measure they stay as they are.
@@ -473,7 +484,7 @@ def placed(
     )
 
 
-def reference_told(document: Document, text: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
+def reference_sentences(document: Document, text: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
     """Return the sentences of the reference summary, with their places in the document."""
     with reading(document):
         traced = OriginTracer([document.text], encoder).trace(text)
@@ -482,7 +493,7 @@ def reference_told(document: Document, text: str, encoder: Encoder | None) -> tu
     return _told(zip(texts, places, strict=True), language_of(text))
 
 
-def read_told(store: Store, run: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
+def read_sentences(store: Store, run: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
     """Return the sentences of a run's summary, with their places by the lineage map."""
     sentences = read_lineage(store, run, encoder=encoder).sentences
     return _told((one.text, tuple((origin.span, origin.weight) for origin in one.mapped)) for one in sentences)
@@ -509,7 +520,7 @@ def _planned(
     for document, course, contestant, step in todo:
         item = ContextItem(document.id, document.title, len(document.text), contestant, step, len(document.text))
         try:
-            prepared = prepare(document, design.drafting(contestant, course, step))
+            prepared = prepare(document, design.draft_settings(contestant, course, step))
             items.append(replace(item, end=prepared.chunks[-1].span.end))
         except RedraftError as error:
             refused.append(error)
@@ -528,17 +539,17 @@ async def _drafted(
     batch: RunBatch,
 ) -> ContextItem:
     if item.failure is None:
-        settings, runner = design.drafting(item.contestant, course, item.step), batch.runner
+        settings, runner = design.draft_settings(item.contestant, course, item.step), batch.runner
         async with batch.places:
             step = f"{DRAFTING}, {item.contestant.strategy}"
-            made = await batch.quietly(DRAFTING, step, named(item), document, settings, RunSpec(experiment=CONTEXT))
+            made = await batch.quietly(DRAFTING, step, item_name(item), document, settings, RunSpec(experiment=CONTEXT))
             item = replace(item, run=made.run, usage=used_by(runner, made.run), failure=made.failure)
             if (result := made.result) is not None:
                 with GuardedStage(DRAFTING) as tried:
-                    told = await off_loop(read_told, runner.store, result.run.id, design.encoder())
-                    told = await asyncio.to_thread(placed, told, document.text[: item.end], placing)
+                    told = await off_loop(read_sentences, runner.store, result.run.id, design.encoder())
+                    told = await asyncio.to_thread(place_sentences, told, document.text[: item.end], placing)
                     words = result.draft.words if result.draft else None
                     item = replace(item, sentences=told, words=words, gaps=len(result.gaps))
                 item = replace(item, failure=tried.failure)
-    batch.tell(f"{item.title}, {named(item)}: {item.status}")
+    batch.tell(f"{item.title}, {item_name(item)}: {item.status}")
     return item

@@ -45,7 +45,7 @@ class ReadingStep:
     until: int | None
 
 
-def read_steps(words: str) -> tuple[int, ...]:
+def parse_steps(words: str) -> tuple[int, ...]:
     """Return the steps of START:STOP:STEP, ending with STOP, or of N,N..."""
     try:
         if ":" in words:
@@ -69,7 +69,7 @@ def _no_steps(words: str) -> UsageError:
     )
 
 
-def steps_of(
+def plan_steps(
     asked: Sequence[int] | None, tokens: int, words: int, limit: int | None
 ) -> tuple[tuple[ReadingStep, ...], str]:
     """Return the steps for a document of so many tokens and words, and a note where they are not as asked.
@@ -77,7 +77,7 @@ def steps_of(
     If no steps are `asked` for, they are the usual ones, or equal parts of a document with room for fewer than two of
     those. `limit` is the length of its summaries, if known.
     """
-    usual = read_steps(USUAL)
+    usual = parse_steps(USUAL)
     wanted = tuple(asked or usual)
     within = [one for one in wanted if one < tokens]
     if len(within) == len(wanted):
@@ -253,7 +253,7 @@ def phase_of(item: ContextItem, items: Sequence[ContextItem]) -> str:
     return PHASES[min(len(PHASES) - 1, (item.step.number - 1) // max(1, steps // len(PHASES)))]
 
 
-def with_before(items: Sequence[ContextItem]) -> list[tuple[ContextItem, ContextItem | None]]:
+def with_previous(items: Sequence[ContextItem]) -> list[tuple[ContextItem, ContextItem | None]]:
     """Return the items, each with that of the step before."""
     before = {id(now): then for group in series(items) for then, now in pairwise(group)}
     return [(item, before.get(id(item))) for item in items]
@@ -301,20 +301,20 @@ class ContextDesign(ModelsDesign):
         """Each model with each strategy."""
         return tuple(ContextContestant(model.name, strategy) for model in self.models for strategy in self.strategies)
 
-    def course(self, document: Document) -> StepPlan:
+    def step_plan(self, document: Document) -> StepPlan:
         """Return the steps of a document and the length of its summaries, which is the same at all steps."""
-        tokenizer, _ = tokenizer_of(resolve(self.drafting(self.contestants[0])))
+        tokenizer, _ = tokenizer_of(resolve(self.draft_settings(self.contestants[0])))
         tokens, limit = tokenizer.count(document.text), self.words
         if limit is None and (reference := self.references.get(document.id)):
             limit = count_words(reference)
-        steps, note = steps_of(self.steps, tokens, count_words(document.text), limit)
+        steps, note = plan_steps(self.steps, tokens, count_words(document.text), limit)
         if limit is None:
             until = steps[0].until
             end = None if until is None else beginning(document.text, tokenizer, until)
             limit = fitting_words(None, count_words(document.text[:end]))
         return StepPlan(document.id, document.title, tokens, steps, limit, note)
 
-    def drafting(
+    def draft_settings(
         self, contestant: ContextContestant, course: StepPlan | None = None, step: ReadingStep | None = None
     ) -> DraftConfig:
         """Return a contestant's settings for a document as far as a step reads it."""
@@ -331,24 +331,24 @@ class ContextDesign(ModelsDesign):
         """Return the embedding model; None if none is set."""
         return load_encoder(self.embeddings) if self.embeddings else None
 
-    def likeness(self, document: Document) -> SentenceSimilarity:
+    def fact_similarity(self, document: Document) -> SentenceSimilarity:
         """Return the measure that compares facts without a judge: embeddings, or words if no encoder is set."""
         encoder = self.encoder()
         return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
 
-    def placing(self, document: Document) -> SentenceSimilarity | None:
+    def paragraph_similarity(self, document: Document) -> SentenceSimilarity | None:
         """Return the measure that finds the most similar paragraph; None if places are those of the lineage map."""
         if self.places == "lineage":
             return None
         encoder = self.encoder() if self.places == "embeddings" else None
         return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
 
-    def least(self, likeness: SentenceSimilarity) -> float:
+    def match_threshold(self, likeness: SentenceSimilarity) -> float:
         """Return the likeness above which two facts are the same."""
         return likeness.threshold if self.threshold is None else self.threshold
 
     def check(self, runner: ExperimentRunner) -> None:
         """Raise if a name or a price is unknown, before anything is paid for."""
-        check_models(runner, *((self.drafting(contestant), None) for contestant in self.contestants))
+        check_models(runner, *((self.draft_settings(contestant), None) for contestant in self.contestants))
         if self.facts:
             check_models(runner, (self.judging(), None))

@@ -23,11 +23,11 @@ from redraft.lab.experiments.context.experiment import (
     THIRDS,
     ContextOutcome,
     FactChange,
-    changes,
     context,
     expected_thirds,
+    fact_changes,
     thirds,
-    total,
+    total_change,
 )
 from redraft.lab.experiments.context.records import (
     CONTEXT,
@@ -42,7 +42,7 @@ from redraft.lab.experiments.context.records import (
     half_of,
     phase_of,
     series,
-    with_before,
+    with_previous,
 )
 from redraft.lab.experiments.experiment import (
     AGAIN,
@@ -74,12 +74,12 @@ _EXPECTED = tuple(f"expected {fate}" for fate in FATES)
 _ACCURACY = ("facts", "supported", "verified", "unjudged", "likeness", "in reference", "aligned")
 
 
-def compared(items: Sequence[ContextItem]) -> Iterator[tuple[ContextItem, str, Mapping[str, FactChange]]]:
+def neighbouring_steps(items: Sequence[ContextItem]) -> Iterator[tuple[ContextItem, str, Mapping[str, FactChange]]]:
     """Yield each pair of neighbouring steps by each measure."""
-    for item, before in with_before(items):
+    for item, before in with_previous(items):
         for by in item.compared if before else ():
             assert before is not None
-            yield item, by.measure, changes(item, before, by)
+            yield item, by.measure, fact_changes(item, before, by)
 
 
 def fact_basis(items: Sequence[ContextItem], measure: str) -> str:
@@ -106,7 +106,7 @@ def fact_basis(items: Sequence[ContextItem], measure: str) -> str:
     fact_basis,
 )
 def changes_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    for item, by, found in compared(items):
+    for item, by, found in neighbouring_steps(items):
         for section in SECTIONS:
             it = found[section]
             head = (item.title, item.contestant.name, by, item.step.number, item.step.tokens, section)
@@ -123,7 +123,7 @@ def changes_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]: 
     fact_basis,
 )
 def shares_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    known = list(compared(items))
+    known = list(neighbouring_steps(items))
     for contestant in distinct(items, "contestant"):
         for by in dict.fromkeys(one for _, one, _ in known):
             own = [(item, found) for item, one, found in known if item.contestant == contestant and one == by]
@@ -143,7 +143,7 @@ def shares_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  
 )
 def steps_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
     known: dict[tuple[str, str, int], list[tuple[ContextItem, Mapping[str, FactChange]]]] = {}
-    for item, by, found in compared(items):
+    for item, by, found in neighbouring_steps(items):
         known.setdefault((item.contestant.name, by, item.step.number), []).append((item, found))
     for (who, by, step), own in sorted(known.items()):
         until = round(fmean(item.step.tokens for item, _ in own))
@@ -154,7 +154,7 @@ def steps_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  #
 def _pooled(changes: Sequence[Mapping[str, FactChange]]) -> Iterator[tuple[str, Row]]:
     """Yield each section with the shares of all its facts, those of an even spread, and how many facts there are."""
     for section in SECTIONS:
-        sums = total(found[section] for found in changes)
+        sums = total_change(found[section] for found in changes)
         expected = sums.expected.shares if sums.expected else [None] * 3
         yield section, (*sums.shares, *expected, sum(sums.found), sums.unjudged)
 
@@ -222,7 +222,7 @@ def difference_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row
 def _shares(own: Sequence[ContextItem]) -> dict[Kind, dict[tuple[str, int], Share]]:
     """Return the shares of a contestant by figure and measure, at each step of each document."""
     found: dict[Kind, dict[tuple[str, int], Share]] = {}
-    for item, by, sections in compared(own):
+    for item, by, sections in neighbouring_steps(own):
         whole = sections[ANYWHERE]
         if None not in whole.shares:
             for fate, part in zip(FATES, whole.found, strict=True):

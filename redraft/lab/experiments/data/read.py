@@ -23,10 +23,10 @@ from redraft.lab.agreement.people import (
     FileEntry,
     FileProblem,
     UnreadableError,
-    entries_in,
+    as_object,
     list_at,
-    mapping,
-    optional,
+    optional_text,
+    parse_entries,
     text_at,
 )
 from redraft.sources import allowed, read_file, size
@@ -148,8 +148,8 @@ _LETTER, _RECOMMENDS = "Letter", "What GAO Recommends"
 
 def _documents(place: str, entry: Mapping[str, Any]) -> Example:
     """Return an example of redraft's own form: a text, with an optional id, title and summaries."""
-    identity = optional(entry, "id")
-    title = one_line(optional(entry, "title", "book_title", "id")) or place
+    identity = optional_text(entry, "id")
+    title = one_line(optional_text(entry, "title", "book_title", "id")) or place
     return Example(place, identity, title, text_at(entry, "text"), tuple(_summaries(entry)))
 
 
@@ -167,14 +167,14 @@ def _squality(place: str, entry: Mapping[str, Any]) -> Example:
     text = text_at(entry, "document")
     if text[:200].lower().startswith(_HTML):
         raise UnreadableError("its document is a page of HTML: take the file of the same name under txt")
-    about = mapping(entry.get("metadata") or {})
+    about = as_object(entry.get("metadata") or {})
     summaries = [
-        ReferenceSummary(text_at(mapping(one), "response_text"), text_at(mapping(question), "question_text"))
+        ReferenceSummary(text_at(as_object(one), "response_text"), text_at(as_object(question), "question_text"))
         for question in list_at(entry, "questions")
-        for one in mapping(question).get("responses") or ()
+        for one in as_object(question).get("responses") or ()
     ]
     first_line = one_line(next((line for line in text.split("\n") if line.strip()), ""), _TITLE)
-    return Example(place, optional(about, "passage_id", "uid"), first_line, text, tuple(summaries))
+    return Example(place, optional_text(about, "passage_id", "uid"), first_line, text, tuple(summaries))
 
 
 def _infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
@@ -183,15 +183,15 @@ def _infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
         raise UnreadableError("`answer` has no text")
     if entry.get("options"):
         raise UnreadableError("it is a multiple-choice question without a summary: take longbook_sum_eng.jsonl")
-    text, identity, asked = text_at(entry, "context"), optional(entry, "id"), optional(entry, "input")
+    text, identity, asked = text_at(entry, "context"), optional_text(entry, "id"), optional_text(entry, "input")
     summaries = tuple(ReferenceSummary(one, clean(asked).strip()) for one in answers)
     return Example(place, identity, f"book {identity or place}", text, summaries)
 
 
 def _booksum(place: str, entry: Mapping[str, Any]) -> Example:
-    name = optional(entry, "summary_id", "chapter_path", "book_id")
-    book = one_line(optional(entry, "book_id", "bid"))
-    title, source = one_line(f"{book} {name}"), one_line(optional(entry, "source"))
+    name = optional_text(entry, "summary_id", "chapter_path", "book_id")
+    book = one_line(optional_text(entry, "book_id", "bid"))
+    title, source = one_line(f"{book} {name}"), one_line(optional_text(entry, "source"))
     # Several sites have a summary of the same chapter, each by its own author.
     identity = f"{title} ({source})" if title and source else title
     summary = ReferenceSummary(text_at(entry, "summary_text"))
@@ -203,15 +203,15 @@ def _booksum_paths(place: str, entry: Mapping[str, Any]) -> Example:  # noqa: AR
 
 
 def _pair(place: str, entry: Mapping[str, Any]) -> Example:
-    identity = optional(entry, "id")
+    identity = optional_text(entry, "id")
     text, summary = text_at(entry, "document"), ReferenceSummary(text_at(entry, "summary"))
-    return Example(place, identity, one_line(optional(entry, "title")) or identity or place, text, (summary,))
+    return Example(place, identity, one_line(optional_text(entry, "title")) or identity or place, text, (summary,))
 
 
 def _report(place: str, entry: Mapping[str, Any]) -> Example:
     """Return a GovReport report, given as one text or as nested sections."""
-    identity = optional(entry, "id", "url")
-    title = one_line(optional(entry, "title")) or identity or place
+    identity = optional_text(entry, "id", "url")
+    title = one_line(optional_text(entry, "title")) or identity or place
     text = _sectioned(entry.get("report") or entry.get("reports"))
     summary = _sectioned(entry.get("summary")) or _highlights(entry.get("highlight"))
     if not text or not summary:
@@ -228,9 +228,9 @@ def _highlights(found: object) -> str:
 
 def _structure(place: str, entry: Mapping[str, Any]) -> Example:
     """Return a GovReport report whose sections are a flat list, with the titles in a list of their own."""
-    identity = optional(entry, "id")
-    text = _sectioned(_rows(mapping(entry["document_sections"])))
-    summary = _sectioned([one["paragraphs"] for one in _rows(mapping(entry["summary_sections"]))])
+    identity = optional_text(entry, "id")
+    text = _sectioned(_rows(as_object(entry["document_sections"])))
+    summary = _sectioned([one["paragraphs"] for one in _rows(as_object(entry["summary_sections"]))])
     if not text or not summary:
         raise UnreadableError(f"there is no {'summary' if text else 'report'} with a text")
     return Example(place, identity, identity or place, text, (ReferenceSummary(summary),))
@@ -260,10 +260,12 @@ def _sectioned(found: object, depth: int = 0) -> str:
 
 
 def _qmsum(place: str, entry: Mapping[str, Any]) -> Example:
-    turns = [mapping(one) for one in list_at(entry, "meeting_transcripts")]
-    text = "\n\n".join(f"{optional(one, 'speaker')}: {text_at(one, 'content')}" for one in turns if one.get("content"))
+    turns = [as_object(one) for one in list_at(entry, "meeting_transcripts")]
+    text = "\n\n".join(
+        f"{optional_text(one, 'speaker')}: {text_at(one, 'content')}" for one in turns if one.get("content")
+    )
     asked: Sequence[Any] = [*list_at(entry, "general_query_list"), *list_at(entry, "specific_query_list")]
-    summaries = [ReferenceSummary(text_at(mapping(one), "answer"), text_at(mapping(one), "query")) for one in asked]
+    summaries = [ReferenceSummary(text_at(as_object(one), "answer"), text_at(as_object(one), "query")) for one in asked]
     return Example(place, "", f"meeting, {place}", clean(text), tuple(summaries))
 
 
@@ -363,7 +365,7 @@ def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]
     form: EntryForm | None = None
     examples: list[Example] = []
     troubles: list[FileProblem] = []
-    entries = list(_rows_of_read(text) if form_suffix(path) == ".csv" else entries_in(text))
+    entries = list(_rows_of_read(text) if form_suffix(path) == ".csv" else parse_entries(text))
     if form_suffix(path) == ".json" and len(entries) == 1 and isinstance(entries[0], FileEntry):
         # In a dataset with one file per document, the file's name identifies the document.
         entries = [entries[0]._replace(place=path.name.split(".")[0])]

@@ -7,7 +7,7 @@ from itertools import combinations
 from statistics import fmean
 
 from redraft.domain import Totals, record_json
-from redraft.lab.agreement.people import cohens_kappa, equal_share, krippendorffs_alpha, tau_b
+from redraft.lab.agreement.people import cohens_kappa, krippendorffs_alpha, percent_agreement, tau_b
 from redraft.lab.experiments.experiment import (
     AGAIN,
     ENDS,
@@ -270,7 +270,7 @@ def _of_scores(pairs: Sequence[tuple[float, float]]) -> Row:
 
 def _of_votes(pairs: Sequence[tuple[str, str]]) -> Row:
     one, other = [a for a, _ in pairs], [b for _, b in pairs]
-    return (None, None, equal_share(pairs), cohens_kappa(one, other), krippendorffs_alpha(pairs))
+    return (None, None, percent_agreement(pairs), cohens_kappa(one, other), krippendorffs_alpha(pairs))
 
 
 def _of_all(what: str, told: Sequence[Mapping[object, float | str]], *, nominal: bool) -> Iterator[Row]:
@@ -279,7 +279,7 @@ def _of_all(what: str, told: Sequence[Mapping[object, float | str]], *, nominal:
         keys = dict.fromkeys(key for of_one in told for key in of_one)
         rated = [[of_one.get(key) for of_one in told] for key in keys]
         items = sum(sum(value is not None for value in row) > 1 for row in rated)
-        equal = equal_share(rated) if nominal else None
+        equal = percent_agreement(rated) if nominal else None
         alpha = krippendorffs_alpha(rated, "nominal" if nominal else "interval")
         yield (what, _ALL, _ALL, items, None, None, equal, None, alpha)
 

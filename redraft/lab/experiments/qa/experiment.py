@@ -21,7 +21,7 @@ from redraft.evaluators.reference.typed import BUILDING, PER_THIRD, TypedQuestio
 from redraft.evaluators.similarity import Similarity, similarity
 from redraft.events import Notice, StageStarted
 from redraft.graphs.strategies import strategy_named
-from redraft.lab.experiments.context.records import ReadingStep, steps_of
+from redraft.lab.experiments.context.records import ReadingStep, plan_steps
 from redraft.lab.experiments.plan import DRAFTING, ModelsDesign, TitledDocument, check_models, configured
 from redraft.lab.experiments.runner import (
     GuardedStage,
@@ -103,7 +103,7 @@ class QaDesign(ModelsDesign):
         """Return the tokens of a document, its steps, and a note on them."""
         tokenizer, _ = tokenizer_of(self.judging())
         tokens = tokenizer.count(document.text)
-        return tokens, *steps_of(self.steps, tokens, count_words(document.text), None)
+        return tokens, *plan_steps(self.steps, tokens, count_words(document.text), None)
 
     def answering(self, name: str, step: ReadingStep) -> DraftConfig:
         """Return the settings with which a contestant answers, and drafts what it answers from. Like a direct summary,
