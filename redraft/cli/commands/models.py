@@ -202,7 +202,7 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
 def _patients(given: Mapping[str, Any]) -> list[JudgeUnderTest]:
     """The judges that are named, each by itself."""
     from redraft.evaluators.catalog import BUILT_IN, metrics
-    from redraft.lab.doctor.checkup import JudgeUnderTest, check_aims
+    from redraft.lab.doctor.checkup import JudgeUnderTest, check_metrics
     from redraft.llm.claim_judge import DECIDED
     from redraft.llm.nli import SERVES
 
@@ -218,6 +218,6 @@ def _patients(given: Mapping[str, Any]) -> list[JudgeUnderTest]:
         # Of those that a judge that writes nothing serves, the last needs key facts, and it finds none.
         served = SERVES[:-1] if is_entailment(model) else DECIDED[:-1] if is_decision(model) else usual
         chosen = metrics(named or served)
-        check_aims(chosen)
+        check_metrics(chosen)
         subjects.append(JudgeUnderTest(name, chosen, settings, given["judge_base_url"], own))
     return subjects
