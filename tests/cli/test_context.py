@@ -84,7 +84,7 @@ def test_a_summary_of_a_beginning_says_so(inside: Inside) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--until", "10:20"), "are no steps"),
+        (("--until", "10:20"), "are not steps"),
         (("--strategy", "sideways"), "sideways"),
         (("book.md", "reference.txt", "--reference", "reference.txt"), "one document has a reference"),
     ],

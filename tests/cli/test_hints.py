@@ -203,5 +203,5 @@ def test_the_suggested_limit_of_cost_is_enough_for_the_rest(command: Inside) -> 
 def test_a_dry_run_says_that_it_is_over_the_limit(command: Inside) -> None:
     (command.folder / "prices.toml").write_text('[prices]\n"m" = { prompt = 10.0, completion = 20.0 }\n', "utf-8")
     asked = ("summarize", "book.md", "-m", "openai:m", "--prices", "prices.toml", "--dry-run", "--max-cost")
-    assert "this is more than --max-cost 0.001; the run may stop there" in command.run(*asked, "0.001").err
+    assert "the cost is more than --max-cost 0.001; the run may stop there" in command.run(*asked, "0.001").err
     assert "more than --max-cost" not in command.run(*asked, "100").err

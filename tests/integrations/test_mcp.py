@@ -127,7 +127,7 @@ async def test_four_runs_are_at_work_at_most(tmp_path: Path) -> None:
     async with connected(tmp_path, model=Slow(), settings=redraft.DraftConfig(strategy="direct")) as client:
         for words in (20, 21, 22, 23):
             await call(client, "start_summary", source="book.txt", words=words)
-        assert (await error(client, "start_summary", source="book.txt", words=24)).startswith("4 runs are at work")
+        assert (await error(client, "start_summary", source="book.txt", words=24)).startswith("4 runs are in progress")
 
 
 async def test_all_runs_of_a_server_share_its_limits(tmp_path: Path) -> None:
