@@ -364,7 +364,7 @@ class RunRemover:
         for document in dict.fromkeys([*documents, *(about[run] for run in runs)]):
             if raw.execute("SELECT 1 FROM runs WHERE document = ?", (document,)).fetchone():
                 if document in documents:
-                    raise RunError("another run of the document has begun meanwhile", hint="forget it again")
+                    raise RunError("another run of the document was started in the meantime", hint="repeat the command")
             elif document in documents or not raw.execute(_KEPT, {"document": document}).fetchone():
                 release(raw, document)
                 for statement in _OF_DOCUMENT:

@@ -351,7 +351,7 @@ def refuse_others(applied: Sequence[str], place: str) -> None:
     unknown = [name for name in applied if name not in STEPS]
     if any(_OLD.match(name) for name in unknown):
         raise StoreError(
-            "the database was written by redraft from before 27 November 2026, and only such a version reads it",
+            "the database was written by redraft before 27 November 2026, and only such a version can read it",
             place=place,
             hint="with that redraft `redraft export RUN -o run.html` writes a run to a file, and `redraft pack export"
             " BOOK -o book.pack.json` the questions about a document, which `redraft pack import` reads here;"

@@ -167,7 +167,7 @@ class TestSquality:
     def test_the_files_with_pages_say_which_to_take(self, tmp_path: Path) -> None:
         page = {**self.entry, "document": f'<!DOCTYPE html PUBLIC "-//W3C//DTD">\n<html>\n <p>{CHAPTER}</p>'}
         (trouble,) = read_contents(lines(tmp_path / "dev.jsonl", page)).troubles
-        assert "take the file of the same name under txt" in trouble.message
+        assert "use the file of the same name under txt" in trouble.message
 
 
 class TestGovReport:

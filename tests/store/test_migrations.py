@@ -188,7 +188,7 @@ def test_a_newer_or_old_database_is_refused_and_left_as_it_is(place: Path | str)
         fill(store)
     for step, said, hint in (
         ("999_the_future", "newer redraft", "upgrade"),
-        ("m024_candidates", "from before 27 November 2026", "redraft export RUN"),
+        ("m024_candidates", "before 27 November 2026", "redraft export RUN"),
     ):
         record(place, step)
         before = dump(place)

@@ -221,7 +221,7 @@ class _PdfReader:
                 self._builder.leave_out(what, count)
         if self._scanned:
             self._builder.oddities.append(
-                f"{_counted(self._scanned)} without text, as scanned ones are, and left out; `ocrmypdf` reads them"
+                f"{_counted(self._scanned)} without text, probably scanned, left out; `ocrmypdf` can read them"
             )
         damaged, of_all = damaged_streams(self._data)
         if damaged:

@@ -88,7 +88,7 @@ class Certificate:
         prompts = self.prompts and (self.prompts.rpartition(" ")[0] if brief else self.prompts)
         parts = [who, f"prompts {prompts}"] if prompts else [who]
         if self.self_check:
-            parts.append(f"a {SELF_CHECK}, since it wrote the summary too")
+            parts.append(f"a {SELF_CHECK}, because it also wrote the summary")
         if self.spread and not brief:
             parts.append(f"{self.spread['n']} judgings, sd {self.spread['sd']:.2f}")
         if self.unjudged_share is not None and not brief:

@@ -166,7 +166,7 @@ def _summaries(entry: Mapping[str, Any]) -> Iterator[ReferenceSummary]:
 def _squality(place: str, entry: Mapping[str, Any]) -> Example:
     text = text_at(entry, "document")
     if text[:200].lower().startswith(_HTML):
-        raise UnreadableError("its document is a page of HTML: take the file of the same name under txt")
+        raise UnreadableError("its document is a page of HTML: use the file of the same name under txt")
     about = as_object(entry.get("metadata") or {})
     summaries = [
         ReferenceSummary(text_at(as_object(one), "response_text"), text_at(as_object(question), "question_text"))
@@ -182,7 +182,7 @@ def _infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
     if not answers:
         raise UnreadableError("`answer` has no text")
     if entry.get("options"):
-        raise UnreadableError("it is a multiple-choice question without a summary: take longbook_sum_eng.jsonl")
+        raise UnreadableError("it is a multiple-choice question without a summary: use longbook_sum_eng.jsonl")
     text, identity, asked = text_at(entry, "context"), optional_text(entry, "id"), optional_text(entry, "input")
     summaries = tuple(ReferenceSummary(one, clean(asked).strip()) for one in answers)
     return Example(place, identity, f"book {identity or place}", text, summaries)
