@@ -107,7 +107,7 @@ class TestInfiniteBench:
         asked = {"id": 1, "context": CHAPTER, "input": "What is lost?", "answer": ["a bridge"], "options": []}
         assert only(lines(tmp_path / "longbook_qa_eng.jsonl", asked)).summaries == (("a bridge", "What is lost?"),)
         choice = lines(tmp_path / "longbook_choice_eng.jsonl", {**asked, "options": ["a bridge", "a boat"]})
-        assert "take longbook_sum_eng.jsonl" in read_contents(choice).troubles[0].message
+        assert "use longbook_sum_eng.jsonl" in read_contents(choice).troubles[0].message
 
 
 class TestXSum:
