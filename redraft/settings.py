@@ -547,6 +547,8 @@ class ExperimentPart(_Purpose):
 
 Purpose = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | TraceLineage | Ask | ExperimentPart
 _PURPOSES: dict[str, type[Purpose]] = {one.model_fields["kind"].default: one for one in get_args(Purpose)[:-1]}
+KINDS = tuple(_PURPOSES)
+"""The kinds of runs, besides those of parts of experiments."""
 
 
 def purpose_of(kind: str, judging: JudgeConfig | None, refinement: RefineConfig | None) -> Purpose:

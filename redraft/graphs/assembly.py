@@ -175,11 +175,11 @@ async def _tell_stage(job: Job) -> None:
     plan = job.plan
     if not plan.calls:
         return
-    planned = plan.calls - plan.compressions
+    planned = plan.expected_calls
     waves = [level.pieces for level in (plan.levels[1:] if job.run.settings.by_chapter else plan.levels)]
     if sum(waves) > planned or plan.strategy != MERGING:
         waves = []
-    # Outlines are requested along the way, and tidying comes last.
+    # Outlines are requested along the way.
     waves += [1] * (planned - sum(waves)) if waves else []
     done = len(await off_loop(job.store.runs.pieces, job.run.id))
     left = max(0, planned - done)

@@ -88,6 +88,13 @@ class Plan:
     """The number of calls that outline the document."""
     compressions: int = 0
     """The maximum number of calls that only shorten."""
+    tidying: int = 0
+    """The maximum number of calls that tidy the result."""
+
+    @property
+    def expected_calls(self) -> int:
+        """The calls of a run whose texts need neither shortening nor tidying."""
+        return self.calls - self.compressions - self.tidying
 
 
 class Planner:
@@ -187,7 +194,7 @@ class Planner:
         self.fits(largest + update + 2 * room + MARGIN, "a chunk with the running summary")
         chunks = len(self.chunks)
         made = self.made((Level(self.words, room, largest, chunks),), 2 * chunks + 1)
-        return replace(made, compressions=chunks)
+        return replace(made, compressions=chunks, tidying=1)
 
     def hierarchical(self) -> Plan:
         """Return the plan of a tree."""
@@ -214,7 +221,7 @@ class Planner:
         asked = levels[1:] if self.settings.by_chapter else levels
         outlines = self._outlines()
         made = self.made(levels, sum(level.pieces for level in asked) + 1 + outlines)
-        return replace(made, lead_tokens=lead, outlines=outlines)
+        return replace(made, lead_tokens=lead, outlines=outlines, tidying=1)
 
     def _outlines(self) -> int:
         """Return whether the document is outlined: by a language model, with a large enough window, for a general

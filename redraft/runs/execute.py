@@ -250,7 +250,7 @@ class _ChapterRuns:
         writer = manager.model_roles.objects.get(manager.model_roles.model or "")
         prepared = await off_loop(prepare, document, settings_of(self.job.run.settings, document), writer)
         self.prepared[chapter.chunk.index] = prepared
-        return prepared.plan.calls - prepared.plan.compressions
+        return prepared.plan.expected_calls
 
     async def chapter(self, chapter: ChapterRun) -> None:
         """Finish the summary of a chapter and store it for the whole."""

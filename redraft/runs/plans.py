@@ -97,6 +97,7 @@ class RunPlan(Entry):
     lead_tokens: int
     outlines: int
     compressions: int
+    tidying: int
     draft_calls: Annotated[int, Field(exclude=True)] = 0
     """The most calls that the draft itself takes."""
     drafting: Stage

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import ValidationError
 
 from redraft.domain import Draft, Gap, Parent, Piece, content_id
 from redraft.errors import RunError, UsageError
-from redraft.settings import SUMMARIZE, DraftConfig, JudgeConfig, Limits, Purpose, RefineConfig, purpose_of
+from redraft.settings import KINDS, SUMMARIZE, DraftConfig, JudgeConfig, Limits, Purpose, RefineConfig, purpose_of
 from redraft.store.connection import (
     Connection,
     Repository,
@@ -32,6 +32,8 @@ from redraft.store.documents import now, put_text
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 """A `stopped` run used up its budget, a `waiting` one needs an answer from a person. All but `done` can be resumed."""
+KILLED = "killed"
+"""The status of a run whose process has died, which is on record as running."""
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 """Raised by reading values that are not as they were stored."""
 R = TypeVar("R")
@@ -207,6 +209,14 @@ class Runs(Repository):
             if len(rows) < _PAGE or len(found) >= limit:
                 break
         return found[:limit]
+
+    def check_filter(self, kind: str | None, status: str | None) -> None:
+        """Raise `UsageError` for a kind or a status that no run can have, which would find nothing."""
+        of_parts = (row["kind"] for row in self._connection.rows("SELECT DISTINCT kind FROM runs ORDER BY kind"))
+        kinds, statuses = dict.fromkeys([*KINDS, *of_parts]), (*get_args(Status), KILLED)
+        for what, wanted, known in (("kind", kind, kinds), ("status", status, statuses)):
+            if wanted and wanted not in known:
+                raise UsageError(f"{wanted!r:.60} is not a {what} of runs", hint=f"choose from: {', '.join(known)}")
 
     def stamps(self) -> list[tuple[str, str, str]]:
         """Return the id, last change and stored status of every run, newest first."""

@@ -10,7 +10,7 @@ from functools import partial
 from math import ceil
 from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
 from redraft.errors import RunError, UsageError
 from redraft.lab.agreement.sheets import ABOUT, What, questions, sheet_csv, stored_answers
@@ -33,6 +33,19 @@ _SCORE = "score."
 _AT_ONCE = 20
 
 
+_KEYS: Mapping[str, Callable[[RunSummary], Any]] = {
+    "created": lambda row: row.created,
+    "status": lambda row: row.status,
+    "kind": lambda row: row.kind,
+    "title": lambda row: row.title.casefold() or None,
+    "model": lambda row: row.model.casefold(),
+    "words": lambda row: row.words,
+    "cost": lambda row: row.cost_usd,
+    "calls": lambda row: row.calls,
+    "seconds": lambda row: row.seconds,
+}
+
+
 class RunFilter(Entry):
     """The filter, order and page of a list of runs."""
 
@@ -50,6 +63,13 @@ class RunFilter(Entry):
     dir: Literal["asc", "desc"] = "desc"
     page: int = Field(default=1, ge=1)
     per: int = Field(default=50, ge=1, le=500)
+
+    @field_validator("sort")
+    @classmethod
+    def _is_known(cls, sort: str) -> str:
+        if sort not in _KEYS and not sort.startswith(_SCORE):
+            raise ValueError(f"{sort!r:.60} must be {', '.join(_KEYS)} or {_SCORE}METRIC")
+        return sort
 
 
 class RunList(BaseModel):
@@ -85,6 +105,7 @@ class RunRows:
 
     def listed(self, wanted: RunFilter) -> RunList:
         """Return the page of runs that match a filter."""
+        self._store.runs.check_filter(wanted.kind, wanted.status)
         everything = self.all()
         shown = [row for row in everything if _is_shown(row, wanted)]
         found = _sorted([row for row in shown if _is_wanted(row, wanted)], wanted)
@@ -150,24 +171,11 @@ def _is_wanted(row: RunSummary, wanted: RunFilter) -> bool:
     )
 
 
-_KEYS: Mapping[str, Callable[[RunSummary], Any]] = {
-    "created": lambda row: row.created,
-    "status": lambda row: row.status,
-    "kind": lambda row: row.kind,
-    "title": lambda row: row.title.casefold() or None,
-    "model": lambda row: row.model.casefold(),
-    "words": lambda row: row.words,
-    "cost": lambda row: row.cost_usd,
-    "calls": lambda row: row.calls,
-    "seconds": lambda row: row.seconds,
-}
-
-
 def _sorted(rows: Sequence[RunSummary], wanted: RunFilter) -> list[RunSummary]:
     """Sort rows as requested, with missing values last in either direction. Ties stay newest first."""
     metric = wanted.sort.removeprefix(_SCORE)
     of_metric: Callable[[RunSummary], Any] = lambda row: row.scores.get(metric)  # noqa: E731
-    key = of_metric if wanted.sort.startswith(_SCORE) else _KEYS.get(wanted.sort, _KEYS["created"])
+    key = of_metric if wanted.sort.startswith(_SCORE) else _KEYS[wanted.sort]
     valued = sorted((row for row in rows if key(row) is not None), key=key, reverse=wanted.dir == "desc")
     return valued + [row for row in rows if key(row) is None]
 

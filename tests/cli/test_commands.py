@@ -130,8 +130,10 @@ def test_a_dry_run_says_about_what_is_used(command: Command) -> None:
     with ChatServer() as server:
         served = Inside(command.folder, server.base_url)
         planned = served.run("summarize", *options, "--model", "openai:gpt-4o-mini", "--dry-run").json
-        used = served.run("summarize", *options, "--model", "openai:gpt-4o-mini").json
+        done = served.run("summarize", *options, "--model", "openai:gpt-4o-mini")
 
+    used = done.json
+    assert f"drafting: {planned['calls']} calls planned" in done.err
     assert planned["calls"] == used["usage"]["calls"]
     for name in ("prompt_tokens", "completion_tokens"):
         # Tokens are estimated where the vocabulary is not at hand, with a margin of 15 %.

@@ -70,7 +70,7 @@ def test_runs_are_found_by_kind_status_document_and_model(command: Inside) -> No
 
 
 def test_nothing_found_says_so_and_is_no_failure(command: Inside) -> None:
-    done = command.run("runs", "--kind", "fork")
+    done = command.run("runs", "--kind", "ask")
 
     assert (done.code, done.out) == (0, "")
     assert "redraft runs --all" in done.err
@@ -123,6 +123,13 @@ def test_a_status_that_there_is_not_is_answered_with_those_that_there_are(tmp_pa
     assert done.code == 2
     assert "'nonsense' is not a status" in done.err
     assert "running, waiting, done, stopped, failed, interrupted, killed" in done.err
+
+
+def test_a_kind_that_there_is_not_is_answered_with_those_that_there_are(command: Inside) -> None:
+    done = command.run("runs", "--kind", "nonsense")
+    assert done.code == 2
+    assert "'nonsense' is not a kind of runs" in done.err
+    assert "summarize, evaluate, refine, compare, pack, keyfacts, lineage, ask, chunk-size" in done.err
 
 
 _WORKING = """

@@ -134,8 +134,10 @@ def test_any_draft_of_a_run_is_shown_by_its_round(command: Inside, refined: Any)
 
     first = command.run("show", refined["run"], "--round", "0")
     assert first.out == rounds[0]["draft"]["text"] + "\n"
+    assert first.err.splitlines()[1].endswith("; consistency 0.75 (goal 1 missed); round 0 of 2")
     shown = command.run("show", refined["run"], "--round", "1", "--json").json
     assert (shown["summary"], shown["scores"]) == (rounds[1]["draft"]["text"], rounds[1]["scores"])
+    assert (shown["rounds"], shown["stop_reason"]) == (1, None)
     assert command.run("show", refined["run"], "--round", "2", "--json").json == refined
     cited = command.run("show", refined["run"], "--round", "0", "--cite", "inline")
     assert cited.code == 0

@@ -12,11 +12,13 @@ from pathlib import Path
 import httpx
 import pytest
 from blockbuster import blockbuster_ctx
+from pydantic import ValidationError
 from starlette.requests import Request
 
 from redraft.batches.request import BatchRequest
 from redraft.batches.sources import put_in
 from redraft.domain import Chunk, Document, Objection, Span, record_json
+from redraft.errors import UsageError
 from redraft.settings import Compare, DraftConfig, Evaluate, ExperimentPart, JudgeConfig, Refine, RefineConfig
 from redraft.store.batches import Batch
 from redraft.store.shelf import KeyFactSets, Packs, TypedQuestionSets
@@ -76,7 +78,12 @@ def test_runs_are_sorted_and_what_has_no_value_comes_last(store: Store) -> None:
     assert names(store, sort="score.coverage", dir="asc") == ["cc", "bbbbbb", "aaaa"]
     assert names(store, sort="title", dir="asc") == ["bbbbbb", "cc", "aaaa"]
     assert names(store, sort="created", dir="asc") == ["aaaa", "bbbbbb", "cc"]
-    assert names(store, sort="no such thing") == ["cc", "bbbbbb", "aaaa"]
+
+
+@pytest.mark.parametrize("wanted", [{"sort": "nonsense"}, {"kind": "nonsense"}, {"status": "nonsense"}])
+def test_a_filter_or_an_order_that_no_run_has_is_refused(store: Store, wanted: dict[str, str]) -> None:
+    with pytest.raises((UsageError, ValidationError), match="nonsense"):
+        names(store, **wanted)
 
 
 def test_a_row_is_read_anew_once_its_run_has_changed(store: Store) -> None:

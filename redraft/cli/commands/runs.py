@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from redraft.text.vectors import Encoder
 
 
-KILLED = "killed"
-"""The status of a run whose process has died, which is on record as running."""
 _RUNS_EPILOG = """\b
 Examples:
   redraft runs
@@ -67,8 +65,8 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
     from redraft.cli.views.lists import run_lines
     from redraft.report.history.summaries import summary_of
 
-    _check_status(filters["status"])
     with asked.store_to_read(db) as store:
+        store.runs.check_filter(filters["kind"], filters["status"])
         found = _found(store, limit, show_all=show_all, **filters)
         all_of_them = (store.runs.readable(run.id, partial(summary_of, store, run)) for run in found)
         listed = [one for one in all_of_them if one is not None]
@@ -86,15 +84,6 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
     return 0
 
 
-def _check_status(status: str | None) -> None:
-    """Refuse a status that no run can have, which would list nothing."""
-    from redraft.store.runs import Status
-
-    known = (*get_args(Status), KILLED)
-    if status is not None and status not in known:
-        raise UsageError(f"--status: {status!r} is not a status", hint=f"choose from: {', '.join(known)}")
-
-
 def _found(
     store: Store,
     limit: int,
@@ -105,6 +94,7 @@ def _found(
     document: str | None,
     model: str | None,
 ) -> list[Run]:
+    from redraft.store.runs import KILLED
 
     def wanted(run: Run) -> bool:
         of_another = run.experiment is not None or isinstance(run.purpose, ExperimentPart) or store.wholes_of([run.id])

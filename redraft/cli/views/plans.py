@@ -126,9 +126,6 @@ def _answered(one: CheckResult) -> str:
     return f"works, {one.seconds:.1f} s ({one_line(one.said, _SAID)})"
 
 
-_TIDIED = ("hierarchical", "incremental")
-
-
 def print_plan(plan: RunPlan, limits: Limits) -> None:
     """Print what a command would do to stdout, and notes on it to stderr."""
     for note in plan.warnings:
@@ -137,7 +134,8 @@ def print_plan(plan: RunPlan, limits: Limits) -> None:
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         click.echo(f"{name:<{width}} {value}")
-    click.echo("\nRetries are not included.")
+    if plan.calls:
+        click.echo("\nRetries are not included.")
     cost, most = plan.cost_usd, plan.max_cost_usd
     if limits.max_cost is not None and cost is not None and most is not None and most > limits.max_cost:
         more = "is" if cost > limits.max_cost else "with reasoning may be"
@@ -220,6 +218,9 @@ def _roomy(one: PlannedModel) -> str:
 
 
 def _how_much(plan: RunPlan, limits: Limits) -> list[tuple[str, str]]:
+    if not plan.calls:
+        same = ", since A and B are the same text" if plan.purpose.kind == "compare" else ""
+        return [("calls", f"none{same}")]
     tokens = f"about {plan.prompt_tokens:,} in, {plan.completion_tokens:,} out"
     reasoning = f", and at most {plan.reasoning_tokens:,} for reasoning" if plan.reasoning_tokens else ""
     how = "in the provider's batch jobs" if limits.provider_batch else f"up to {limits.concurrency} at once"
@@ -247,10 +248,8 @@ def _length(words: int, settings: DraftConfig) -> str:
 
 
 def _levels(plan: RunPlan) -> list[tuple[str, str]]:
-    # The calls that remain once the pieces exist.
     asked = plan.levels[1:] if plan.chapters else plan.levels
-    after = plan.draft_calls - plan.compressions - sum(level.pieces for level in asked)
-    tidying = [("tidying", f"at most {count(after, 'call')}")] if after > 0 and plan.strategy in _TIDIED else []
+    tidying = [("tidying", f"at most {count(plan.tidying, 'call')}")] if plan.tidying else []
     if plan.compressions:
         return [("compressing", f"at most {count(plan.compressions, 'call')}"), *tidying]
     if plan.strategy != "hierarchical":

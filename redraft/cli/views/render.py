@@ -240,7 +240,9 @@ def scores(values: Mapping[str, float | None], *, self_check: bool = False) -> s
 
 
 def ended(result: Result) -> str:
-    """Return why a run ended, or its status if it has not."""
+    """Return why a run ended, or its status if it has not, or else the round that is shown."""
+    if result.round_shown:
+        return result.round_shown
     error = one_line((result.run.error or {}).get("message", ""), 200)
     return why_stopped(result.status, result.run.stop_reason, error)
 

@@ -107,6 +107,8 @@ class Result:
     """Irregularities in the replies: another model answered, or the usage is unknown."""
     requests: tuple[RequestOutcome, ...] = ()
     """The outcome of each of a person's requests that a revision tried."""
+    round_shown: str = ""
+    """Which round this is, if it is an earlier one than the last."""
 
     def __repr__(self) -> str:
         cost = "unknown" if self.usage.cost_usd is None else f"{self.usage.cost_usd:.4f}"

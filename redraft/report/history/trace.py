@@ -24,6 +24,7 @@ from redraft.domain import (
 )
 from redraft.errors import RunError
 from redraft.report.history.certificates import Certificate, certificates
+from redraft.report.history.requests import request_outcomes
 from redraft.report.history.results import Result, evaluations_of, metrics_json, read_result
 from redraft.settings import FIGURES
 from redraft.store.runs import Run
@@ -283,7 +284,20 @@ def at_round(store: Store, result: Result, number: int) -> Result:
         which = several if there else "has no rounds"
         raise RunError(f"run {result.run.id} {which}", hint=f"`redraft trace {result.run.id}` lists them")
     turn = trace.turn(number)
-    return replace(result, draft=turn.draft, evaluations=turn.evaluations, certificates=turn.certificates)
+    shown = replace(result, draft=turn.draft, evaluations=turn.evaluations, certificates=turn.certificates)
+    if number == there[-1]:
+        return shown
+    # What came later, and how the run ended, is no part of this round.
+    rounds = tuple(one for one in result.rounds if one.number <= number)
+    return replace(
+        shown,
+        run=replace(result.run, stop_reason=None, why=""),
+        rounds=rounds,
+        round_shown=f"round {number} of {there[-1]}",
+        compared=None,
+        lost=tuple(one for one in result.lost if one <= number),
+        requests=tuple(request_outcomes(store, rounds)),
+    )
 
 
 def scores_of(store: Store, run: Run) -> dict[str, float | None]:
