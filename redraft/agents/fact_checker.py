@@ -236,10 +236,8 @@ def _reason(text: str) -> str:
 async def _verified(
     judge: Judge, reader: EvidenceReader, spans: Sequence[Span], asked: list[Statement], label: str, attempt: Attempt
 ) -> Entries[SentenceVerdict]:
-    given, numbers = (
-        factual.VerifyInput(**document_fields(reader, spans), sentences=asked),
-        [one.id - 1 for one in asked],
-    )
+    given = factual.VerifyInput(**document_fields(reader, spans), sentences=asked)
+    numbers = [one.id - 1 for one in asked]
     reply = await judge.ask_items(factual.VERIFY_SENTENCES, given, numbers, VERIFICATION, label, attempt)
     return Entries.of(
         reply, ((one.id - 1, sentence_verdict(one, judge, reader, spans)) for one in reply.value.sentences)

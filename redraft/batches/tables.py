@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from math import sqrt
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from pydantic import Field, PlainSerializer
@@ -20,7 +20,7 @@ from redraft.batches.engine import Engine, WorkerPool
 from redraft.batches.request import budget_key_of
 from redraft.batches.sources import SUMMARY, BatchItem, items_of, result_of, source_name
 from redraft.batches.worker import Tell, WorkerTerms, deliver
-from redraft.domain import computed
+from redraft.domain import computed, record_json
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import RESAMPLES
 from redraft.evaluators.metric_info import NOT_QUALITY, SELF_CHECK
@@ -28,7 +28,7 @@ from redraft.report.dossier.comparison.sides import LEAST, interval_of_mean
 from redraft.report.tables import Cell, Report, Table, figure, plain, unmarked
 from redraft.sources import write
 from redraft.store.batches import Batch, Error, ItemCounts
-from redraft.store.store import Store
+from redraft.store.store import Store, check_store
 from redraft.text.words import dollars
 
 Stage = Literal["done", "paused", "cancelled", "stopped", "working", "idle"]
@@ -315,7 +315,7 @@ def _line(standing: BatchSnapshot) -> str:
     return f"{standing.status}: {counts.done:,} of {counts.all:,} documents done{short}{failed}; {calls}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class BatchResult(BatchSnapshot):
     """The state of a batch, the result of each document, and tables over all of them. An error of one document is
     stored in its item; an error that affects all of them is the `error` of a `stopped` batch."""
@@ -328,9 +328,19 @@ class BatchResult(BatchSnapshot):
         """Return the tables over all documents."""
         return self.report.tables
 
+    def __repr__(self) -> str:
+        counts, cost = self.counts, "unknown" if self.cost_usd is None else f"{self.cost_usd:.4f}"
+        items = f"documents={counts.all}, done={counts.done}, failed={counts.failed + counts.aside}"
+        return f"BatchResult({self.name!r}, status={self.status!r}, {items}, calls={self.calls}, cost_usd={cost})"
+
+    def model_dump(self, *, mode: Literal["json", "python"] = "python") -> dict[str, Any]:  # noqa: ARG002
+        """Return the state of the batch with its documents and tables; in both modes the values are JSON."""
+        return record_json(self)
+
 
 def read_batch(store: Store, name: str) -> BatchResult:
     """Return the state of a batch and the result of each document; raises `RunError` for an unknown name."""
+    check_store(store)
     now = standing_of(store, name)
     items = tuple(items_of(store, name))
     return BatchResult(

@@ -187,7 +187,7 @@ class Evaluator(ABC):
 def _problem(given: object, name: str) -> str:
     """Return why this is not a valid evaluation by the metric of this name, or an empty string."""
     if not isinstance(given, Evaluation):
-        return f"returned {given!r:.80} instead of an Evaluation"
+        return f"returned {given!r:.80} instead of an Evaluation, such as self.scored(0.5)"
     if given.metric != name:
         return f"gave an evaluation of the metric {given.metric}"
     if (given.outcome == "scored") != (given.score is not None):

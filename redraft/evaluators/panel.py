@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from inspect import isawaitable
 from pathlib import Path
 from traceback import extract_tb, format_exception
 from typing import Any, TypeVar, get_args
@@ -270,7 +271,9 @@ class Panel:
             return evaluator.failed(reason, len(statements))
         yardstick = await self._yardstick(evaluator, build=bool(statements))
         case = Case(statements, panel or self.panel, self.reader, yardstick, self.query, text, self.confirmer)
-        evaluation = self._advised(founded(evaluator.checked(await evaluator.evaluate(case))), evaluator.aim)
+        given: Any = evaluator.evaluate(case)
+        found = await given if isawaitable(given) else given
+        evaluation = self._advised(founded(evaluator.checked(found)), evaluator.aim)
         return _resting_on(yardstick, evaluator, evaluation)
 
     def _advised(self, evaluation: Evaluation, aim: MetricAim | None) -> Evaluation:

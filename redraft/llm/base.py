@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, cast, runtime_checkable
 from pydantic import BaseModel
 
 from redraft.domain import Usage
-from redraft.errors import ModelError
+from redraft.errors import ModelError, UsageError
 from redraft.prompts.contract import InputT, Prompt, ValueT
 
 # How much of a rejected reply is sent back.
@@ -176,12 +176,26 @@ class LazyModel:
 Line = str | BaseModel | ModelError
 
 
+async def ask_model(model: Model, request: Request[InputT, ValueT]) -> Reply[ValueT]:
+    """Return a model's reply. Raises `UsageError` if a model of the user's returns something else."""
+    reply: Any = model.ask(request)
+    reply = await reply if isawaitable(reply) else reply
+    wanted = request.prompt.returns
+    if not isinstance(reply, Reply) or not isinstance(reply.value, wanted):
+        raise UsageError(
+            f"the model {model.identity} answered the prompt {request.prompt.name} with {reply!r:.80}",
+            hint=f"`ask` returns a redraft.Reply whose value is of the type {wanted.__name__}",
+        )
+    return reply
+
+
 class ScriptError(AssertionError):
     """A script that does not match the requests; the test is wrong, so no run may handle it."""
 
 
 class FunctionModel:
-    """Answers with what a function, async or not, returns for each request: a text, a value, or an error to raise."""
+    """Answers with what a function, async or not, returns for each request: a text or a value of the type that its
+    prompt returns, or an error to raise."""
 
     def __init__(
         self, function: Callable[[Request[Any, Any]], Line | Awaitable[Line]], identity: str = "function"
@@ -203,7 +217,8 @@ class FunctionModel:
         if isinstance(line, ModelError):
             raise line
         if not isinstance(line, request.prompt.returns):
-            raise ScriptError(f"a reply of the wrong type for the prompt {request.prompt.name}: {line!r}")
+            wanted = request.prompt.returns.__name__
+            raise ScriptError(f"the prompt {request.prompt.name} is answered with a {wanted}, not with {line!r:.80}")
         text = line.model_dump_json() if isinstance(line, BaseModel) else str(line)
         return Reply(cast("ValueT", line), text, Usage(0, len(text.split())))
 

@@ -140,14 +140,15 @@ def as_model(given: Model | BaseChatModel) -> Model:
     """Return a model as it is, or a LangChain chat model wrapped."""
     if isinstance(given, BaseChatModel):
         return ChatModel(given)
-    if all(hasattr(given, name) for name in ("identity", "most_tokens", "ask")):
+    if not isinstance(given, type) and all(hasattr(given, name) for name in ("identity", "most_tokens", "ask")):
         return given
     raise _no_model(given)
 
 
 def _no_model(given: object) -> UsageError:
+    what = f"the class {given.__name__}" if isinstance(given, type) else f"an object of the type {type(given).__name__}"
     return UsageError(
-        f"an object of the type {type(given).__name__} is neither a LangChain chat model nor a redraft.Model",
+        f"{what} is neither a LangChain chat model nor a redraft.Model",
         hint="pass the chat model itself, with nothing bound to it or piped into it; or decisions:NAME for OpenAI's"
         " Decisions API",
     )

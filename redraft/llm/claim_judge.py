@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
@@ -90,7 +91,7 @@ class ClaimSet(NamedTuple):
     read: Callable[[Mapping[int, ClaimAnswer]], ReplyModel]
 
 
-class ClaimJudge:
+class ClaimJudge(ABC):
     """A judge that gives probabilities and writes no text. Every answer keeps its probabilities; the agents decide
     which count as verdicts."""
 
@@ -114,9 +115,9 @@ class ClaimJudge:
         value = asked.read(found)
         return Reply(cast("ValueT", value), value.model_dump_json(), usage, answered_by=by)
 
+    @abstractmethod
     async def answers(self, asked: ClaimSet) -> tuple[Mapping[int, ClaimAnswer], Usage, str]:
         """Return the answers about claims that it can judge, the usage, and the model that answered."""
-        raise NotImplementedError
 
     def claims_of(self, request: Request[Any, Any]) -> ClaimSet:
         """Return what a request asks. Raises `ProviderError` for what this judge cannot do."""

@@ -31,7 +31,17 @@ from redraft.errors import (
 from redraft.events import CallAnswered, CallFailed, CallStarted, Notice, Observer, unobserved
 from redraft.llm import structured_output
 from redraft.llm.addresses import environment_keys, redacted
-from redraft.llm.base import ATTEMPT, Complaint, CustomRequests, Model, ReasoningModel, Reply, Request, Sampling
+from redraft.llm.base import (
+    ATTEMPT,
+    Complaint,
+    CustomRequests,
+    Model,
+    ReasoningModel,
+    Reply,
+    Request,
+    Sampling,
+    ask_model,
+)
 from redraft.llm.budget import FREE, Budget
 from redraft.llm.envelope import plausible_usage
 from redraft.llm.rate_limiter import Limiter, RetryPolicy, TimeoutHistory
@@ -298,7 +308,7 @@ class RecordedModel:
         ATTEMPT.set(attempt_of(pending.call.key, pending.call.attempt))
         thought = self._inner.thought if isinstance(self._inner, ReasoningModel) else 0
         try:
-            reply = await self._inner.ask(replace(request, most_tokens=pending.most_out))
+            reply = await ask_model(self._inner, replace(request, most_tokens=pending.most_out))
         except (Exception, asyncio.CancelledError) as error:
             await self._failed(error, pending)
             await self._remember(thought)

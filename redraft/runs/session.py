@@ -118,8 +118,12 @@ class Session:
         person; without one the run waits. `observer` receives events; exceptions that it raises are logged and ignored.
         Nothing is sent to LangSmith unless `trace_to_langsmith` is set. `strategies` are objects that the options and
         the stored runs name. `callbacks`, `tags` and `metadata` of a session or a call go to LangChain."""
-        if not isinstance(prices, PriceTable | None):
-            raise UsageError(f"prices is of the type {type(prices).__name__}", hint="pass redraft.price_table(path)")
+        for name, given, kind, hint in (
+            ("prices", prices, PriceTable, "pass redraft.price_table(path)"),
+            ("budget", budget, Budget, "pass limits=redraft.Limits(max_cost=...), which applies to each run"),
+        ):
+            if not isinstance(given, kind | None):
+                raise UsageError(f"{name} is of the type {type(given).__name__}", hint=hint)
         for name, function in (("observer", observer), ("reviewer", reviewer)):
             if function is not None and not callable(function):
                 raise UsageError(f"{name} is of the type {type(function).__name__}", hint="pass a function")

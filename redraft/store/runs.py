@@ -103,12 +103,19 @@ class Run:
         """Return the refinement settings, if the draft is refined."""
         return self.purpose.refinement
 
+    @property
+    def next_step(self) -> str:
+        """What to do about a run that has no outcome yet; one that was killed is stored as running."""
+        if self.status == "running":
+            return f"wait until it ends; if its process has died: redraft resume {self.id}"
+        return f"redraft resume {self.id}"
+
     def drafted(self) -> str:
         """Return the draft of the result. Raises a `RunError` if there is none yet, or never will be."""
         if what := WITHOUT_SUMMARY.get(self.kind):
             raise RunError(f"run {self.id} made no summary: {what}", hint="`redraft runs` lists the runs that did")
         if self.draft is None:
-            raise RunError(f"run {self.id} has no summary yet", hint=f"redraft resume {self.id}")
+            raise RunError(f"run {self.id} has no summary yet", hint=self.next_step)
         return self.draft
 
 

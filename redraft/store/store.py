@@ -106,6 +106,13 @@ def _not_there(place: str) -> StoreError:
     )
 
 
+def check_store(given: object) -> None:
+    """Raise `UsageError` for anything but a `Store`, such as its path."""
+    if not isinstance(given, Store):
+        hint = "open it with `with redraft.Store(path) as store`, or pass session.store"
+        raise UsageError(f"store is of the type {type(given).__name__}", hint=hint)
+
+
 class Store:
     """One database. It holds texts, runs and the ledger; LangGraph's checkpoints are stored next to it."""
 

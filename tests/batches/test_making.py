@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -95,6 +96,10 @@ async def test_models_and_metrics_of_ones_own_work_in_this_process(folder: Path,
         assert nothing.error["message"] == "the document is empty"
     assert (once, model.asked) == (6, 6), "a document that is done is not asked about again"
     assert (again.name, again.items, stored.items) == (first.name, again.items, again.items)
+    assert repr(first).startswith(f"BatchResult({first.name!r}, status='done', documents=7, done=6, failed=1, ")
+    dumped = json.loads(json.dumps(first.model_dump(mode="json")))
+    assert [one["state"] for one in dumped["documents"]] == [item.state for item in first.items]
+    assert (dumped["items"]["done"], dumped["tables"][0]["name"]) == (6, "items")
     told_of = [event for event in seen if isinstance(event, BatchProgress)]
     assert {one.all for one in told_of} == {7}
     assert (told_of[-1].done, told_of[-1].failed, told_of[-1].status) == (6, 1, "done")

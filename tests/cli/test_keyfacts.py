@@ -14,8 +14,10 @@ from redraft.domain import Evidence, KeyFact, KeyFacts, Objection, Span, Tree
 from tests.chatserver import ChatServer
 from tests.cli.grove import HEARSAY, NO_ITEM, UNIMPORTANT, Grove
 from tests.cli.inside import MODEL, Inside, keepers_court, plan
+from tests.cli.test_listing import WORKING
 from tests.command import Command, Done
 from tests.judges import Said, Sheet, island
+from tests.store.support import started
 from tests.support import SAMPLE
 
 BOTH = ("--metric", "keyfact_recall", "--metric", "faithfulness")
@@ -180,6 +182,8 @@ def test_a_build_that_is_stopped_goes_on_and_is_listed_and_shown(command: Inside
     assert (run["kind"], run["status"]) == ("keyfacts", "stopped")
     assert f"redraft resume {run['run']}" in stopped.json["error"]["hint"]
     assert f"no key facts yet: redraft resume {run['run']}" in own.run("show", run["run"]).err
+    with started(WORKING, tmp_path / "own.db", run["run"]):
+        assert own.run("show", run["run"]).err.endswith("no key facts yet: the run is under way\n")
 
     done = own.run("resume", run["run"], "--max-calls", "50", "--json")
     assert done.code == 0, done.err
@@ -187,6 +191,7 @@ def test_a_build_that_is_stopped_goes_on_and_is_listed_and_shown(command: Inside
     assert len(calls(own)) == len({(call["prompt"], call["label"]) for call in calls(own)}) == 8
     shown = own.run("show", run["run"])
     assert shown.out == own.run("keyfacts", "book.md").out
+    assert own.run("show", run["run"], "--json").json["keyfacts"] == trees
     assert f"the key facts of a document: see redraft show {run['run']}" in own.run("trace", run["run"]).out
     assert "keyfacts  openai:m  The Keepers" in own.run("runs").out
 

@@ -132,10 +132,11 @@ def test_a_kind_that_there_is_not_is_answered_with_those_that_there_are(command:
     assert "summarize, evaluate, refine, compare, pack, keyfacts, lineage, ask, chunk-size" in done.err
 
 
-_WORKING = """
+WORKING = """
 import sys
 from redraft.store.store import Store
 with Store(sys.argv[1]) as store, store.claim(sys.argv[2]):
+    store.runs.set_status(sys.argv[2], "running")
     print("ready", flush=True)
     sys.stdin.readline()
 """
@@ -197,7 +198,7 @@ def test_old_runs_are_forgotten_but_for_those_that_are_worked_on(inside: Inside)
     assert inside.run("forget", "--older-than", "1d").err == "nothing to remove\n"
     with plain(inside.database) as database:
         database.execute("UPDATE runs SET updated = '2025-01-01' WHERE id <> ?", (runs[2],))
-    with started(_WORKING, inside.database, runs[0]):
+    with started(WORKING, inside.database, runs[0]):
         assert inside.run("forget", "--older-than", "4w", "--yes", "--json").json["runs"] == [runs[1]]
         refused = inside.run("forget", runs[0], "--yes", "--json")
         assert (refused.code, refused.json["error"]["code"]) == (1, "run")

@@ -446,10 +446,10 @@ async def test_an_exhausted_script_fails_the_test_and_not_the_run(desk: Desk) ->
 
 @pytest.mark.parametrize("line", [RED, Path("x")])
 async def test_a_reply_of_the_wrong_type_fails(line: object) -> None:
-    with pytest.raises(ScriptError, match="wrong type"):
+    with pytest.raises(ScriptError, match="is answered with a "):
         await ScriptedModel([line]).ask(story())  # type: ignore[list-item]
     for other in ("text", colour().given):
-        with pytest.raises(ScriptError, match="wrong type"):
+        with pytest.raises(ScriptError, match="is answered with a "):
             await ScriptedModel([other]).ask(colour())
 
 

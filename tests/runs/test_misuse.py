@@ -51,6 +51,37 @@ async def test_a_wrong_argument_is_named_with_what_to_pass(wrong: Callable[[Any]
     assert hint in raised.value.hint
 
 
+class Echo:
+    """A model that returns a text in place of a reply, without being async."""
+
+    identity = "echo"
+
+    def most_tokens(self, sampling: redraft.Sampling) -> int:
+        return sampling.max_tokens or 0
+
+    def ask(self, request: redraft.Request[Any, Any]) -> str:
+        return request.text
+
+
+class AtOnce(redraft.Evaluator):
+    """A metric that returns a number in place of an evaluation, without being async."""
+
+    name = "at_once"
+
+    def evaluate(self, case: redraft.Case) -> float:  # type: ignore[override]
+        return 0.5
+
+
+async def test_a_model_and_a_metric_that_return_something_else_are_told_what_is_expected() -> None:
+    async with Session(":memory:", model=Echo()) as session:
+        with pytest.raises(UsageError, match="the model echo answered the prompt summarize_whole with '") as raised:
+            await session.summarize(MINUTES, strategy="direct", words=12)
+        assert "a redraft.Reply whose value is of the type str" in raised.value.hint
+    async with Session(":memory:", metrics=[AtOnce()]) as session:
+        judged = await session.evaluate(MINUTES, WRONG)
+    assert "the metric at_once returned 0.5 instead of an Evaluation" in judged.unscored["at_once"]
+
+
 async def watch(event: redraft.Event) -> None: ...
 
 
@@ -69,6 +100,16 @@ async def watch(event: redraft.Event) -> None: ...
         (lambda: redraft.Rubric("plain", "Plain words", levels=1), "levels: must be at least 2"),
         (lambda: redraft.tools(SyncSession(None)), "session is of the type SyncSession"),
         (lambda: redraft.read_comparison(None, "3fa2c1d0"), "runs is the text '3fa2c1d0'"),
+        (lambda: Session(":memory:", budget=5), "budget is of the type int"),
+        (lambda: Session(":memory:", model=Echo), "the class Echo is neither a LangChain chat model nor"),
+        *(
+            (lambda read=read: read("redraft.db", "3fa2c1d0"), "store is of the type str")
+            for read in (
+                *(redraft.read_result, redraft.read_trace, redraft.read_lineage, redraft.read_losses, redraft.compared),
+                *(redraft.read_dossier, redraft.read_batch, redraft.read_answer, redraft.built, redraft.citations_of),
+            )
+        ),
+        (lambda: redraft.read_comparison("redraft.db", ["3fa2c1d0", "4fa2c1d0"]), "store is of the type str"),
         (lambda: redraft.assert_summary(MINUTES, WRONG, metrics="coverage"), "metrics is the text 'coverage'"),
         (lambda: redraft.assert_summary(MINUTES, WRONG, session=object()), "session is of the type object"),
         (lambda: SyncSession(None).wait(5), "a int cannot be waited for"),

@@ -218,7 +218,8 @@ def _tell(result: Result, output: str | None) -> None:
     for line in (*render.drafting(result), *render.roles(result)):
         terminal.say(line)
     if (what := render.OTHERWISE.get(result.run.kind)) and result.status != "done":
-        terminal.say(f"no {what} yet: {hints.about('resume', result.run.id)}")
+        next_step = "the run is under way" if result.status == "running" else hints.about("resume", result.run.id)
+        terminal.say(f"no {what} yet: {next_step}")
 
 
 def _cite(

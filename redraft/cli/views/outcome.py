@@ -34,7 +34,7 @@ _STORED = "it is stored with the run: see `redraft runs` and `redraft show`"
 
 
 def run_json(store: Store, result: Result) -> dict[str, object]:
-    """Return a run as JSON: its result, and its answer or its comparison of two summaries."""
+    """Return a run as JSON: its result, and its answer, its comparison of two summaries, or what it built."""
     content = result.model_dump(mode="json")
     if result.run.kind == "ask" and result.draft:
         # Imports NumPy, which would slow down commands that only read.
@@ -43,6 +43,10 @@ def run_json(store: Store, result: Result) -> dict[str, object]:
         content["answer"] = record_json(read_answer(store, result.run.id))
     elif result.run.kind == "compare" and result.status == "done":
         content["comparison"] = record_json(compared(store, result))
+    elif result.run.kind == "pack" and result.status == "done":
+        content["pack"] = pack_json(document_read(store, result.run), built(store, result), None)
+    elif result.run.kind == "keyfacts" and result.status == "done":
+        content["keyfacts"] = keyfacts_json(document_read(store, result.run), built_keyfacts(store, result))
     return content
 
 

@@ -96,7 +96,7 @@ def read_answer(store: Store, key: str) -> Answer:
     run = result.run
     kept = store.judgments.of(run.draft).get(ANSWER) if run.kind == "ask" and run.draft else None
     if kept is None:
-        hint = f"redraft resume {run.id}" if run.kind == "ask" else "`redraft runs --kind ask` lists those that have"
+        hint = run.next_step if run.kind == "ask" else "`redraft runs --kind ask` lists those that have"
         raise RunError(f"run {run.id} has no answer", hint=hint)
     found = FoundAnswer.model_validate(dict(kept.details))
     if not found.answered:

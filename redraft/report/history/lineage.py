@@ -22,7 +22,7 @@ from redraft.report.history.quotes import By, absent_in, quotes_of
 from redraft.report.history.results import document_read
 from redraft.report.history.trace import GIVEN_SAID, AncestryReader, TextNode
 from redraft.store.documents import Ancestry
-from redraft.store.store import Store
+from redraft.store.store import Store, check_store
 from redraft.text.languages import is_foreign, language_spans_of, reading
 from redraft.text.origin_chains import ComposedOrigin, DerivedText, Drift, Excerpt, Known, compose, drift
 from redraft.text.origins import Link, Method, OriginTracer, SentenceOrigin, links_from_json, links_to_json
@@ -227,6 +227,7 @@ def read_lineage(store: Store, key: str, *, encoder: Encoder | None = None, draf
 
     The results are stored. Raises a `RunError` if there is no such run, or no draft yet.
     """
+    check_store(store)
     run = store.runs.get(key)
     wanted = draft or run.drafted()
     return Tracer(store, document_read(store, run), encoder).lineage(wanted)

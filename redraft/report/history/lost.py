@@ -15,7 +15,7 @@ from redraft.report.history.quotes import FactKey, StatedFact, held_of, yardstic
 from redraft.report.history.results import document_read
 from redraft.report.history.trace import GIVEN_SAID, TextNode
 from redraft.store.runs import Run
-from redraft.store.store import Store
+from redraft.store.store import Store, check_store
 from redraft.text.languages import reading
 from redraft.text.origins import Link, OriginTracer
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
@@ -230,6 +230,7 @@ def read_losses(store: Store, key: str, *, encoder: Encoder | None = None) -> Lo
 
     No model is called. Raises a `RunError` if there is no draft yet, or nothing in the document to look for.
     """
+    check_store(store)
     run = store.runs.get(key)
     draft = run.drafted()
     tracer = Tracer(store, document_read(store, run), encoder)

@@ -35,7 +35,7 @@ from redraft.report.history.requests import RequestOutcome, request_outcomes
 from redraft.report.tables import data_frame, escaped, markdown_rows
 from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig
 from redraft.store.runs import Run, damage_named
-from redraft.store.store import Store
+from redraft.store.store import Store, check_store
 from redraft.text.languages import reading, with_language
 from redraft.text.places import pages_of, place_in
 from redraft.text.sanitizer import one_line
@@ -281,8 +281,8 @@ class Result:
         return list(self.run.judging.judges if self.run.judging else ()) or [self.settings.model]
 
     def model_dump(self, *, mode: Literal["json", "python"] = "python") -> dict[str, object]:
-        """Return what `--json` prints of any run, but for its `answer` or `comparison`; in both modes the values are
-        JSON."""
+        """Return what `--json` prints of any run, but for its `answer`, `comparison`, `pack` or `keyfacts`; in both
+        modes the values are JSON."""
         if mode not in ("json", "python"):
             raise UsageError(f"there is no mode {mode!r}", hint='use mode="json"')
         return self.record().model_dump(mode="json")
@@ -343,6 +343,7 @@ def figures(evaluations: Mapping[str, Evaluation]) -> Mapping[str, object] | Non
 
 def read_result(store: Store, key: str) -> Result:
     """Return the stored result of a run, given its id or a prefix of it. Raises a `RunError` if there is none."""
+    check_store(store)
     run = store.runs.get(key)
     with damage_named(run.id):
         return _result(store, run)

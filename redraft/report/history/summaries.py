@@ -83,7 +83,7 @@ def compared(store: Store, of: Result | str) -> SummaryComparison:
     made = {draft.node: draft for draft in store.runs.drafts(run.id)}
     first, second = (store.judgments.of(made[node].id) for node in (GIVEN, OTHER))
     if PREFERENCE not in first:
-        raise RunError(f"run {run.id} has no verdict yet", hint=f"redraft resume {run.id}")
+        raise RunError(f"run {run.id} has no verdict yet", hint=run.next_step)
     counts = count_sentences(store, run, [made[GIVEN], made[OTHER]])
     return SummaryComparison(
         result,

@@ -24,7 +24,7 @@ from redraft.report.history.trace import GIVEN_SAID
 from redraft.settings import FIGURES, GIVEN_STRATEGY
 from redraft.store.judgments import JudgeSetup
 from redraft.store.runs import Run
-from redraft.store.store import Store
+from redraft.store.store import Store, check_store
 from redraft.text.places import percent_of
 from redraft.text.sanitizer import clean, one_line, scrubbed, scrubbed_all
 from redraft.text.vectors import Encoder
@@ -88,6 +88,7 @@ class Side:
 
 def read_side(store: Store, key: str, named: str, encoder: Encoder | None) -> Side:
     """Return a run with its summary. Raises a `RunError` if it has none."""
+    check_store(store)
     run = store.runs.get(key)
     run.drafted()
     result = read_result(store, run.id)
