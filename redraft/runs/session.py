@@ -121,12 +121,11 @@ class Session:
         for name, given, kind, hint in (
             ("prices", prices, PriceTable, "pass redraft.price_table(path)"),
             ("budget", budget, Budget, "pass limits=redraft.Limits(max_cost=...), which applies to each run"),
+            ("observer", observer, Callable, "pass a function"),
+            ("reviewer", reviewer, Callable, "pass a function"),
         ):
-            if not isinstance(given, kind | None):
+            if not (given is None or isinstance(given, kind)):
                 raise UsageError(f"{name} is of the type {type(given).__name__}", hint=hint)
-        for name, function in (("observer", observer), ("reviewer", reviewer)):
-            if function is not None and not callable(function):
-                raise UsageError(f"{name} is of the type {type(function).__name__}", hint="pass a function")
         if iscoroutinefunction(observer):
             raise UsageError(
                 "observer is an async function, which would never be awaited", hint="make it a plain `def`"
