@@ -118,13 +118,13 @@ class Session:
         person; without one the run waits. `observer` receives events; exceptions that it raises are logged and ignored.
         Nothing is sent to LangSmith unless `trace_to_langsmith` is set. `strategies` are objects that the options and
         the stored runs name. `callbacks`, `tags` and `metadata` of a session or a call go to LangChain."""
-        for name, given, kind, hint in (
-            ("prices", prices, PriceTable, "pass redraft.price_table(path)"),
-            ("budget", budget, Budget, "pass limits=redraft.Limits(max_cost=...), which applies to each run"),
-            ("observer", observer, Callable, "pass a function"),
-            ("reviewer", reviewer, Callable, "pass a function"),
+        for name, given, right, hint in (
+            ("prices", prices, isinstance(prices, PriceTable), "pass redraft.price_table(path)"),
+            ("budget", budget, isinstance(budget, Budget), "pass limits=redraft.Limits(max_cost=...), for each run"),
+            ("observer", observer, callable(observer), "pass a function"),
+            ("reviewer", reviewer, callable(reviewer), "pass a function"),
         ):
-            if not (given is None or isinstance(given, kind)):
+            if given is not None and not right:
                 raise UsageError(f"{name} is of the type {type(given).__name__}", hint=hint)
         if iscoroutinefunction(observer):
             raise UsageError(
