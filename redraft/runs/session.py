@@ -133,7 +133,6 @@ class Session:
         for strategy in several(strategies, "strategies"):
             name_of(strategy)
         limits = given_as(Limits, limits, "limits")
-        self._config = config
         check_config(config)
         self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store)
@@ -141,7 +140,7 @@ class Session:
         self._asked = RunRequest().with_bases(settings, judging, refinement).with_metrics(metrics)
         self._own: dict[str, Evaluator] = dict(self._asked.own)
         known_metrics(self._asked.metrics, tuple(self._own.values()))
-        self._observer = observer
+        self._observer, self._config = observer, config
         traced = trace_to_langsmith or is_traced()
         self._manager = RunManager(
             self.store, self._model_roles, self._own, prices, harmless(observer), limits, budget, traced

@@ -32,7 +32,7 @@ WRONG = "The board met at eight."
         (lambda s: s.result(None), "a run is named by its id, not by a NoneType", "result.run.id"),
         (lambda s: s.resume(5), "a run is named by its id, not by a int", "result.run.id"),
         (lambda s: s.resume("ffffffff", max_cost=5), "there is no argument 'max_cost' here", "help()"),
-        (lambda s: s.ask(MINUTES, ""), "the question is empty", "session.ask(source, question)"),
+        (lambda s: s.ask(MINUTES, ""), "the question is empty", "write it in words"),
         (lambda s: redraft.batch(s, 5), "sources is of the type int", "sources=[...]"),
         (lambda s: redraft.batch(s, [5]), "a document cannot be of the type int", "pass a path"),
         (lambda s: redraft.batch(SyncSession(s), ["book.md"]), "session is of the type SyncSession", "session.session"),
