@@ -301,5 +301,5 @@ class ModelSettings(Settings):
     @classmethod
     def _has_settings(cls, model: str) -> str:
         if model == EXTRACTIVE:
-            raise ValueError("the built-in model has no settings of its own; name it as it is")
+            raise ValueError("the built-in model has no settings; use its name without a table")
         return model

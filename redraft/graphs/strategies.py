@@ -222,7 +222,7 @@ def name_of(strategy: str | NamedStrategy) -> str:
         return name
     if known or name in _TAKEN or not _NAME.fullmatch(name):
         raise UsageError(
-            f"a strategy of yours cannot be named {name!r}",
+            f"your own strategy cannot be named {name!r}",
             hint="use letters, digits, hyphens and underscores, and no name of another strategy",
         )
     _objects[name] = strategy

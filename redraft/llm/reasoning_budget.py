@@ -94,7 +94,7 @@ class ReasoningBudget:
             text=text,
             usage=usage,
             place=request.label,
-            hint=f"give the model more room with --reasoning-tokens {max(_LEAST, 2 * room)}, or turn its thinking off",
+            hint=f"give the model more room with --reasoning-tokens {max(_LEAST, 2 * room)}, or turn its reasoning off",
             retryable=more,
         )
 

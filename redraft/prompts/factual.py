@@ -99,7 +99,7 @@ def _worded(text: str) -> str:
 
 def _self_contained(query: str) -> str:
     if mention := _SPEAKS_OF_TREE.search(query):
-        raise ValueError(f"the query speaks of {mention.group()!r}, of which whoever answers it knows nothing")
+        raise ValueError(f"the query mentions {mention.group()!r}, which the person who answers it does not know")
     return _worded(query)
 
 
@@ -302,7 +302,7 @@ KEYFACTS_ANALYTICAL = Prompt(
 KEYFACTS_NARRATIVE = Prompt(
     "keyfacts_narrative", GrowInput, FactTree, "key facts: what happens in a stretch, as a tree", 0.0
 )
-FACTS_FAITHFUL = Prompt("facts_faithful", VetInput, Supports, "key facts: does the text bear them out?", 0.0)
+FACTS_FAITHFUL = Prompt("facts_faithful", VetInput, Supports, "key facts: does the text support them?", 0.0)
 FACTS_OBJECTIVE = Prompt("facts_objective", VetInput, Opinions, "key facts: are they free of opinion?", 0.0)
 FACTS_SIGNIFICANT = Prompt("facts_significant", VetInput, Opinions, "key facts: do they matter?", 0.0)
 QUERY_ANALYTICAL = Prompt(
@@ -315,7 +315,7 @@ ALIGN_FACTS = Prompt("align_facts", AlignInput, Alignments, "keyfact_recall: whi
 VERIFY_SENTENCES = Prompt(
     "verify_sentences", VerifyInput, Verifications, "faithfulness: what is wrong with each sentence?", 0.0
 )
-JUDGE_CHUNK = Prompt("judge_chunk", ChunkMarksInput, ChunkMarks, "chunk-size: how well does a chunk lend itself?", 0.0)
+JUDGE_CHUNK = Prompt("judge_chunk", ChunkMarksInput, ChunkMarks, "chunk-size: does a chunk suit key facts?", 0.0)
 
 GROWING: dict[Perspective, Prompt[GrowInput, FactTree]] = {
     "analytical": KEYFACTS_ANALYTICAL,
@@ -361,7 +361,7 @@ class AllFacts(ReplyModel):
 
 
 SPLIT_FACTS: Prompt[FactsInput, AllFacts] = Prompt(
-    "split_facts", FactsInput, AllFacts, "experiment context: take sentences apart into atomic facts", 0.0
+    "split_facts", FactsInput, AllFacts, "experiment context: split sentences into atomic facts", 0.0
 )
 
 
@@ -401,5 +401,5 @@ class RuledPoints(ReplyModel):
 
 
 RULE_ON_FINDINGS = Prompt(
-    "rule_on_findings", RuleInput, RuledPoints, "refine: rule on findings before they are fixed", 0.0
+    "rule_on_findings", RuleInput, RuledPoints, "refine: confirm findings before they are fixed", 0.0
 )

@@ -163,5 +163,5 @@ MERGE_ONWARD = Prompt(
 BEGIN = Prompt("begin", BeginInput, str, "incremental: begin the summary from the first chunk")
 UPDATE = Prompt("update", UpdateInput, str, "incremental: work the next chunk into the summary")
 COMPRESS = Prompt("compress", CompressInput, str, "incremental: shorten a summary that has grown too long", 1.0)
-TIDY = Prompt("tidy", TidyInput, str, "remove traces of the process, and what is said twice")
+TIDY = Prompt("tidy", TidyInput, str, "remove traces of the process, and repetitions")
 SUMMARIZE_WHOLE = Prompt("summarize_whole", WholeInput, str, "direct: summarize the whole document at once")

@@ -184,7 +184,7 @@ def page(data: bytes, name: str) -> Page:
     if ends_early or ReadCoverage(name, held, sum(map(text_in, roots))).is_short:
         roots = (tree(found, xml=False),)
     if not roots:
-        raise DocumentError("there is no text in the page", place=name, hint="give a page that holds text")
+        raise DocumentError("there is no text in the page", place=name, hint="give a page that contains text")
     return Page(roots, encoding, notes, held)
 
 

@@ -65,7 +65,7 @@ def decode(data: bytes, name: str) -> DecodedText:
                 break
     if b"\x00" in data:
         raise DocumentError(
-            "the file holds NUL bytes and is not a text file", place=name, hint="save it as UTF-8 text first"
+            "the file contains NUL bytes and is not a text file", place=name, hint="save it as UTF-8 text first"
         )
     return _utf8(data) or _guess(data, name)
 
@@ -73,7 +73,7 @@ def decode(data: bytes, name: str) -> DecodedText:
 def without_nul(text: str, name: str) -> str:
     """Return the text; raise if it has a NUL character."""
     if "\x00" in text:
-        raise DocumentError("the text holds NUL characters", place=name, hint="save it as UTF-8 text first")
+        raise DocumentError("the text contains NUL characters", place=name, hint="save it as UTF-8 text first")
     return text
 
 

@@ -305,7 +305,7 @@ def _advice(error: Exception) -> str:
     if "closed database" in text or "no active connection" in text:
         return "the session was closed, and this needs an open one; stored results are safe"
     if "locked" in text or "busy" in text:
-        return "another program holds the database: close it there, then `redraft resume` the run"
+        return "another program has locked the database: close it there, then `redraft resume` the run"
     if "full" in text or "no space" in text:
         return "free some disk space, then `redraft resume` the run; stored results are safe"
     if "not a database" in text or "malformed" in text:

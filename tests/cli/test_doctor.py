@@ -57,7 +57,7 @@ def test_a_control_that_fails_is_told_with_what_was_said_and_leaves_with_three(t
     assert done.err == ""
     told = done.out.split("failed:\n")[1]
     assert (
-        f"booookscore  {SHUFFLED}  expected: 0.10 or more below that of a good summary  got: 1.00, beside 1.00" in told
+        f"booookscore  {SHUFFLED}  expected: 0.10 or more below that of a good summary  got: 1.00, next to 1.00" in told
     )
     assert any(run["run"] in told for run in listed)
 

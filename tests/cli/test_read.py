@@ -111,4 +111,4 @@ def test_a_plain_text_is_told_in_one_sentence_and_not_line_by_line(tmp_path: Pat
 
     assert checked.code == 3
     assert checked.out.count("| story.txt") == 2, "once among the files, once among what cannot be read"
-    assert "a plain text can be a SOURCE as it is" in checked.out
+    assert "plain text is a SOURCE without conversion" in checked.out

@@ -128,7 +128,7 @@ def test_a_language_with_long_tokens_gets_room_for_its_words() -> None:
 
 
 def test_a_strategy_of_ones_own_has_a_name_of_its_own() -> None:
-    with pytest.raises(UsageError, match="a strategy of yours cannot be named 'direct'"):
+    with pytest.raises(UsageError, match="your own strategy cannot be named 'direct'"):
         strategy_named(Strategy("direct", direct_graph, Planner.direct, ()))
     with pytest.raises(UsageError, match="3 is not a strategy"):
         strategy_named(3)  # type: ignore[arg-type]

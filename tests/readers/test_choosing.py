@@ -258,7 +258,11 @@ def test_its_title_goes_first_and_is_cleaned(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("data", "message"),
-    [(b"A\x00B", "the text holds NUL characters"), (b" \n", "the document is empty"), (b"%PDF-1.4", "this is a PDF")],
+    [
+        (b"A\x00B", "the text contains NUL characters"),
+        (b" \n", "the document is empty"),
+        (b"%PDF-1.4", "this is a PDF"),
+    ],
 )
 def test_no_text_is_none_from_a_reader_either(folder: Path, data: bytes, message: str) -> None:
     with pytest.raises(DocumentError, match=message) as caught:

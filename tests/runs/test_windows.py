@@ -147,7 +147,7 @@ def test_a_text_without_a_title_is_called_by_its_heading(store: Store, text: str
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("A\0B", "the text holds NUL characters"), ("", "the document is empty"), (" \x07\n", "the document is empty")],
+    [("A\0B", "the text contains NUL characters"), ("", "the document is empty"), (" \x07\n", "the document is empty")],
 )
 def test_a_text_that_is_none_is_refused(store: Store, text: str, message: str) -> None:
     with pytest.raises(DocumentError, match=message) as caught:

@@ -1,4 +1,4 @@
-"""The event loop goes on however long another program holds the database."""
+"""The event loop goes on however long another program has locked the database."""
 
 from __future__ import annotations
 

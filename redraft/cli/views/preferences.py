@@ -94,7 +94,7 @@ def _notes(comparison: SummaryComparison) -> Iterator[str]:
     if not comparison.document_read:
         some = any(judging["document_read"] for judging in comparison.judgings)
         who = "not every judge has read the document" if some else "no judge has read the document"
-        yield from wrapped(f"{who}: it does not fit beside the summaries (--context-tokens)", "", "  ")
+        yield from wrapped(f"{who}: with the summaries it does not fit the window (--context-tokens)", "", "  ")
 
 
 def _judgings(judgings: Sequence[Mapping[str, Any]]) -> Iterator[str]:

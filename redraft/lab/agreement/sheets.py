@@ -193,7 +193,7 @@ ASKED: Mapping[str, str] = {
     "key information": "Does the question ask for key information of the document?",
     "answerable": "Does the document state this answer, or does it follow from the document?",
     "complete": "Do these questions cover all key aspects that a summary should address?",
-    "relevant": "Is the answer about what is asked? That there is none is such an answer.",
+    "relevant": "Is the answer about what is asked? 'There is none' also counts as an answer.",
     "no answer": "Is it right that the text does not answer the question?",
     "consistent": "Does the text support the answer?",
 }

@@ -267,7 +267,7 @@ def _beside(probe: str, base: str, how: Literal["alike", "lower", "not higher"])
         # Floating-point noise must not cause a failure.
         above = round(one.score - other.score, 9)
         kept = {"alike": abs(above) <= ALIKE, "lower": above <= -APART, "not higher": above <= APART}
-        return ControlResult("pass" if kept[how] else "fail", f"{_shown(one.score)}, beside {_shown(other.score)}")
+        return ControlResult("pass" if kept[how] else "fail", f"{_shown(one.score)}, next to {_shown(other.score)}")
 
     return Expectation((probe, base), f"{apart.get(how, f'within {ALIKE:.2f} of')} that of {base}", heard)
 

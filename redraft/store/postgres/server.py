@@ -232,7 +232,7 @@ def _said(error: psycopg.Error) -> str:
 def _advice(error: psycopg.Error) -> str:
     match error:
         case errors.LockNotAvailable() | errors.QueryCanceled():
-            return "another program holds the database: close it there, then `redraft resume` the run"
+            return "another program has locked the database: close it there, then `redraft resume` the run"
         case errors.DiskFull():
             return "free some disk space on the server, then `redraft resume` the run; stored results are safe"
         case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():

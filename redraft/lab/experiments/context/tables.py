@@ -263,7 +263,7 @@ def _basis(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -> str:  #
     told, located = sum(len(item.sentences or ()) for item in done), sum(len(item.located) for item in done)
     return (
         f"Based on {len(done)} of {len(items)} summaries; {lost} failed. {told - located} of {told} sentences"
-        " could not be traced to a place and count in no share."
+        " could not be traced to a place and are not part of any share."
     )
 
 

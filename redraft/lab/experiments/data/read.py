@@ -371,7 +371,7 @@ def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]
         entries = [entries[0]._replace(place=path.name.split(".")[0])]
     objects = [one for one in entries if isinstance(one, FileEntry) and isinstance(one.content, Mapping)]
     if len(entries) > 1 and not objects:
-        return ("", [], [FileProblem("the file", "it contains no objects; a plain text can be a SOURCE as it is")])
+        return ("", [], [FileProblem("the file", "it contains no objects; plain text is a SOURCE without conversion")])
     for entry in entries:
         if isinstance(entry, FileProblem) or not isinstance(entry.content, Mapping):
             problem = entry if isinstance(entry, FileProblem) else FileProblem(entry.place, "there is no object")
