@@ -26,10 +26,9 @@ from redraft.domain import Document, content_id
 from redraft.evaluators import statistics
 from redraft.evaluators.base import Case, statements_of
 from redraft.evaluators.statistics import Statistics
-from redraft.text.overlap import repeated
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import Tokenizer, tokenizer_named
-from redraft.text.units import units
+from redraft.text.units import repeated, units
 
 CHARACTERS = (250_000, 1_000_000, 4_000_000)
 WORDS = 900

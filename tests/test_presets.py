@@ -11,10 +11,9 @@ import pytest
 
 import redraft
 from redraft.cli import given
-from redraft.cli.commands.evaluate import evaluate
 from redraft.cli.commands.experiment.group import experiment
 from redraft.cli.commands.experiment.papers import thesis
-from redraft.cli.commands.summarize import summarize
+from redraft.cli.commands.summarize import evaluate, summarize
 from redraft.presets import presets
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.factual import FACTUAL

@@ -16,7 +16,7 @@ from redraft.agents.points import to_choose
 from redraft.document import joined
 from redraft.domain import REVIEW, Document, Finding, Lookup, Round, Span
 from redraft.errors import RejectedRequest, ReplyError, UsageError
-from redraft.prompts.decision import DECIDE, DecideInput, Decision, DecisionPassage, MetricStatus
+from redraft.prompts.revision import DECIDE, DecideInput, Decision, DecisionPassage, MetricStatus
 from redraft.prompts.tags import NO_ITEM, Tags
 from redraft.text.places import place_of
 from redraft.text.quotes import quoted_in

@@ -17,13 +17,12 @@ from redraft.domain import Usage
 from redraft.errors import ModelError
 from redraft.llm.base import Reply, Request, Sampling
 from redraft.prompts import coherence as reading
-from redraft.prompts import decision, factual, qa, summarization
+from redraft.prompts import factual, qa, revision, summarization
 from redraft.prompts.coherence import Choice, Confusion, ConfusionInput, Confusions, PreferInput, Preferred
 from redraft.prompts.contract import UNSURE, InputT, Prompt, Unsure, ValueT
-from redraft.prompts.decision import DecideInput, Decision, MetricStatus
 from redraft.prompts.factual import SPLIT_FACTS, RuledPoint, RuledPoints, RuleInput
 from redraft.prompts.qa import AllSources, Sources, TraceInput
-from redraft.prompts.revision import CRITICIZE, REVISE
+from redraft.prompts.revision import CRITICIZE, REVISE, DecideInput, Decision, MetricStatus
 from redraft.prompts.summarization import Outline, OutlineInput
 from redraft.text.languages import language_of
 from redraft.text.sanitizer import one_line
@@ -162,7 +161,7 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(SPLIT_FACTS, facts.split_facts),
         _bound(reading.FIND_CONFUSION, find_confusion),
         _bound(reading.PREFER_SUMMARY, prefer_summary),
-        _bound(decision.DECIDE, decide),
+        _bound(revision.DECIDE, decide),
         _bound(factual.RULE_ON_FINDINGS, rule_on_findings),
         _bound(qa.TRACE_SENTENCES, trace_sentences),
     )

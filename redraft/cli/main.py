@@ -89,10 +89,10 @@ class Overview(NearestGroup):
 
 COMMANDS = {
     "summarize": HelpEntry("summarize:summarize", "Summarize a document."),
-    "evaluate": HelpEntry("evaluate:evaluate", "Judge a summary of a document."),
+    "evaluate": HelpEntry("summarize:evaluate", "Judge a summary of a document."),
     "ask": HelpEntry("read:ask", "Ask a question about a document; the answer has citations."),
     "compare": HelpEntry("compare:compare", "Ask which of two summaries is better."),
-    "refine": HelpEntry("evaluate:refine", "Refine a summary until it meets its goals."),
+    "refine": HelpEntry("summarize:refine", "Refine a summary until it meets its goals."),
     "batch": HelpEntry("batch:batch", "Summarize any number of documents, by several workers."),
     "resume": HelpEntry("resume:resume", "Resume a run that stopped; nothing is paid for twice."),
     "fork": HelpEntry("resume:fork", "Refine a draft of a run again, with other settings."),

@@ -30,8 +30,7 @@ from redraft.prompts.qa import (
     SummaryAnswer,
 )
 from redraft.settings import JudgeConfig
-from redraft.text.overlap import are_quoted
-from redraft.text.units import indexed, units
+from redraft.text.units import are_quoted, indexed, units
 from redraft.text.vectors import Encoder
 from redraft.text.word_keys import telling
 

@@ -15,7 +15,6 @@ from redraft.errors import UsageError
 from redraft.settings import SimilarityName
 from redraft.text import units
 from redraft.text.languages import is_foreign, language_of
-from redraft.text.overlap import common_length
 from redraft.text.vectors import Encoder
 from redraft.text.words import stemmer
 
@@ -134,7 +133,7 @@ def _in_order(text: str) -> list[str]:
 def rouge_l(text: str, other: str) -> float:
     """Return ROUGE-L F1 of two texts; for English exactly that of rouge-score with its stemmer."""
     one, two = map(_stems_of, (text, other))
-    return 2 * common_length(one, two) / (len(one) + len(two)) if one and two else 0.0
+    return 2 * units.common_length(one, two) / (len(one) + len(two)) if one and two else 0.0
 
 
 def _stems_of(text: str) -> list[str]:

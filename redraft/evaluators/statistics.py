@@ -11,10 +11,19 @@ from typing import Any
 from redraft.domain import Evaluation
 from redraft.evaluators.base import Case, Evaluator
 from redraft.text.languages import LanguageSpan, language_of, language_spans_in
-from redraft.text.overlap import extractive, longest_matches, novel, redundancy, repeated
 from redraft.text.positions import uniformity
 from redraft.text.sentences import sentences
-from redraft.text.units import UnitIndex, indexed, units, words
+from redraft.text.units import (
+    UnitIndex,
+    extractive,
+    indexed,
+    longest_matches,
+    novel,
+    redundancy,
+    repeated,
+    units,
+    words,
+)
 from redraft.text.words import count_words, has_words
 
 _SIZES = (1, 2, 3, 4)

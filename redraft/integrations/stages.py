@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from redraft.errors import UsageError
-from redraft.prompts import coherence, decision, factual, qa, revision, summarization
+from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.contract import Prompt
 
 _ADDRESSES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -51,11 +51,10 @@ _STAGES: Mapping[ModuleType, str] = {
     qa: "judging",
     factual: "judging",
     coherence: "judging",
-    decision: "deciding",
     revision: "revising",
 }
 _OF = {one.name: stage for where, stage in _STAGES.items() for one in vars(where).values() if isinstance(one, Prompt)}
-_OF |= {qa.TRACE_SENTENCES.name: "tracing", qa.WRITE_ANSWER.name: "answering"}
+_OF |= {revision.DECIDE.name: "deciding", qa.TRACE_SENTENCES.name: "tracing", qa.WRITE_ANSWER.name: "answering"}
 STAGES = (*dict.fromkeys([*_STAGES.values(), *_OF.values()]), OTHER)
 
 

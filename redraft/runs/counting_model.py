@@ -17,7 +17,7 @@ from redraft.errors import UnreadableReply
 from redraft.evaluators.base import METRIC
 from redraft.llm import structured_output
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.prompts import coherence, decision, factual, qa, revision, summarization
+from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, Prompt, ValueT
 from redraft.prompts.tags import ItemRef, TagContext, Tags, asked_about
@@ -421,12 +421,12 @@ def _prefer(_: coherence.PreferInput) -> coherence.Preferred:
     return coherence.Preferred(reason=f"{_REASON} {_REASON}", detail="tie", structure="tie", logic="tie", overall="tie")
 
 
-def _decide(given: decision.DecideInput) -> decision.Decision:
+def _decide(given: revision.DecideInput) -> revision.Decision:
     """Look up as much as allowed, then choose as many findings to fix as allowed."""
     if given.looks:
         searches = [_words(one.problem + one.sentence, 5) for one in given.findings[: given.requests]]
-        return decision.Decision(why=_REASON, look_up=[f"{one} {given.looks}" for one in searches])
-    return decision.Decision(
+        return revision.Decision(why=_REASON, look_up=[f"{one} {given.looks}" for one in searches])
+    return revision.Decision(
         why=_REASON, fix=[one.id for one in given.findings[: given.at_most]], instruction="Change as little as needed."
     )
 
@@ -531,7 +531,7 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
         _handled(factual.SPLIT_FACTS, _split),
         _verdicts(coherence.FIND_CONFUSION, questions=[], types=[coherence.NO_CONFUSION]),
         _handled(coherence.PREFER_SUMMARY, _prefer),
-        _handled(decision.DECIDE, _decide),
+        _handled(revision.DECIDE, _decide),
         _verdicts(factual.RULE_ON_FINDINGS, verdict="contradicted"),
         _handled(qa.TRACE_SENTENCES, _trace),
     )

@@ -29,7 +29,7 @@ from redraft.graphs.policy import FINDINGS_AT_ONCE
 from redraft.graphs.state import Scope, Task
 from redraft.llm.base import Request
 from redraft.llm.budget import PriceTable, builtin_prices
-from redraft.prompts import coherence, decision, factual, qa, revision, summarization
+from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.contract import Prompt
 from redraft.report.history.results import document_read
 from redraft.runs.counting_model import CountingModel, TokenCounts
@@ -99,7 +99,7 @@ _STAGES: Mapping[str, tuple[str, Role]] = {
     },
     **{one.name: (_BUILDING_FACTS[2], "judge") for one in factual.QUERYING.values()},
     qa.WRITE_ANSWER.name: (_ANSWERING, "writer"),
-    decision.DECIDE.name: ("deciding", "decider"),
+    revision.DECIDE.name: ("deciding", "decider"),
     factual.RULE_ON_FINDINGS.name: ("second looks", "judge"),
     **{one.name: ("revising", "writer") for one in (revision.CRITICIZE, revision.REVISE)},
 }

@@ -21,10 +21,9 @@ from redraft.llm.servers import window_of_family
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
-from redraft.prompts.decision import DECIDE
 from redraft.prompts.factual import FACTUAL, RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING, TRACE_SENTENCES
-from redraft.prompts.revision import CRITICIZE, REVISE
+from redraft.prompts.revision import CRITICIZE, DECIDE, REVISE
 from redraft.readers.parts import NamedPart, parted
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import handed_over

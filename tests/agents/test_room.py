@@ -19,7 +19,7 @@ from redraft.domain import Usage
 from redraft.errors import CutReply, CutThought, JudgingError
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts.book import PromptBook
-from redraft.prompts.decision import DECIDE, DecideInput, Decision
+from redraft.prompts.revision import DECIDE, DecideInput, Decision
 from redraft.report.history.results import built
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
 from tests.chatserver import Answer

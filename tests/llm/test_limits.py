@@ -24,7 +24,6 @@ from redraft.llm.reply_forms import ReplyShape
 from redraft.llm.structured_output import full_schema, modes_for
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
-from redraft.prompts.decision import DECIDE
 from redraft.prompts.factual import FactTree, GrowInput
 from redraft.prompts.qa import (
     ASK_DOCUMENT,
@@ -39,6 +38,7 @@ from redraft.prompts.qa import (
     SummaryLine,
     SummaryQuestions,
 )
+from redraft.prompts.revision import DECIDE
 from redraft.prompts.tags import TaggedItem, Tags
 from redraft.settings import ReplyForm
 from tests.chatserver import Answer, ChatServer, Fault, Seen

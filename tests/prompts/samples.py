@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from redraft.domain import Task
-from redraft.prompts import coherence, decision, factual, qa, revision, summarization
+from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PROMPTS, SETS, PromptBook
 from redraft.prompts.contract import FencedLines
 from redraft.prompts.revision import Point
@@ -137,11 +137,11 @@ GIVEN: dict[str, BaseModel] = {
         ],
         contested=True,
     ),
-    "decide": decision.DecideInput(
+    "decide": revision.DecideInput(
         summary="Hester came.",
         scoreboard=[
-            decision.MetricStatus(id=7, metric="coverage", score="0.5000", goal="0.8", met="no"),
-            decision.MetricStatus(id=3, metric="names", score="1.0000", goal="1", met="yes"),
+            revision.MetricStatus(id=7, metric="coverage", score="0.5000", goal="0.8", met="no"),
+            revision.MetricStatus(id=3, metric="names", score="1.0000", goal="1", met="yes"),
         ],
         findings=[
             Point(
@@ -170,8 +170,8 @@ GIVEN: dict[str, BaseModel] = {
         tried=["Revision 1 was refused.", "Revision 2 was taken."],
         answers=["search: lamp: 1 passage", "read: 1924: that is no place"],
         passages=[
-            decision.DecisionPassage(place="characters 0-18, at 0% of the document", text="The lamp went out."),
-            decision.DecisionPassage(place="characters 19-31, at 50% of the document", text="It was 1924."),
+            revision.DecisionPassage(place="characters 0-18, at 0% of the document", text="The lamp went out."),
+            revision.DecisionPassage(place="characters 19-31, at 50% of the document", text="It was 1924."),
         ],
         rounds_left=2,
         length=97,

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from redraft.errors import PromptError
 from redraft.llm.reply_reader import NoValueError, read_value
-from redraft.prompts import decision, qa
+from redraft.prompts import qa, revision
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.qa import Comparison, Comparisons, Pair, QuestionItem, Ranking, SummaryAnswers
 from redraft.prompts.tags import NO_ITEM, ItemRef, TagContext, TaggedItem, Tags, has_tag
@@ -128,7 +128,7 @@ def test_an_order_and_a_choice_name_by_tags() -> None:
     first, second = named_in(GIVEN["decide"], "findings")
     for mend in ([first, second], f"{first} and {second}", [f"finding {first}", f"#{second}"], [first, 3, "7", second]):
         said = json.dumps({"why": "w", "mend": mend})
-        assert read_value(said, decision.Decision, GIVEN["decide"]).fix == [7, 3]
+        assert read_value(said, revision.Decision, GIVEN["decide"]).fix == [7, 3]
 
 
 def test_a_value_keeps_its_numbers_and_goes_through_the_wire_with_tags() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.domain import Level
-from redraft.prompts import coherence, decision, factual, qa, summarization
+from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FactsInput
@@ -88,7 +88,7 @@ def _cases() -> dict[str, Case]:
     options = [
         Point(id=n, metric="coverage", task="add", problem=f"{one} is missing.") for n, one in enumerate(NAMES, 1)
     ]
-    decide = decision.DecideInput(
+    decide = revision.DecideInput(
         summary="x",
         scoreboard=[],
         findings=options,

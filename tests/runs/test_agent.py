@@ -22,8 +22,7 @@ from redraft.errors import ProviderError
 from redraft.events import Event, Notice
 from redraft.llm.chat import ChatModel
 from redraft.llm.reply_reader import read_value
-from redraft.prompts.decision import DecideInput, Decision
-from redraft.prompts.revision import Point
+from redraft.prompts.revision import DecideInput, Decision, Point
 from redraft.prompts.tags import Tags
 from redraft.report.history.trace import read_trace
 from redraft.runs.dry_run import dry_run

@@ -15,18 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.domain import Span
-from redraft.text import overlap
+from redraft.text import units as overlap
 from redraft.text.origin_chains import EmbeddingSimilarity, TermSimilarity
 from redraft.text.origins import Link, SentenceOrigin
-from redraft.text.overlap import (
-    ExtractiveStats,
-    common_length,
-    extractive,
-    longest_matches,
-    novel,
-    redundancy,
-    repeated,
-)
 from redraft.text.positions import (
     OriginMass,
     bins,
@@ -38,7 +29,18 @@ from redraft.text.positions import (
     spread_by_chance,
     uniformity,
 )
-from redraft.text.units import indexed, ngrams, units
+from redraft.text.units import (
+    ExtractiveStats,
+    common_length,
+    extractive,
+    indexed,
+    longest_matches,
+    ngrams,
+    novel,
+    redundancy,
+    repeated,
+    units,
+)
 from redraft.text.vectors import Embeddings
 from tests.vocabularies import DATA
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from redraft.cli import terminal
-from redraft.cli.views import preferences, render
+from redraft.cli.views import render
 from redraft.report.history.summaries import RunSummary
 from redraft.text.columns import columns as wide
 from redraft.text.columns import fitted
@@ -43,7 +43,7 @@ def _run(run: RunSummary, now: datetime) -> dict[str, str]:
         "DRAFTED": run.strategy,
         "MODEL": run.model,
         "WORDS": "" if run.kind in render.OTHERWISE or run.limit is None else str(run.limit),
-        "SCORES": preferences.outcome(run.preferred) if run.kind == "compare" else scores,
+        "SCORES": render.winner_word(run.preferred) if run.kind == "compare" else scores,
         "TITLE": run.title,
     }
 

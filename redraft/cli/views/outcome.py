@@ -1,10 +1,10 @@
-"""Views of the outcome of a run or a comparison."""
+"""Views of the outcome of a run, and of the comparison of two summaries: winners, votes and reasons."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,8 +15,9 @@ from redraft.cli.views import figures, history, render
 from redraft.domain import Document, Pack, record_json
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.evaluators.reference.pack_file import keyfacts_json, pack_json
+from redraft.prompts.coherence import ASPECTS
 from redraft.report.history.results import Result, built, built_keyfacts, document_read
-from redraft.report.history.summaries import compared
+from redraft.report.history.summaries import SummaryComparison, compared
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
 from redraft.report.outputs.paper import Paper, paper_of
 from redraft.settings import EXTRACTIVE
@@ -28,7 +29,7 @@ from redraft.text.sanitizer import one_line
 if TYPE_CHECKING:
     from redraft.runs.forms import FilledForm, FilledSection
     from redraft.text.vectors import Encoder
-from redraft.cli.views.preferences import comparison_lines
+
 
 _STORED = "it is stored with the run: see `redraft runs` and `redraft show`"
 
@@ -235,3 +236,98 @@ def _section_line(one: FilledSection) -> str:
     if one.silent:
         return f"the document says nothing about it{run}"
     return f"failed{run}: {one.failure.message}" if one.failure else "not drafted"
+
+
+_NONE = "-"
+_REASON = 300
+_JUDGE = 50
+_SHOWN = 6
+
+
+def comparison_lines(comparison: SummaryComparison) -> Iterator[str]:
+    """Yield a comparison's view for people."""
+    parts = (
+        render.aligned([_row(aspect, comparison.aspects[aspect]) for aspect in ASPECTS]),
+        render.aligned(_figures(comparison)),
+        list(_notes(comparison)),
+        [] if comparison.same else list(wrapped(comparison.certificate.line(), "judged by: ", "  ")),
+        list(_judgings(comparison.judgings)),
+    )
+    for number, lines in enumerate(part for part in parts if part):
+        yield from ["", *lines] if number else lines
+
+
+def _row(aspect: str, votes: Mapping[str, Any]) -> tuple[str, str, str]:
+    return aspect, render.WINNERS.get(votes["winner"], _NONE), _votes(votes)
+
+
+def _votes(votes: Mapping[str, Any]) -> str:
+    """Return the votes, with the ties that lean to one side or follow the order."""
+    number = votes["a"] + votes["b"] + votes["tie"]
+    if not number:
+        return ""
+    parts = [f"A {votes['a']}, B {votes['b']}, tie {votes['tie']}"]
+    leaning = [f"{votes[f'leaning_{side}']} leaning to {side.upper()}" for side in "ab" if votes[f"leaning_{side}"]]
+    within = [*leaning, *([f"{votes['order_decides']} by the order"] if votes["order_decides"] else [])]
+    parts += [f"of the ties {' and '.join(within)}"] if within else []
+    return f"({render.count(number, 'judging')}: {'; '.join(parts)})"
+
+
+def _figures(comparison: SummaryComparison) -> list[tuple[str, ...]]:
+    """Return the rows of a table of both summaries' statistics."""
+    both = (comparison.a, comparison.b)
+    rows = [("", "A", "B"), ("words", *(f"{one.words:,}" for one in both))]
+    rows.append(("sentences", *(f"{one.sentences:,}" for one in both)))
+    measured = [one.statistics for one in both]
+    if all(measured):
+        rows += [
+            ("compression", *(f"{one['compression']['tokens']:,.1f}" for one in measured)),
+            ("new trigrams", *(_share(one["novel_ngrams"]["3"]) for one in measured)),
+            ("repeated trigrams", *(_share(one["repeated_ngrams"]["3"]) for one in measured)),
+        ]
+    return rows
+
+
+def _share(share: float | None) -> str:
+    return _NONE if share is None else f"{share:.1%}"
+
+
+def _notes(comparison: SummaryComparison) -> Iterator[str]:
+    """Yield the reservations about a verdict."""
+    preference = comparison.preference
+    if comparison.same:
+        yield "A and B are the same text; no model was asked"
+        return
+    if preference.outcome == "failed":
+        yield from wrapped(f"no verdict: {one_line(preference.reason, _REASON)}", "", "  ")
+        return
+    decided = {aspect: comparison.aspects[aspect]["order_decides"] for aspect in ASPECTS}
+    if biased := [f"{aspect} in {number:,}" for aspect, number in decided.items() if number]:
+        yield from wrapped(
+            f"warning: in {render.count(preference.judged, 'judging')} the order decides {', '.join(biased)}. A judge"
+            " that always names the first, or the second, has no preference; it counts as a tie.",
+            "",
+            "  ",
+        )
+    if preference.unjudged:
+        trouble = one_line(str(preference.details.get("trouble", "")), _REASON)
+        yield from wrapped(f"{render.count(preference.unjudged, 'judging')} without a verdict: {trouble}", "", "  ")
+    if not comparison.document_read:
+        some = any(judging["document_read"] for judging in comparison.judgings)
+        who = "not every judge has read the document" if some else "no judge has read the document"
+        yield from wrapped(f"{who}: with the summaries it does not fit the window (--context-tokens)", "", "  ")
+
+
+def _judgings(judgings: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the judges' answers in each order; they refer to the first and the second summary."""
+    judgings = [judging for judging in judgings if judging["a_first"] or judging["b_first"]]
+    for judging in judgings[:_SHOWN]:
+        judge = one_line(judging["judge"], _JUDGE)
+        for key, which in (("a_first", "A is the first"), ("b_first", "B is the first")):
+            said = judging[key]
+            won = [f"{aspect} {render.WINNERS[said[aspect]]}" for aspect in ASPECTS] if said else ["no verdict"]
+            yield from wrapped(", ".join(won), f"{judge}, {which}: ", "  ")
+            if said and (reason := one_line(said["reason"], _REASON)):
+                yield from wrapped(reason, "  ", "  ")
+    if (more := len(judgings) - _SHOWN) > 0:
+        yield f"... and {render.count(more, 'judging')} more (--json has them all)"

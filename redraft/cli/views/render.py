@@ -27,8 +27,14 @@ if TYPE_CHECKING:
 _TITLE, _CHAPTER = 60, 50
 # Kinds of runs without a draft, and what they build.
 BUILDS = {"pack": "questions", "keyfacts": "key facts"}
+WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}
 # Kinds of runs with an outcome other than a summary.
 OTHERWISE = {**BUILDS, "compare": "verdict", "ask": "answer"}
+
+
+def winner_word(winner: str | None) -> str:
+    """Return the result in a few letters, for lists."""
+    return "" if winner is None else "tie" if winner == "tie" else f"{WINNERS[winner]} preferred"
 
 
 def show(content: object, lines: Iterable[str], *, as_json: bool) -> None:

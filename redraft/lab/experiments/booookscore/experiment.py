@@ -29,10 +29,9 @@ from redraft.runs.model_pool import located
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.languages import language_of, reading
-from redraft.text.overlap import repeated
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer, tokenizer_named
-from redraft.text.units import units
+from redraft.text.units import repeated, units
 from redraft.text.words import count_words
 
 VOCABULARY = "cl100k_base"
