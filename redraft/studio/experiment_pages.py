@@ -37,9 +37,14 @@ async def listed(request: Request) -> Response:
 
 
 async def new(request: Request) -> Response:
-    """Show the form for a new experiment, optionally with the settings of an earlier one."""
+    """Show the form for a new experiment, optionally as it was filled in for a plan, or with earlier settings."""
     given: Mapping[str, Any] = {}
-    if name := request.query_params.get("from"):
+    if key := request.query_params.get(KEPT):
+        try:
+            given = {**context_of(request).planned.look(key).asked.model_dump(exclude_none=True), KEPT: key}
+        except UsageError as error:
+            return await _form(request, given, error)
+    elif name := request.query_params.get("from"):
         order = await off_loop(experiment_api.ordered, context_of(request).config.results, name)
         given = {**order.asked.model_dump(exclude_none=True), "documents": order.documents, "name": ""}
         if order.asked.summaries or order.asked.references:
@@ -96,14 +101,6 @@ async def plan(request: Request) -> Response:
     return page(request, "experiment_plan", "experiments", key=key, kinds=KINDS, limits=limits, **values)
 
 
-async def change(request: Request) -> Response:
-    """Show the form again as it was filled in; the documents are kept."""
-    async with request.form() as form:
-        key = str(form.get(KEPT, ""))
-    asked = context_of(request).planned.look(key).asked
-    return await _form(request, {**asked.model_dump(exclude_none=True), KEPT: key})
-
-
 async def start(request: Request) -> Response:
     """Start the planned experiment."""
     async with request.form() as form:
@@ -158,7 +155,6 @@ READING = (
 WORKING = (
     Route("/experiments/new", new),
     Route("/experiments/new", plan, methods=["POST"]),
-    Route("/experiments/change", change, methods=["POST"]),
     Route("/experiments/start", start, methods=["POST"]),
     Route("/experiments/{name}/stop", stop, methods=["POST"]),
     Route("/experiments/{name}/resume", resume, methods=["POST"]),

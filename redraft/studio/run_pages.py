@@ -65,11 +65,19 @@ from redraft.text.words import count_words
 
 _USUAL = {"strategy": AUTO, "kind": "summarize", "rounds": "4"}
 
+_FILLED_IN = frozenset({"goals", "rounds"})
+
 
 async def new(request: Request) -> Response:
-    """Show the form for a new run."""
+    """Show the form for a new run, optionally as it was filled in for a plan, or with the settings of a run."""
     given: Mapping[str, Any] = {"documents": request.query_params.getlist("document")}
-    if key := request.query_params.get("from"):
+    if key := request.query_params.get(KEPT):
+        try:
+            asked = context_of(request).pending.look(key).asked
+        except UsageError as error:
+            return await _form(request, given, error)
+        given = {**asked.model_dump(exclude_none=True, exclude={"text", "document", "documents"}), KEPT: key}
+    elif key := request.query_params.get("from"):
         given = await read(request, settings_given, key, context_of(request).config.models)
     return await _form(request, given)
 
@@ -102,6 +110,9 @@ async def plan(request: Request) -> Response:
     wanted: StartableRuns | None = None
     try:
         sent = await sent_with(request)
+        if sent.fields.get("kind") != "refine":
+            # Without scripts the fields of other kinds are sent, too, as they were filled in for the start.
+            sent = sent._replace(fields={name: one for name, one in sent.fields.items() if name not in _FILLED_IN})
         wanted = await wanted_from(request, sent)
         if (wanted.asked.kind, sent.fields.get("goals")) == ("refine", {}) and not wanted.asked.rubrics:
             raise UsageError("no goal was given", hint="give a metric a number under “Goals”, or a requirement")
@@ -122,15 +133,6 @@ async def plan(request: Request) -> Response:
         shown_names(made.settings, made.purpose.judging) if isinstance(made, RunPlan) else names_of(context.models)
     )
     return page(request, "plan", "new", key=key, **values, **shared)
-
-
-async def change(request: Request) -> Response:
-    """Show the form again as it was filled in; the documents are kept."""
-    async with request.form() as form:
-        key = str(form.get(KEPT, ""))
-    asked = context_of(request).pending.look(key).asked
-    fields = asked.model_dump(exclude_none=True, exclude={"text", "document", "documents"})
-    return await _form(request, {**fields, KEPT: key})
 
 
 async def start(request: Request) -> Response:
@@ -295,7 +297,6 @@ async def deleted(request: Request) -> Response:
 WORKING = (
     Route("/runs/new", new),
     Route("/runs/new", plan, methods=["POST"]),
-    Route("/runs/change", change, methods=["POST"]),
     Route("/runs/start", start, methods=["POST"]),
     Route("/runs/{run}/refine", refine),
     Route("/runs/{run}/refine", refine_answered, methods=["POST"]),

@@ -114,6 +114,8 @@ def test_a_run_is_begun_with_its_plan_shown_first(page: Any, at: Served, client:
     done = at_rest(client, run_shown(page))
     assert (done["status"], done["kind"], done["limit"]) == ("done", "refine", 50)
     page.wait_for_selector("#summary .prose")
+    page.go_back()
+    page.wait_for_selector("text=This plan has expired")
 
 
 @pytest.mark.slow

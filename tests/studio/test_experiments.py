@@ -388,7 +388,7 @@ def test_the_coherence_of_summaries_is_measured_from_two_files(client: httpx.Cli
     assert "No summaries were given" in wrong.text
     page = client.post("/experiments/new", data=form, files=files).text
     assert "Plan: Measure how coherent summaries are" in page
-    again = client.post("/experiments/change", data={"kept": kept_from(page)}).text
+    again = client.get(f"/experiments/new?kept={kept_from(page)}").text
     assert "Your files are kept" in again
     page = client.post("/experiments/new", data={**form, "kept": kept_from(again)}).text
     started = client.post("/experiments/start", data={"kept": kept_from(page)})

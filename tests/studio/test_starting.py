@@ -144,6 +144,12 @@ def test_errors_name_what_the_form_has(client: httpx.Client) -> None:
         assert "--" not in alert
 
 
+def test_goals_that_are_sent_without_scripts_do_not_matter_to_other_tasks(client: httpx.Client) -> None:
+    asked = {"text": book().text, "goal.coverage": "0.8", "rounds": "4"}
+    for kind in ("summarize", "evaluate"):
+        assert "Start the run" in client.post("/runs/new", data=asked | {"kind": kind}).text
+
+
 def test_only_chosen_chapters_are_read(client: httpx.Client) -> None:
     found = client.post("/api/chapters", json={"text": SAMPLE.read_text("utf-8")}).json()["chapters"]
     assert [one["number"] for one in found] == list(range(1, len(found) + 1))
@@ -178,7 +184,7 @@ def test_a_limit_of_cost_is_planned_with_kept_and_given_again(client: httpx.Clie
         page = other.post("/runs/new", data=asked).text
         assert "The run stops before it costs more than $0.25." in page
         assert "The estimate is more than $0.25" in page
-        assert 'value="0.25"' in other.post("/runs/change", data={"kept": kept_from(page)}).text
+        assert 'value="0.25"' in other.get(f"/runs/new?kept={kept_from(page)}").text
         files = [report("dear"), report("costly")]
         page = other.post("/runs/new", data={"model": "dear", "max_cost": "9"}, files=files).text
         assert "The batch stops before it costs more than $1.50." in page, "never above the limit of the studio"
@@ -236,7 +242,7 @@ def test_an_own_summary_is_read_from_a_file_and_stays_when_the_form_comes_back(c
 
     page = sent("mine.docx", word).text
     assert f"<dt>Your summary</dt><dd>12 words: <bdi>{said}</bdi></dd>" in page
-    assert f">{said}</textarea>" in client.post("/runs/change", data={"kept": kept_from(page)}).text
+    assert f">{said}</textarea>" in client.get(f"/runs/new?kept={kept_from(page)}").text
     started = client.post("/runs/start", data={"kept": kept_from(page)}).headers["location"].rpartition("/")[2]
     at_rest(client, started)
     assert client.get(f"/api/runs/{started}/dossier").json()["summary"] == said

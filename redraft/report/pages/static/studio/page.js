@@ -5,6 +5,9 @@ themed();
 document.getElementById("problem")?.focus();
 announce(document.querySelector("[data-notice]"));
 localTimes(document);
+// Who comes back to a plan, or loads it again, finds its form; the browser does not ask whether to send it again.
+const form = document.querySelector("[data-form]");
+if (form) history.replaceState(null, "", form.href);
 document.documentElement.dataset.ready = "yes";
 
 /** Screen readers say what changes in a status, not what it began with. Who comes back is not told again. */
