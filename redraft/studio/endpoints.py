@@ -114,7 +114,8 @@ async def refused(request: Request, error: Exception) -> Response:
     status, problem = problem_of(error, _wording(request))
     if is_for_programs(request.url.path):
         return refusal(request.url.path, status, problem)
-    known = {"here": "", "read_only": request.app.state.context.config.read_only, "sheet": ""}
+    run = "" if status == 404 else request.path_params.get("run", "")
+    known = {"here": "", "read_only": request.app.state.context.config.read_only, "sheet": "", "run": run}
     return HTMLResponse(template(_PROBLEM).render(status=status, problem=problem, **known), status)
 
 

@@ -75,6 +75,7 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] =
         lambda found: f"the limit of {dollars(float(found[1]), exact=True)}",
     ),
     (re.compile(r"(?:the run )?with a higher (?:--max-cost|`Limits\.max_cost`)"), lambda _: "with a higher limit"),
+    (re.compile(r"`redraft fork \w+` with --round (\d+)"), lambda found: f"“Fork” on its page, from round {found[1]}"),
     (re.compile(r"GET /api(/\w+) lists them"), lambda found: f"{found[1]} lists them"),
     (re.compile(r"GET /api/\S+ shows its status"), lambda _: "reload its page"),
     (re.compile(r" \(set TIKTOKEN_CACHE_DIR[^)]*\)"), lambda _: ""),
@@ -191,7 +192,8 @@ def on_page(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
     line or, from the run of a program, in those of Python, and with models by their names for people."""
     labels, _ = _labels()
     if (found := _FIELD.match(text)) and found[1] in labels:
-        text = f"{labels[found[1]]}{f' ({found[2]})' if found[2] else ''}: {text[found.end() :]}"
+        entry = found[2] and (f"number {int(found[2]) + 1}" if found[2].isdecimal() else found[2])
+        text = f"{labels[found[1]]}{f' ({entry})' if entry else ''}: {text[found.end() :]}"
     for pattern, said in _SENTENCES:
         text = pattern.sub(said, text)
     return _SETTING.sub(_label, _COMMAND.sub(_next_step, with_names(text, names)))
@@ -305,8 +307,10 @@ def _labels() -> tuple[Mapping[str, str], Mapping[str, str]]:
     labels, options = (
         {
             "chapters": "Chapters",
+            "chunk_sizes": "Chunk sizes",
             "name": "Name",
             "rubrics": "Your own requirements",
+            "word_limits": "Word limits",
             "max_cost": _COST,
             "max_calls": _CALLS,
         },

@@ -32,7 +32,7 @@ from redraft.studio import models, packs
 from redraft.studio.context import context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import ReviewBody, StrikeBody
 from redraft.studio.endpoints import NotFound, query_of
-from redraft.studio.form import in_page_words
+from redraft.studio.form import in_page_words, on_page
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.text.places import part_read
 
@@ -157,7 +157,14 @@ async def answer(request: Request) -> Response:
     found = await run_of(request)
     async with request.form() as form:
         given = _answer_of(form)
-    if problem := await work_of(request).answer(found.id, given.model_dump(mode="json")):
+    try:
+        problem = await work_of(request).answer(found.id, given.model_dump(mode="json"))
+    except RedraftError as error:
+        # What was written must not be lost while the run still waits for it.
+        if await work_of(request).session.question(found.id) is None:
+            raise
+        problem = on_page(f"{error}: {error.hint}" if error.hint else str(error))
+    if problem:
         return await _review(request, given, problem)
     return RedirectResponse(f"/runs/{found.id}", 303)
 

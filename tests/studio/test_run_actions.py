@@ -12,7 +12,9 @@ import httpx
 import pytest
 
 from redraft.domain import NOT_FOUND
+from redraft.errors import RunError
 from redraft.settings import Limits, ModelSettings
+from redraft.studio.context import WorkManager
 from tests.chatserver import ChatServer
 from tests.studio.served import Served, at_rest, begin, chapter, served, until
 
@@ -90,6 +92,8 @@ def test_what_is_wrong_with_a_refinement_is_said_in_the_form(client: httpx.Clien
         alert = reply.text.partition('role="alert"')[2].partition("</div>")[0]
         assert (reply.status_code, said in alert) == (422, True), alert
         assert reply.text.count("Keep this.") == str(wrong).count("Keep this.")
+    stopped = client.post(f"/runs/{refined}/stop")
+    assert (stopped.status_code, f'<a href="/runs/{refined}">Run' in stopped.text) == (409, True)
     assert ('value="77"' in reply.text, 'value="0.8"' in reply.text) == (True, False)
 
 
@@ -298,7 +302,9 @@ def test_two_forks_of_different_length_are_compared_by_their_scores(client: http
     assert [cell[:4] for cell in re.findall("<td>(.*?)</td>", rows["coverage"])] == [one["coverage"] for one in told]
 
 
-def test_the_review_says_what_unticking_a_finding_does_and_where_its_evidence_stands(client: httpx.Client) -> None:
+def test_the_review_says_what_unticking_a_finding_does_and_where_its_evidence_stands(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cues = [one for one in chapter().replace("\n", " ").split(". ") if len(one) > 20][:20]
     text = "\n\n".join(f"{at}\n00:{at:02}:00,000 --> 00:{at:02}:05,000\n{cue}." for at, cue in enumerate(cues, 1))
     asked = {"kind": "refine", "words": 20, "goal.coverage": 1.0, "review": True, "allow_self_check": True}
@@ -308,6 +314,16 @@ def test_the_review_says_what_unticking_a_finding_does_and_where_its_evidence_st
     page = client.get(f"/runs/{run}/review").text
     assert "Untick a finding to reject it: the reviser does not get it." in page
     assert re.search(rf'<a href="/runs/{run}#c\d+-\d+" target="_blank"><bdi>00:\d\d:00</bdi>, at \d+% of the doc', page)
+
+    # What was written stays in the form if it cannot be taken now.
+    async def refused(*_: object) -> str:
+        raise RunError("the run is in use", hint="try again later")
+
+    monkeypatch.setattr(WorkManager, "answer", refused)
+    reply = client.post(f"/runs/{run}/review", data={"act": "edited", "edited": "My own words.", "add": "Name it."})
+    assert (reply.status_code, "The run is in use: try again later" in reply.text) == (422, True)
+    assert ">My own words.</textarea>" in reply.text
+    assert ">Name it.</textarea>" in reply.text
 
 
 def test_the_review_of_the_second_round_says_what_became_of_the_requests_of_the_first(client: httpx.Client) -> None:

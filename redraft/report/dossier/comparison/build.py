@@ -160,7 +160,8 @@ def _differing(metric: str, sides: Mapping[str, Side]) -> Iterator[tuple[str, Ma
 def _listed(names: Sequence[str]) -> str:
     """Return some of the names, and the number of others."""
     more = len(names) - _MOST_NAMES
-    return " and ".join([*names[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else [])])
+    said = [*names[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else [])]
+    return " and ".join(", ".join(said).rsplit(", ", 1))
 
 
 def _told(values: Mapping[str, str]) -> str:
