@@ -351,8 +351,8 @@ def read_batch(store: Store, name: str) -> BatchResult:
 _LISTED = 1000
 _ELSEWHERE = "name another folder with -o, and repeat the command"
 _HOW = (
-    "`redraft export RUN -o FILE.html` writes the dossier of a run: the summary beside the document, the source of each"
-    " sentence, and the findings; `redraft batch results NAME --dossiers` writes those of all finished documents."
+    "`redraft export RUN -o FILE.html` writes the dossier of a run: the summary next to the document, the source of"
+    " each sentence, and the findings; `redraft batch results NAME --dossiers` writes those of all finished documents."
     " `redraft studio` shows the same."
 )
 

@@ -302,7 +302,7 @@ def _metrics() -> str:
 
 judge_base_url = of_field(JudgeConfig, "base_url")
 panel_options = grouped(
-    of_field(JudgeConfig, "judges", help="Model that judges, in place of --model; several decide by majority."),
+    of_field(JudgeConfig, "judges", help="Model that judges, instead of --model; several decide by majority."),
     judge_base_url,
 )
 judge_options = grouped(of_field(JudgeConfig, "judges"), judge_base_url)

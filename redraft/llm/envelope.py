@@ -179,7 +179,7 @@ def oddities(message: AIMessage, asked: str) -> tuple[str, ...]:
     found = [str(one) for one in message.response_metadata.get(ODD) or ()]
     answered = answered_by(message)
     if answered and asked and not _is_same(asked, answered):
-        found.insert(0, f"{_shown(answered)} answered in place of {_shown(asked)}")
+        found.insert(0, f"{_shown(answered)} answered instead of {_shown(asked)}")
     return tuple(dict.fromkeys(found))
 
 

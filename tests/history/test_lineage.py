@@ -121,7 +121,7 @@ async def test_what_was_worked_out_once_is_not_worked_out_again(
     def never(*_: Any) -> Any:
         raise AssertionError("it is known already")
 
-    monkeypatch.setattr(module, "Origins", never)
+    monkeypatch.setattr(module, "OriginTracer", never)
     assert read_lineage(desk.store, run).sentences == first.sentences
     # The other run has taken every text from the cache, so all of it is known of that run, too.
     assert read_lineage(desk.store, again.run.id).sentences == first.sentences

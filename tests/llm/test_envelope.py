@@ -160,7 +160,7 @@ async def test_what_we_stumble_over_is_kept(desk: Desk, monkeypatch: pytest.Monk
 async def test_another_model_that_answers_is_noted(desk: Desk, name: str, odd: bool) -> None:
     async with desk.serving([envelope(model=name)]) as (_, model):
         reply = await model.ask(story())
-    assert reply.odd == ((f"'{name}' answered in place of 'm'",) if odd else ())
+    assert reply.odd == ((f"'{name}' answered instead of 'm'",) if odd else ())
 
 
 def test_a_run_shows_who_answered_in_place_of_its_model(tmp_path: Path) -> None:
@@ -170,10 +170,10 @@ def test_a_run_shows_who_answered_in_place_of_its_model(tmp_path: Path) -> None:
         done = command.run("summarize", "book.md", "-w", "60", "-m", "openai:m", "--json")
     assert done.code == 0, done.err
     (odd,) = done.json["oddities"]
-    assert odd.endswith("'small' answered in place of 'm'")
+    assert odd.endswith("'small' answered instead of 'm'")
     shown = command.run("show", done.json["run"])
     assert "unexpected in replies: openai:m@" in shown.err
-    assert "'small' answered in place of 'm'" in shown.err
+    assert "'small' answered instead of 'm'" in shown.err
 
 
 async def test_nobody_is_warned_of_a_proxy_that_is_used(

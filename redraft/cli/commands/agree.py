@@ -80,7 +80,7 @@ _sweep = options.typed_option(
     "--documents",
     section="summary",
     metavar="PATH",
-    help="The documents, if not in FILE or beside it: a file of texts by id, or a folder.",
+    help="The documents, if not in FILE or next to it: a file of texts by id, or a folder.",
 )
 @options.typed_option(
     "--human",

@@ -313,7 +313,7 @@ def status(name: str | None, db: str | None, as_json: bool) -> int:
     "--dossiers",
     section="output",
     is_flag=True,
-    help="Also write dossiers, to the folder dossiers in the batch's folder or beside FILE.",
+    help="Also write dossiers, to the folder dossiers in the batch's folder or next to FILE.",
 )
 @options.db
 @options.quiet

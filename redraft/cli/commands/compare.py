@@ -29,8 +29,8 @@ Examples:
 
 A judge that prefers one summary in one order and sees a tie in the other leans
 to it; one that prefers whichever comes first, or last, has no preference. Both
-count as a tie, and are shown. A judge reads the document if it fits beside the
-summaries (--context-tokens). The exit code is 3 when no judge gave a verdict
+count as a tie, and are shown. A judge reads the document if it fits the window
+with the summaries (--context-tokens). The exit code is 3 when no judge gave a verdict
 in both orders, or the budget is used up.
 """
 

@@ -122,7 +122,7 @@ def _found(
     section="output",
     type=click.IntRange(0),
     metavar="N",
-    help="Show the draft of round N in place of the result; round 0 is the first draft.",
+    help="Show the draft of round N instead of the result; round 0 is the first draft.",
 )
 @options.typed_option(
     "--cite",
@@ -269,7 +269,7 @@ def export(
     db: str | None,
     quiet: bool,
 ) -> int:
-    """Export RUN as one file: the summary beside the document, the sources of each sentence, findings, rounds, key
+    """Export RUN as one file: the summary next to the document, the sources of each sentence, findings, rounds, key
     facts, partial summaries, calls, settings and prompts.
     """
     from redraft.report.dossier.build import read_dossier

@@ -142,7 +142,7 @@ def lineage(
     if dry_run and not trace_by:
         raise UsageError("without --trace no model is called", hint="leave --dry-run out, or name a model with --trace")
     if lost and trace_by:
-        raise UsageError("--lost asks no model", hint="leave --trace out; what a judge said of the summary is used")
+        raise UsageError("--lost asks no model", hint="leave --trace out; existing verdicts on the summary are used")
     if trace_by:
         return _traced(run_id, trace_by, dry_run=dry_run, db=db, as_json=as_json, **given)
     with asked.store_to_read(db) as store:

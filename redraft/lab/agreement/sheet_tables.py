@@ -255,8 +255,8 @@ def _verdict_table(by_judge: Verdicts, people: Mapping[str, bool], what: What, b
     return Table(
         "verdicts",
         _TITLES[what],
-        "Each judge's verdicts beside the majority of people's (HAMLET, table 3): balanced accuracy is the mean of both"
-        f" recalls. People say {yes}, or {no}. Full text: judged against the whole document, as in FineSurE.",
+        "Each judge's verdicts compared with the majority of people's (HAMLET, table 3): balanced accuracy is the mean"
+        f" of both recalls. People say {yes}, or {no}. Full text: judged against the whole document, as in FineSurE.",
         basis,
         (
             *("judge", "rows", yes, no, "balanced accuracy", *ENDS, f"precision {yes}", f"recall {yes}"),

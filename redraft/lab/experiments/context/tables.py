@@ -341,7 +341,7 @@ def positions_table(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -
 
 @table(
     "places",
-    "Places by the most similar paragraph, beside those of the lineage map",
+    "Places by the most similar paragraph, compared with those of the lineage map",
     "Sentences for which each finds a place. Same third: of those with both, how many come from the same third of the"
     " text read. The most similar paragraph is a place for every sentence that shares a word with the document, also"
     " for an invented one; the lineage map gives none to a sentence that nothing supports.",
