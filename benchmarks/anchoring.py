@@ -17,7 +17,7 @@ from contextlib import closing
 
 from benchmarks.common import fresh, prose, table
 from redraft import Document, built_keyfacts
-from redraft.agents.fact_checker import FACTS_AT_ONCE
+from redraft.agents.fact_checker import FACTS_PER_REQUEST
 from redraft.evaluators.base import statements_of
 from redraft.prompts.book import PromptBook
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, AlignInput, Fact, VerifyInput
@@ -37,7 +37,7 @@ def against_all_facts(facts: Sequence[str], summary: str) -> int:
     """The prompt tokens of looking for the key facts of the whole book in the summary."""
     sentences = list(statements_of(summary))
     numbered = [Fact(id=number, fact=fact) for number, fact in enumerate(facts, 1)]
-    batches = [numbered[at : at + FACTS_AT_ONCE] for at in range(0, len(numbered), FACTS_AT_ONCE)]
+    batches = [numbered[at : at + FACTS_PER_REQUEST] for at in range(0, len(numbered), FACTS_PER_REQUEST)]
     book = PromptBook()
     texts = [book.render(ALIGN_FACTS, AlignInput(sentences=sentences, facts=batch)) for batch in batches]
     return sum(len(text.encode()) for text in texts) // _BYTES_A_TOKEN

@@ -24,7 +24,7 @@ from typing import Any
 
 from benchmarks.common import DATA, prose
 from benchmarks.languages import LANGUAGES, chapter
-from redraft.text.languages import language_of, settled
+from redraft.text.languages import declared_language, language_of
 
 LENGTHS = (20, 40, 80, 160, 400, 2_000)
 EACH = 40
@@ -118,7 +118,7 @@ def _speed() -> None:
     for size in (1, 100):
         text = prose(200_000) * (5 * size)
         began = time.perf_counter()
-        settled("", text)
+        declared_language("", text)
         print(f"{len(text) / 1e6:.0f} MB of text: {time.perf_counter() - began:.4f} s")
 
 

@@ -33,14 +33,14 @@ from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import (
     AlignInput,
     Category,
+    ExtractFactsInput,
     Fact,
     FactTree,
-    GrowInput,
     LevelledFact,
     QueryInput,
     TreeFact,
+    ValidateFactsInput,
     VerifyInput,
-    VetInput,
 )
 from redraft.prompts.qa import Statement
 from redraft.text.chunks import chunk
@@ -144,7 +144,7 @@ def levelled(tree: FactTree) -> list[tuple[Level, str]]:
 def failed(excerpt: str, facts: Sequence[tuple[Level, str]]) -> list[bool]:
     """Which facts fail in one of the three dimensions."""
     listed = [TreeFact(id=number, level=level, fact=fact) for number, (level, fact) in enumerate(facts)]
-    given = VetInput(excerpt=excerpt, facts=listed)
+    given = ValidateFactsInput(excerpt=excerpt, facts=listed)
     dimensions = (facts_faithful(given).facts, facts_objective(given).facts, facts_significant(given).facts)
     return [any(one.verdict == "fail" for one in verdicts) for verdicts in zip(*dimensions, strict=True)]
 
@@ -159,7 +159,7 @@ def print_sample() -> None:
     examples: list[str] = []
     for piece in chunks:
         excerpt = document.text[piece.span.start : piece.span.end]
-        facts = levelled(grow(GrowInput(excerpt=excerpt)))
+        facts = levelled(grow(ExtractFactsInput(excerpt=excerpt)))
         for (level, _), fails in zip(facts, failed(excerpt, facts), strict=True):
             sizes[level] += 1
             pruned[level] += fails

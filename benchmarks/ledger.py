@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from redraft import Evaluation
-from redraft.llm.base import BROKEN_OFF
+from redraft.llm.base import TRUNCATED
 
 GIVES_VERDICTS = {
     "coverage": "answer_from_summary",
@@ -27,7 +27,7 @@ GIVES_VERDICTS = {
 _GIVEN_UP = ("sent", "lost", "cancelled")
 # What an item is told from another by, where it is shown.
 _WORDS = ("fact", "question", "sentence")
-_CUT = ("length", BROKEN_OFF)
+_CUT = ("length", TRUNCATED)
 _ITEMS = re.compile(r"(.*?) (\d+)(?: to (\d+))?(?: try \d+)?")
 
 
@@ -53,7 +53,7 @@ class Asked:
     @property
     def whole(self) -> bool:
         """Whether it came to its end, or as much as was asked for."""
-        return self.read and self.finishes[-1] != BROKEN_OFF
+        return self.read and self.finishes[-1] != TRUNCATED
 
     @property
     def items(self) -> tuple[str, int, int] | None:

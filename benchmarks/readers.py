@@ -24,7 +24,7 @@ from pathlib import Path
 
 from redraft.errors import DocumentError
 from redraft.readers import formats
-from redraft.readers.documents import load_bytes, read_apart
+from redraft.readers.documents import load_bytes, read_in_subprocess
 from redraft.readers.formats import BY_SUFFIX, Format
 from tests.readers import makers
 from tests.readers.test_formats import book, sentences_by_page
@@ -161,7 +161,7 @@ def read_found(folder: Path) -> None:
             continue
         began = time.perf_counter()
         try:
-            made = read_apart(BY_SUFFIX[path.suffix.lower()], path.read_bytes(), path.name)
+            made = read_in_subprocess(BY_SUFFIX[path.suffix.lower()], path.read_bytes(), path.name)
             said = f"{len(made.text):,} characters, {len(made.headings)} headings; {'; '.join(made.notes)}"
         except DocumentError as error:
             said = f"refused: {error.message}"

@@ -60,7 +60,7 @@ SOURCES = {
 _WINDOW = int(WINDOW * 0.75)
 # A model that has come to repeat itself fills any room. What it has to say needs no more than this; with half of it
 # more is lost than saved. A user has the same by `max_tokens` in the model's table of redraft.toml.
-_MOST_TOKENS = 600
+_MAX_TOKENS = 600
 # Each item is some seconds of a core. A short summary and a few questions go through all the same prompts.
 _WORDS, _QUESTIONS, _CLAIMS = 60, 6, 8
 _OFTEN = 15.0
@@ -158,7 +158,7 @@ async def work(
     found: Found, name: str, document: Document, database: Path, url: str, rounds: int, prompts: str
 ) -> None:
     """Draft, judge and refine one text. What goes wrong is noted, and the next thing done."""
-    sizes = {"words": _WORDS, "chunk_tokens": 700, "context_tokens": _WINDOW, "max_tokens": _MOST_TOKENS}
+    sizes = {"words": _WORDS, "chunk_tokens": 700, "context_tokens": _WINDOW, "max_tokens": _MAX_TOKENS}
     settings = DraftConfig.model_validate({"model": NAME, "base_url": url, "prompts": prompts, **sizes})
     judging = JudgeConfig(metrics=METRICS, questions=_QUESTIONS, claims=_CLAIMS)
     limits = Limits(timeout=1800, concurrency=2)

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from redraft import Store
-from redraft.agents.accounts import HIGH, LOW, calibrated, fit_deviation, raw_cut
+from redraft.agents.accounts import HIGH, LOW, calibrated, fit_deviation, raw_threshold
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.consensus import interval_of_mean
 from redraft.lab.agreement.correlation import sentence_series
@@ -189,7 +189,7 @@ def recovery(name: str, metric: str, human: str, dataset: Dataset) -> Recovery:
     assert by is not None, f"nothing could be fitted on {len(some)} labels of {name}"
     found = fit_quality([replace(one, probability=calibrated(one.probability, by)) for one in others])
     assert found is not None
-    cuts, known = ((raw_cut(LOW, one), raw_cut(HIGH, one)) for one in (by, judge.truth))
+    cuts, known = ((raw_threshold(LOW, one), raw_threshold(HIGH, one)) for one in (by, judge.truth))
     decided, wrong = judge.expected()
     return Recovery(
         name,

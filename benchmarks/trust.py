@@ -26,10 +26,10 @@ from benchmarks.trust_sets import realsumm, references, summedits
 from benchmarks.trust_swaps import KINDS, swaps
 from redraft.builtin.facts import align_facts
 from redraft.builtin.support import SentenceSupport, checker_for
-from redraft.evaluators.metric_info import LEAST_SHARE
+from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.prompts.factual import AlignInput, Fact
 from redraft.prompts.qa import Statement
-from redraft.text.sentences import worded
+from redraft.text.sentences import sentences_with_words
 
 ACCUSING = ("contradicted", "absent")
 
@@ -54,7 +54,7 @@ def accusations() -> None:
         ("SummEdits, consistent", [(one.document, one.summary) for one in summedits() if one.consistent]),
     )
     for name, pairs in sets:
-        verdicts = [one.verdict for document, text in pairs for one in held(document, worded(text))]
+        verdicts = [one.verdict for document, text in pairs for one in held(document, sentences_with_words(text))]
         accused = sum(verdict in ACCUSING for verdict in verdicts)
         rows.append([name, len(verdicts), accused, accused / max(1, len(verdicts))])
     table(rows)
@@ -65,7 +65,7 @@ def verdicts() -> None:
     right: Counter[tuple[str, bool]] = Counter()
     edits: Counter[tuple[str, bool]] = Counter()
     for one in summedits():
-        said = {each.verdict for each in held(one.document, worded(one.summary))}
+        said = {each.verdict for each in held(one.document, sentences_with_words(one.summary))}
         for verdict in ACCUSING:
             right[verdict, one.consistent] += verdict in said
         found = bool(said.intersection(ACCUSING))
@@ -107,7 +107,7 @@ def swapped() -> None:
     whole: Counter[tuple[str, bool]] = Counter()
     for name, text in texts:
         found: Counter[tuple[str, bool]] = Counter()
-        said = worded(text)
+        said = sentences_with_words(text)
         for _, kind, sentence in swaps(said, Random(name)):
             found[kind, held(text, [sentence])[0].verdict in ACCUSING] += 1
         accused = sum(one.verdict in ACCUSING for one in held(text, said))
@@ -141,10 +141,10 @@ def recall() -> None:
     for one in realsumm():
         facts = [Fact(id=n, fact=fact) for n, fact in enumerate(one.facts)]
         for system, summary, found in one.summaries:
-            sentences = [Statement(id=n, sentence=sentence) for n, sentence in enumerate(worded(summary))]
+            sentences = [Statement(id=n, sentence=sentence) for n, sentence in enumerate(sentences_with_words(summary))]
             said = Counter(each.stated for each in align_facts(AlignInput(sentences=sentences, facts=facts)).facts)
             told = said["yes"] + said["no"]
-            ours.append(said["yes"] / told if told and told >= LEAST_SHARE * len(facts) else None)
+            ours.append(said["yes"] / told if told and told >= MIN_SHARE * len(facts) else None)
             people.append(found)
             systems.append(system)
     means: dict[str, list[tuple[float, float]]] = defaultdict(list)

@@ -44,7 +44,7 @@ def content_id(text: str) -> str:
 _ID = re.compile(r"[0-9a-f]{64}")
 
 
-def is_id(text: str) -> bool:
+def is_content_id(text: str) -> bool:
     """Return whether this may be the id of a text."""
     return bool(_ID.fullmatch(text))
 
@@ -60,7 +60,7 @@ class Span(NamedTuple):
         return self.start < other.end and other.start < self.end
 
 
-def joined(spans: Iterable[Span]) -> list[Span]:
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
     """Return spans in document order, with overlapping ones joined."""
     whole: list[Span] = []
     for span in sorted(set(spans)):

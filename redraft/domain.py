@@ -38,7 +38,7 @@ def record_json(record: object) -> dict[str, Any]:
 
 Rounded = Annotated[float, PlainSerializer(lambda value: round(value, 3), when_used="json")]
 """A number of which JSON has three decimals."""
-Became = Literal["fixed", "kept", "left", ""]
+PointOutcome = Literal["fixed", "kept", "left", ""]
 """The reviser's answer: fixed, kept because the document says so, or left as it is."""
 RulingVerdict = Literal["supported", "contradicted", "absent", "unclear"]
 """What the document says about a claim of the summary; `absent` only after all of it was read."""
@@ -50,7 +50,7 @@ class PointAnswer:
 
     finding: str
     """The finding's id."""
-    became: Became = "fixed"
+    became: PointOutcome = "fixed"
     said: str = ""
     """The quoted words where the sentence was kept; the reason where the point was left."""
 
@@ -526,7 +526,7 @@ NO_REVISION_OF = "no revision of "
 """The prefix where the revision failed: the text is that of the draft it should have revised."""
 
 
-def highest(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+def top_pieces(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
     """Return the highest pieces that together cover about as many chunks as there are summaries, each its own."""
     cover: list[Piece] = []
     taken: set[int] = set()

@@ -76,12 +76,12 @@ def for_command_line() -> Iterator[None]:
         _on_command_line = before
 
 
-def worded(text: str) -> str:
+def for_reader(text: str) -> str:
     """Return the message or hint of an error for whoever reads it in this process."""
-    return text if _on_command_line else in_python(text)
+    return text if _on_command_line else for_python(text)
 
 
-def in_python(text: str) -> str:
+def for_python(text: str) -> str:
     """Return a message or hint with settings and next steps as Python has them."""
     text = text.replace(_OF_THE_SHELL, "")
     return _OPTION.sub(_setting, _COMMAND.sub(_call, text)) if "--" in text or "redraft " in text else text
@@ -141,12 +141,12 @@ class RedraftError(RuntimeError):
         self.hint = hint
         if hint:
             # For whoever reads a traceback.
-            self.add_note(in_python(hint))
+            self.add_note(for_python(hint))
 
     @property
     def message(self) -> str:
         """What went wrong, in one sentence."""
-        return worded(self._message)
+        return for_reader(self._message)
 
     @message.setter
     def message(self, message: str) -> None:
@@ -155,7 +155,7 @@ class RedraftError(RuntimeError):
     @property
     def hint(self) -> str:
         """The next step; empty if there is none."""
-        return worded(self._hint)
+        return for_reader(self._hint)
 
     @hint.setter
     def hint(self, hint: str) -> None:

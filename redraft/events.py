@@ -229,11 +229,11 @@ Observer = Callable[[Event], None]
 """What is called with each event."""
 
 
-def unobserved(event: Event) -> None:
+def ignore_event(event: Event) -> None:
     """Ignore an event; the default observer."""
 
 
-def guarded(observer: Observer) -> Observer:
+def with_errors_logged(observer: Observer) -> Observer:
     """Return the observer with its exceptions logged and suppressed."""
 
     def observe(event: Event) -> None:
@@ -257,7 +257,7 @@ _streams: ContextVar[tuple[Observer, ...]] = ContextVar("redraft_streams", defau
 
 
 @contextmanager
-def streamed(write: Observer) -> Iterator[None]:
+def stream_to(write: Observer) -> Iterator[None]:
     """Also pass events to `write`, as for a graph's custom stream."""
     token = _streams.set((*_streams.get(), write))
     try:
@@ -267,7 +267,7 @@ def streamed(write: Observer) -> Iterator[None]:
 
 
 @contextmanager
-def part_of_another(name: str, whole: str) -> Iterator[None]:
+def nested_run(name: str, whole: str) -> Iterator[None]:
     """Mark events as those of a part of a larger run: only its calls and notes are reported."""
     token = _part.set((name, whole))
     try:
@@ -276,7 +276,7 @@ def part_of_another(name: str, whole: str) -> Iterator[None]:
         _part.reset(token)
 
 
-def of_run(run: str, observer: Observer) -> Observer:
+def for_run(run: str, observer: Observer) -> Observer:
     """Return an observer that records the run of each event for `happens_in`."""
 
     def observe(event: Event) -> None:
@@ -289,13 +289,13 @@ def of_run(run: str, observer: Observer) -> Observer:
     return observe
 
 
-def happens_in() -> str:
+def current_run() -> str:
     """Return the id of the run of the event being observed; of a part, that of the whole; empty if there is none."""
     part = _part.get()
     return part[1] if part else _run.get()
 
 
-def _told(event: Event) -> Event | None:
+def _reportable(event: Event) -> Event | None:
     """Return the event to report to an observer, or None where it does not concern the observed run."""
     if (part := _part.get()) is None:
         return event
@@ -304,14 +304,14 @@ def _told(event: Event) -> Event | None:
     return event if isinstance(event, CallStarted | CallAnswered | CallFailed | Notice) else None
 
 
-def harmless(observer: Observer) -> Observer:
+def safe_observer(observer: Observer) -> Observer:
     """Return an observer for the caller's observer and all streams. Their exceptions are logged and end nothing."""
 
     def observe(event: Event) -> None:
-        told = _told(event)
+        told = _reportable(event)
         if told is None:
             return
         for one in (observer, *_streams.get()):
-            guarded(one)(told)
+            with_errors_logged(one)(told)
 
     return observe

@@ -57,7 +57,7 @@ def setting(
     return field
 
 
-def same(model: type[BaseModel], name: str) -> Any:
+def field_like(model: type[BaseModel], name: str) -> Any:
     """Declare a field with the default, bounds and description of another model's field."""
     return copy(model.model_fields[name])
 
@@ -85,24 +85,24 @@ class Settings(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise UsageError(f"{type(self).__name__}: {complaint(error)}") from None
+            raise UsageError(f"{type(self).__name__}: {first_error(error)}") from None
 
     # Pydantic calls an `__init__` without this mark also for settings within other settings.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
 
-def given_as(model: type[M], given: object, name: str) -> M | None:
+def settings_argument(model: type[M], given: object, name: str) -> M | None:
     """Return the settings that were passed as the argument `name`, made from a mapping where they are one."""
     if given is None or isinstance(given, model):
         return given
     if isinstance(given, Mapping):
-        return checked(model, dict(given), lambda field: f"{name}: {field}")
+        return validated(model, dict(given), lambda field: f"{name}: {field}")
     raise UsageError(
         f"{name} is of the type {type(given).__name__}", hint=f"pass {name}=redraft.{model.__name__}(...), or a dict"
     )
 
 
-def several(given: Iterable[T] | None, name: str) -> tuple[T, ...]:
+def list_argument(given: Iterable[T] | None, name: str) -> tuple[T, ...]:
     """Return what was passed as the list `name`; None is an empty one. A text is refused, as it has characters."""
     if given is None:
         return ()
@@ -113,24 +113,24 @@ def several(given: Iterable[T] | None, name: str) -> tuple[T, ...]:
     return tuple(given)
 
 
-def checked(model: type[M], values: object, named: Callable[[str], str] = str, between: str = ".") -> M:
+def validated(model: type[M], values: object, named: Callable[[str], str] = str, between: str = ".") -> M:
     """Validate values as a model. Errors become `UsageError`, in which `named` translates field names."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise UsageError(complaint(error, named, between)) from error
+        raise UsageError(first_error(error, named, between)) from error
 
 
 _NO_FIELDS = ("[key]", "constrained-int", "int", "float", "str")
 
 
-def complaint(error: ValidationError, named: Callable[[str], str] = str, between: str = ".") -> str:
+def first_error(error: ValidationError, named: Callable[[str], str] = str, between: str = ".") -> str:
     """Return the first validation error as a sentence."""
     first = error.errors()[0]
     # A value of several types has the name of a type in its place.
     field, *inside = [str(part) for part in first["loc"] if part not in _NO_FIELDS] or [""]
     where = between.join([named(field) if field else "", *inside])
-    return f"{where}: {in_words(first)}" if where else in_words(first)
+    return f"{where}: {error_text(first)}" if where else error_text(first)
 
 
 _FAULTS = {
@@ -157,7 +157,7 @@ _FAULTS = {
 }
 
 
-def in_words(error: Mapping[str, Any]) -> str:
+def error_text(error: Mapping[str, Any]) -> str:
     """Return what is wrong with a value, as a phrase that follows its name: one entry of a `ValidationError`."""
     said = _FAULTS.get(error["type"])
     if said is None:
@@ -166,7 +166,7 @@ def in_words(error: Mapping[str, Any]) -> str:
     return said.format(**error.get("ctx") or {})
 
 
-MOST_QUESTIONS = 1000
+MAX_QUESTIONS = 1000
 _RANGE = re.compile(r"\s*([0-9]{1,4})\s*[-–]\s*([0-9]{1,4})\s*")
 
 
@@ -178,8 +178,8 @@ def _questions(given: object) -> object:
 
 def _counted(given: int | tuple[int, int]) -> int | tuple[int, int]:
     ends = (given, given) if isinstance(given, int) else given
-    if not 1 <= ends[0] <= ends[1] <= MOST_QUESTIONS:
-        raise ValueError(f"a number from 1 to {MOST_QUESTIONS}, or a range of such numbers as in 9-15")
+    if not 1 <= ends[0] <= ends[1] <= MAX_QUESTIONS:
+        raise ValueError(f"a number from 1 to {MAX_QUESTIONS}, or a range of such numbers as in 9-15")
     return given
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from redraft.errors import UsageError
 from redraft.fields import EXTRACTIVE as EXTRACTIVE
-from redraft.fields import MOST_QUESTIONS as MOST_QUESTIONS
+from redraft.fields import MAX_QUESTIONS as MAX_QUESTIONS
 from redraft.fields import Calibration as Calibration
 from redraft.fields import KeyfactChunks as KeyfactChunks
 from redraft.fields import ModelSettings as ModelSettings
@@ -20,7 +20,7 @@ from redraft.fields import Price as Price
 from redraft.fields import Questions as Questions
 from redraft.fields import ReplyForm as ReplyForm
 from redraft.fields import RubricSettings as RubricSettings
-from redraft.fields import Settings, same, setting
+from redraft.fields import Settings, field_like, setting
 
 MERGING = "hierarchical"  # the strategy that merges summaries
 AUTO = "auto"  # in place of a strategy that is found out when the document is known, and then is on record
@@ -36,7 +36,7 @@ STATISTICS = "statistics"
 """Figures about a draft that are in every report. They are not a score and cannot be a goal."""
 FIGURES = (STATISTICS, "position")  # all of redraft's metrics that give figures and no score
 PackPart = Literal["questions", "keyfacts"]  # what is built of a document for its drafts to be judged by
-YARDSTICKS: dict[PackPart, str] = {"questions": "pack", "keyfacts": "keyfacts"}
+REFERENCES: dict[PackPart, str] = {"questions": "pack", "keyfacts": "keyfacts"}
 """The name of each pack part: its field in `JudgeConfig`, its key beside scores, and the kind of a run that builds it.
 """
 PerspectiveName = Literal["both", "analytical", "narrative"]
@@ -77,7 +77,7 @@ def is_decision(model: str) -> bool:
     return model.startswith((f"{DECISIONS}:", f"{SYSTEMONE}:"))
 
 
-def writes(model: str) -> bool:
+def is_language_model(model: str) -> bool:
     """Return whether a model is a language model: one that reads prompts and writes text."""
     return reads_prompts(model) and not is_decision(model)
 
@@ -157,8 +157,8 @@ class DraftConfig(Settings):
         "--writer",
         "-m",
     )
-    base_url: str | None = same(ModelSettings, "base_url")
-    key_env: str | None = same(ModelSettings, "key_env")
+    base_url: str | None = field_like(ModelSettings, "base_url")
+    key_env: str | None = field_like(ModelSettings, "key_env")
     chunk_tokens: int = setting(2048, "Maximum tokens per chunk.", "summary", "N", ge=16)
     chunking: Chunking = setting(
         "natural",
@@ -189,11 +189,11 @@ class DraftConfig(Settings):
         said=f"the model's own if known, else {ASSUMED_WINDOW}",
         ge=64,
     )
-    temperature: float | None = same(ModelSettings, "temperature")
+    temperature: float | None = field_like(ModelSettings, "temperature")
     """The writer's. By default each prompt uses its paper's, as it does for judges."""
-    top_p: float | None = same(ModelSettings, "top_p")
-    max_tokens: int | None = same(ModelSettings, "max_tokens")
-    reasoning_tokens: int | None = same(ModelSettings, "reasoning_tokens")
+    top_p: float | None = field_like(ModelSettings, "top_p")
+    max_tokens: int | None = field_like(ModelSettings, "max_tokens")
+    reasoning_tokens: int | None = field_like(ModelSettings, "reasoning_tokens")
     price: Price | None = None
     """The price of the model, overriding price tables."""
     prompts: PathOrName = setting(
@@ -201,7 +201,7 @@ class DraftConfig(Settings):
     )
     sample: int = setting(0, "Seed: another number gives other replies.", "model", "N", ge=0)
     """Another number draws different replies to the same requests."""
-    replies: ReplyForm | None = same(ModelSettings, "replies")
+    replies: ReplyForm | None = field_like(ModelSettings, "replies")
 
     @property
     def chunk_budget(self) -> int:
@@ -558,7 +558,7 @@ def purpose_of(kind: str, judging: JudgeConfig | None, refinement: RefineConfig 
     )
 
 
-def with_draft(judging: JudgeConfig | None, refinement: RefineConfig | None = None) -> Purpose:
+def purpose_of_draft(judging: JudgeConfig | None, refinement: RefineConfig | None = None) -> Purpose:
     """Return the purpose for a draft: refine it, judge it, or neither."""
     if refinement is not None:
         return Refine(judging=judging or JudgeConfig(), refinement=refinement)

@@ -16,29 +16,29 @@ from typing import Any, BinaryIO, NoReturn
 from redraft.errors import DocumentError, RedraftError, UsageError
 
 STDIN = "-"
-MOST_BYTES = 200_000_000
+MAX_BYTES = 200_000_000
 """The default size limit of a source."""
-MOST_OF_SETTINGS = 1_000_000
+MAX_SETTINGS_BYTES = 1_000_000
 """The size limit of settings, price and prompt files."""
 
 # A text is not taken for a path if it is longer, has too many words, or a few words and no suffix, unless the file
 # exists.
-_LONGEST_PATH, _MOST_WORDS, _FEW_WORDS = 1000, 15, 3
+_LONGEST_PATH, _MAX_WORDS, _FEW_WORDS = 1000, 15, 3
 _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
-_allowed: ContextVar[int] = ContextVar("allowed", default=MOST_BYTES)
+_allowed: ContextVar[int] = ContextVar("allowed", default=MAX_BYTES)
 
 
-def allow(most: int) -> None:
+def set_size_limit(most: int) -> None:
     """Set the size limit of sources."""
     _allowed.set(most)
 
 
-def allowed() -> int:
+def size_limit() -> int:
     """Return the size limit of sources."""
     return _allowed.get()
 
 
-def is_no_path(source: str) -> bool:
+def is_inline_text(source: str) -> bool:
     """Return whether a string is a text passed in place of a path, which must not be echoed: nothing exists there, and
     it reads like a sentence."""
     try:
@@ -48,7 +48,7 @@ def is_no_path(source: str) -> bool:
         return True
     words = source.split()
     suffix = Path(words[-1]).suffix if words else ""
-    like_text = "\n" in source or len(words) > _MOST_WORDS or (len(words) > _FEW_WORDS and suffix in ("", "."))
+    like_text = "\n" in source or len(words) > _MAX_WORDS or (len(words) > _FEW_WORDS and suffix in ("", "."))
     return (len(source) > _LONGEST_PATH or like_text) and not os.path.exists(source)
 
 
@@ -57,7 +57,7 @@ def path_of(source: str, instead: str) -> Path:
     what takes a text."""
     if not source:
         raise UsageError("the file name is empty", hint="check the path, or use - for stdin")
-    if is_no_path(source):
+    if is_inline_text(source):
         raise UsageError(
             f"a text of {len(source):,} characters was given where a path was expected",
             hint=f"give the path of a file; or, from Python, {instead}",
@@ -101,10 +101,10 @@ def read_file(path: Path, most: int | None = None) -> bytes:
 def strict_json(data: bytes) -> Any:
     """Parse JSON in UTF-8; raises `ValueError` for what other parsers may read differently, such as a name that occurs
     twice in an object."""
-    return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_refuse)
+    return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_without_duplicates, parse_constant=_refuse)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
@@ -124,7 +124,7 @@ def read_stdin(most: int | None = None) -> bytes:
     return _at_most(sys.stdin.buffer, most, STDIN)
 
 
-def size(count: int) -> str:
+def readable_size(count: int) -> str:
     """Return a number of bytes in readable form."""
     for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if count >= unit:
@@ -138,7 +138,7 @@ def _at_most(file: BinaryIO, most: int | None, place: str) -> bytes:
     if data is None:
         raise OSError(errno.EINVAL, "it is not a file: there is nothing to read yet", place)
     if len(data) > limit:
-        raise OSError(errno.EFBIG, f"it is larger than {size(limit)}", place)
+        raise OSError(errno.EFBIG, f"it is larger than {readable_size(limit)}", place)
     return data
 
 

@@ -20,7 +20,7 @@ from redraft import DraftConfig, JudgeConfig, Limits, RefineConfig, Result, Revi
 from redraft.domain import Document, KeyFacts, Usage
 from redraft.errors import ModelError, UnreadableReply
 from redraft.evaluators.base import statements_of
-from redraft.events import Observer, unobserved
+from redraft.events import Observer, ignore_event
 from redraft.llm.base import FunctionModel, Line, Model, Request
 from redraft.llm.reply_reader import NoValueError, read_value
 from redraft.prompts.book import PROMPTS, PromptBook
@@ -588,7 +588,7 @@ class Court:
         judges: Sequence[Model] = (),
         limits: Limits | None = None,
         settings: Mapping[str, Any] | None = None,
-        observer: Observer = unobserved,
+        observer: Observer = ignore_event,
         **judging: Any,
     ) -> Result:
         """Judge a summary."""
@@ -604,7 +604,7 @@ class Court:
         document: Document | None = None,
         limits: Limits | None = None,
         settings: Mapping[str, Any] | None = None,
-        observer: Observer = unobserved,
+        observer: Observer = ignore_event,
         **judging: Any,
     ) -> KeyFacts:
         """Grow the key facts of a document."""

@@ -16,7 +16,7 @@ from redraft.cli.commands.experiment.papers import thesis
 from redraft.cli.commands.summarize import evaluate, summarize
 from redraft.presets import presets
 from redraft.prompts.coherence import FIND_CONFUSION
-from redraft.prompts.factual import FACTUAL
+from redraft.prompts.factual import FACT_PROMPTS
 from redraft.prompts.qa import JUDGING
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
@@ -222,7 +222,7 @@ def test_with_hamlet_the_writer_and_the_judges_decode_greedily(command: Inside) 
 
 def test_whoever_judges_decodes_greedily_in_every_paper() -> None:
     """So no preset says it of judges."""
-    judging = {*JUDGING, *FACTUAL, FIND_CONFUSION}
+    judging = {*JUDGING, *FACT_PROMPTS, FIND_CONFUSION}
     assert {prompt.temperature for prompt in judging} == {0.0}
 
 

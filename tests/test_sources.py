@@ -16,7 +16,7 @@ import pytest
 import redraft
 from redraft import load
 from redraft.errors import DocumentError
-from redraft.sources import MOST_BYTES, allow, read_file, read_stdin, size, write
+from redraft.sources import MAX_BYTES, read_file, read_stdin, readable_size, set_size_limit, write
 from tests.cli.inside import Inside
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no such files")
@@ -27,7 +27,7 @@ STORY = "Ines kept the light on the cape for forty years. One night the lamp wen
 def command(tmp_path: Path) -> Iterator[Inside]:
     (tmp_path / "story.txt").write_text(STORY)
     yield Inside(tmp_path)
-    allow(MOST_BYTES)
+    set_size_limit(MAX_BYTES)
 
 
 @pytest.fixture(params=["a named pipe", "a device", "a socket", "a directory", "a link to a pipe"])
@@ -166,7 +166,12 @@ def test_a_file_that_grows_while_it_is_read_is_bounded(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="larger than 10 bytes"):
         read_file(path, 10)
     assert read_file(path, 11) == b"a" * 11
-    assert [size(count) for count in (11, 1_500, 200_000_000, 2 * 10**9)] == ["11 bytes", "1.5 kB", "200 MB", "2 GB"]
+    assert [readable_size(count) for count in (11, 1_500, 200_000_000, 2 * 10**9)] == [
+        "11 bytes",
+        "1.5 kB",
+        "200 MB",
+        "2 GB",
+    ]
 
 
 def test_what_was_taken_out_is_said(command: Inside) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import redraft
 from redraft import BudgetError, Limits, Options, RedraftError, Session
-from redraft.errors import for_command_line, in_python
+from redraft.errors import for_command_line, for_python
 from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, RefineConfig
 from tests.cli.inside import Inside
 from tests.support import story
@@ -46,7 +46,7 @@ SHELL = ("cli", "studio", "lab", "batches")
 )
 def test_settings_and_commands_are_worded_as_python_has_them(written: str, python: str) -> None:
     error = RedraftError(written, hint=written)
-    assert (in_python(written), error.message, str(error), error.hint) == (python,) * 4
+    assert (for_python(written), error.message, str(error), error.hint) == (python,) * 4
     assert error.__notes__ == [python]
     with for_command_line():
         assert (error.message, str(error), error.hint) == (written,) * 3
@@ -92,7 +92,7 @@ def test_every_setting_in_an_error_is_one_that_python_has() -> None:
     ]
     assert len(found) > 20
     for place, text in found:
-        python = in_python(text)
+        python = for_python(text)
         # Options of pytest stay as they are, as those of pip do.
         assert not re.search(r"(?<![\w-])--(?!redraft-)[a-z]", python), (place, python)
         names = re.findall(r"\b([a-z_]+)=(?!=)|`(?:\w+\.)?([a-z_]+)`", python)

@@ -21,7 +21,7 @@ LOW, HIGH = 0.2, 0.8
 """The probability of the fine answer up to which a judge objects, and from which it agrees: the cuts of a judge without
 calibration, set in advance. A calibration moves what the judge itself says at them."""
 # A probability of 0 or 1 has no finite odds.
-_LEAST = 1e-6
+_MIN = 1e-6
 
 
 class LikelyAnswer(BaseModel):
@@ -34,7 +34,7 @@ def calibrated(probability: float, calibration: Calibration | None) -> float:
     """Return the probability after a calibration, if there is one."""
     if calibration is None:
         return probability
-    within = min(1 - _LEAST, max(_LEAST, probability))
+    within = min(1 - _MIN, max(_MIN, probability))
     return 1 / (1 + math.exp(-(calibration.slope * math.log(within / (1 - within)) + calibration.intercept)))
 
 
@@ -44,7 +44,7 @@ def fit_deviation(probabilities: Collection[float], calibration: Calibration | N
         return 0.0
     by_slope = by_intercept = 0.0
     for one in probabilities:
-        within = min(1 - _LEAST, max(_LEAST, one))
+        within = min(1 - _MIN, max(_MIN, one))
         weight = within * (1 - within) / len(probabilities)
         said = (math.log(within / (1 - within)) - calibration.intercept) / calibration.slope
         by_slope, by_intercept = by_slope + weight * said, by_intercept + weight
@@ -52,7 +52,7 @@ def fit_deviation(probabilities: Collection[float], calibration: Calibration | N
     return math.sqrt(max(0.0, by_slope**2 * slope + 2 * by_slope * by_intercept * both + by_intercept**2 * intercept))
 
 
-def raw_cut(probability: float, calibration: Calibration) -> float:
+def raw_threshold(probability: float, calibration: Calibration) -> float:
     """Return what the judge says where the calibrated probability is this one."""
     at = (math.log(probability / (1 - probability)) - calibration.intercept) / calibration.slope
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, at))))
@@ -149,7 +149,7 @@ class ItemResults(Generic[VerdictT]):
 
 _BETWEEN = "the judge cannot tell about {}: the probability is too close to one half"
 _CUT = "the reply was cut off at the token limit"
-MOST_TIMES = 4
+MAX_ROOM_FACTOR = 4
 """The largest multiple of the usual room that an entry may get."""
 
 
@@ -163,30 +163,30 @@ class Attempt:
     loosely: bool = False
 
     def roomier(self) -> Attempt | None:
-        """Return the attempt with twice the room; None beyond `MOST_TIMES`."""
-        return replace(self, times=2 * self.times) if 2 * self.times <= MOST_TIMES else None
+        """Return the attempt with twice the room; None beyond `MAX_ROOM_FACTOR`."""
+        return replace(self, times=2 * self.times) if 2 * self.times <= MAX_ROOM_FACTOR else None
 
 
-FIRST = Attempt()
+FIRST_ATTEMPT = Attempt()
 """The first attempt at a request."""
 
 Ask = Callable[[Sequence[int], Attempt], Awaitable[Entries[VerdictT]]]
 """Asks about some items."""
 
 
-async def account(batches: Sequence[Sequence[int]], ask: Ask[VerdictT]) -> ItemResults[VerdictT]:
+async def collect_results(batches: Sequence[Sequence[int]], ask: Ask[VerdictT]) -> ItemResults[VerdictT]:
     """Ask about all batches concurrently, and again about the items that a reply leaves out."""
-    return _joined(await gather_all(_batch(batch, ask, FIRST) for batch in batches))
+    return _joined(await gather_all(_batch(batch, ask, FIRST_ATTEMPT) for batch in batches))
 
 
-def first_trouble(accounts: Iterable[ItemResults[Any]]) -> str:
+def first_error(accounts: Iterable[ItemResults[Any]]) -> str:
     """Return the first error message of several accounts; empty if there is none."""
     return next((one.trouble for one in accounts if one.trouble), "")
 
 
 def _joined(accounts: Sequence[ItemResults[VerdictT]]) -> ItemResults[VerdictT]:
     verdicts = {number: verdict for one in accounts for number, verdict in one.verdicts.items()}
-    return ItemResults(verdicts, first_trouble(accounts))
+    return ItemResults(verdicts, first_error(accounts))
 
 
 async def _batch(
@@ -195,38 +195,38 @@ async def _batch(
     try:
         entries = await ask(numbers, attempt)
     except (ReplyError, RejectedRequest) as error:
-        return await _after(error, numbers, ask, attempt)
+        return await _retry_after_error(error, numbers, ask, attempt)
     verdicts, strangers = _settled(entries.found, numbers)
     strangers += strangers_before
     missing = [number for number in numbers if number not in verdicts]
     if missing and entries.broken_off:
         following = _with_room(attempt, single=len(missing) == 1)
-        more = await _in_parts(missing, ask, following) if following else ItemResults(trouble=_CUT)
+        more = await _ask_in_halves(missing, ask, following) if following else ItemResults(trouble=_CUT)
         return ItemResults(verdicts | more.verdicts, more.trouble)
     if not missing or entries.repaired or (attempt.again and not verdicts):
-        return ItemResults(verdicts, _left_open(missing, strangers))
+        return ItemResults(verdicts, _missing_items_message(missing, strangers))
     more = await _batch(missing, ask, replace(attempt, again=True), strangers)
     return ItemResults(verdicts | more.verdicts, more.trouble)
 
 
-async def _after(
+async def _retry_after_error(
     error: ReplyError | RejectedRequest, numbers: Sequence[int], ask: Ask[VerdictT], attempt: Attempt
 ) -> ItemResults[VerdictT]:
     """Retry after a failed request with fewer items, more room or once more; give up if that cannot help."""
     if isinstance(error, UnreadableReply) and error.nameless and len(numbers) > 1:
         # A reply about a single item needs no item name.
         return _joined(await gather_all(_batch([number], ask, attempt) for number in numbers))
-    following = _following(error, attempt, single=len(numbers) == 1)
-    return await _in_parts(numbers, ask, following) if following else ItemResults(trouble=str(error))
+    following = _next_attempt(error, attempt, single=len(numbers) == 1)
+    return await _ask_in_halves(numbers, ask, following) if following else ItemResults(trouble=str(error))
 
 
-async def _in_parts(numbers: Sequence[int], ask: Ask[VerdictT], attempt: Attempt) -> ItemResults[VerdictT]:
+async def _ask_in_halves(numbers: Sequence[int], ask: Ask[VerdictT], attempt: Attempt) -> ItemResults[VerdictT]:
     middle = len(numbers) // 2
     parts = [numbers[:middle], numbers[middle:]] if middle else [numbers]
     return _joined(await gather_all(_batch(part, ask, attempt) for part in parts))
 
 
-def _following(error: ReplyError | RejectedRequest, attempt: Attempt, *, single: bool) -> Attempt | None:
+def _next_attempt(error: ReplyError | RejectedRequest, attempt: Attempt, *, single: bool) -> Attempt | None:
     """Return how to retry half of the items, or a `single` one, after an error; None if a retry cannot help."""
     if isinstance(error, ReplyError) and error.loops and not attempt.loosely:
         return replace(attempt, loosely=True)
@@ -259,7 +259,7 @@ def _settled(found: Iterable[tuple[int, VerdictT | None]], numbers: Sequence[int
     return {number: verdict for number, verdict in verdicts.items() if number not in disputed}, strangers
 
 
-def _left_open(missing: Sequence[int], strangers: int) -> str:
+def _missing_items_message(missing: Sequence[int], strangers: int) -> str:
     if not missing:
         return ""
     said = f"the judge skipped {len(missing)} of the items, twice"

@@ -21,14 +21,14 @@ from redraft.text.quotes import locate
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words, is_unspaced
 
-_MOST_SENTENCES = 12
+_MAX_SENTENCES = 12
 _LONGEST_SENTENCE, _LONGEST_QUOTE = 600, 200
 # The words of a sentence with its quote, of which a reply may have several.
 _WORDS_A_SENTENCE = 15
 # A single word occurs somewhere in every document.
-_FEWEST_WORDS = 2
+_MIN_WORDS = 2
 # The words for a part of the question that is asked by itself, at least.
-_FEWEST_LEFT = 40
+_MIN_REMAINING = 40
 _GAP = re.compile(r"…|\.\.\.|\[…\]")
 
 
@@ -82,7 +82,7 @@ class Answerer:
         found = await self._answer(question, words)
         if not (found.answered and found.missing and self.reader.is_long):
             return found
-        rest = await self._answer(found.missing, max(_FEWEST_LEFT, words - count_words(found.text)))
+        rest = await self._answer(found.missing, max(_MIN_REMAINING, words - count_words(found.text)))
         if not rest.answered:
             return found
         return found.model_copy(update={"sentences": (*found.sentences, *rest.sentences), "missing": rest.missing})
@@ -124,7 +124,7 @@ class Answerer:
         said = [one for one in reply.sentences if is_answer(one.sentence) and not declines(one.sentence)]
         if reply.answered is False or not said:
             return FoundAnswer(answered=False)
-        sentences = tuple(self._cited(one, spans) for one in said[:_MOST_SENTENCES])
+        sentences = tuple(self._cited(one, spans) for one in said[:_MAX_SENTENCES])
         found = FoundAnswer(answered=True, sentences=sentences, missing=one_line(reply.missing, _LONGEST_QUOTE))
         first = next(iter(found.places), None)
         return found.model_copy(update=CitedPlace.fields_of(self.reader.place(Span(*first)))) if first else found
@@ -133,7 +133,7 @@ class Answerer:
         text = one_line(said.sentence, _LONGEST_SENTENCE)
         quote = max(_GAP.split(said.quote), key=len).strip()
         place = None
-        if count_words(quote) >= _FEWEST_WORDS:
+        if count_words(quote) >= _MIN_WORDS:
             place = locate(self.reader.document.text, quote, spans)
         if place is None:
             return CitedSentence(text=text, lost=one_line(said.quote, _LONGEST_QUOTE))

@@ -28,7 +28,7 @@ from redraft.text.words import has_words, words_key
 # What is read along with new sentences: the neighbours of each, and the sentences nearest to a question.
 _AROUND, _NEAREST = 1, 2
 # Above this share of the summary, all of it is read.
-_MOST_OF_IT = 0.6
+_MAJORITY_SHARE = 0.6
 _LETTERS = 16
 
 Read = Callable[[Sequence[Statement], Sequence[int]], Awaitable[ItemResults[SummaryAnswer]]]
@@ -126,12 +126,12 @@ class SummaryAnswerCache:
             if name not in (seen if knowledge[n].answers else knowledge[n].silent)
         }
         wanted = {at + step for at in new for step in range(-_AROUND, _AROUND + 1)} & set(range(len(self.statements)))
-        if len(wanted) <= _MOST_OF_IT * len(self.statements):
+        if len(wanted) <= _MAJORITY_SHARE * len(self.statements):
             vectors = SentenceVectors([one.sentence for one in self.statements])
             for n in left:
                 near = vectors.similarity_to(self.questions[n])
                 wanted |= {int(at) for at in (-near).argsort(kind="stable")[:_NEAREST] if near[at] > 0}
-        if len(wanted) > _MOST_OF_IT * len(self.statements):
+        if len(wanted) > _MAJORITY_SHARE * len(self.statements):
             return self.statements
         return [self.statements[at] for at in sorted(wanted)]
 

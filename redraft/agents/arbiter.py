@@ -8,13 +8,13 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, account
+from redraft.agents.accounts import Attempt, Entries, ItemResults, collect_results
 from redraft.agents.evidence import EntryBudget, EvidenceReader, document_fields
 from redraft.agents.judge import Judge, batch_size, in_batches
-from redraft.agents.points import to_rule_on
+from redraft.agents.points import point_to_rule_on
 from redraft.domain import Finding, Ruling, Span
 from redraft.prompts.factual import RULE_ON_FINDINGS, RuledPoint, RuleInput
-from redraft.text.languages import foreign_in
+from redraft.text.languages import other_language_in
 from redraft.text.quotes import quoted_in
 from redraft.text.sanitizer import one_line
 
@@ -48,7 +48,7 @@ class Arbiter:
 
     async def rule(self, requests: Sequence[RulingRequest], label: str) -> list[Ruling]:
         """Return the judge's rulings, in the order of the findings."""
-        if not requests or not self.judge.reads(foreign_in(self.reader.document)):
+        if not requests or not self.judge.reads(other_language_in(self.reader.document)):
             return []
         # The first search indexes the document, so it runs in a thread.
         whole = await asyncio.to_thread(self._fits, requests)
@@ -59,19 +59,21 @@ class Arbiter:
             places = (
                 [Span(0, len(self.reader.document.text))] if whole else await asyncio.to_thread(self._passages, some)
             )
-            points = [to_rule_on(number + 1, requests[number].finding, requests[number].against) for number in numbers]
+            points = [
+                point_to_rule_on(number + 1, requests[number].finding, requests[number].against) for number in numbers
+            ]
             contested = any(one.against for one in points)
             given = RuleInput(**document_fields(self.reader, places), points=points, contested=contested)
             reply = await self.judge.ask_items(RULE_ON_FINDINGS, given, numbers, RULED, f"{label}, finding", attempt)
             return Entries.of(reply, ((one.id - 1, one) for one in reply.value.points))
 
-        replies: ItemResults[RuledPoint] = await account(in_batches(range(len(requests)), size), ask)
+        replies: ItemResults[RuledPoint] = await collect_results(in_batches(range(len(requests)), size), ask)
         return [self._ruling(requests[number], replies.verdicts[number], whole) for number in sorted(replies.verdicts)]
 
     def _fits(self, requests: Sequence[RulingRequest]) -> bool:
         count = self.reader.tokenizer.count
         most = requests[:AT_ONCE]
-        shown = [to_rule_on(0, one.finding, one.against) for one in most]
+        shown = [point_to_rule_on(0, one.finding, one.against) for one in most]
         points = sum(count(text) for one in shown for text in one.texts) + _FRAME * (len(most) + 1)
         around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(most) * self.judge.needs(RULED)
         return self.reader.document_tokens + points + around <= self.reader.window

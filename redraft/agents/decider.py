@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
-from redraft.agents.points import to_choose
-from redraft.document import joined
+from redraft.agents.points import point_to_choose
+from redraft.document import merge_spans
 from redraft.domain import REVIEW, Document, Finding, Lookup, Round, Span
 from redraft.errors import RejectedRequest, ReplyError, UsageError
 from redraft.prompts.revision import DECIDE, DecideInput, Decision, DecisionPassage, MetricStatus
@@ -26,7 +26,7 @@ from redraft.text.words import count_words, is_unspaced
 
 LONGEST_READ = 4000
 """The most characters that are read at once."""
-MOST_PASSAGES = 10
+MAX_PASSAGES = 10
 
 
 class SearchRequest(BaseModel):
@@ -35,7 +35,7 @@ class SearchRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     query: str = Field(min_length=1, max_length=1000, description="What the passages should be about.")
-    count: int = Field(default=3, ge=1, le=MOST_PASSAGES, description="How many passages.")
+    count: int = Field(default=3, ge=1, le=MAX_PASSAGES, description="How many passages.")
 
 
 class DocumentPlace(BaseModel):
@@ -178,12 +178,12 @@ def _too_many(number: int, one: str, many: str) -> list[LookupResult]:
 T = TypeVar("T")
 
 DECISION_TOKENS = 600
-LOOKS = 2
+LOOKUP_ROUNDS = 2
 """How often something may be looked up before a decision."""
 A_REQUEST = "a person's requests"
-MOST_ATTEMPTS, AN_ATTEMPT = 8, 200
+MAX_ATTEMPTS, AN_ATTEMPT = 8, 200
 """How many of the latest revisions are listed, and the usual maximum of tokens for one."""
-_MOST_FINDINGS = 40
+_MAX_FINDINGS = 40
 # Shares of the room left by the summary and the reply.
 _SHARE_OF_FINDINGS, _SHARE_OF_PASSAGES = 0.6, 0.4
 _LONGEST_REASON = 600
@@ -236,7 +236,7 @@ class Decider:
     async def decide(self, board: DecisionContext, label: str) -> DecisionResult:
         """Return what the next revision should fix, or that the refinement stops."""
         findings, looked = self._shown(board.findings), list[LookupResult]()
-        for looks in range(LOOKS, -1, -1):
+        for looks in range(LOOKUP_ROUNDS, -1, -1):
             given = self._given(board, findings, looked, looks)
             try:
                 decision = (await self.judge.ask(DECIDE, given, DECISION_TOKENS, label)).value
@@ -279,8 +279,8 @@ class Decider:
             return list(findings)
         room = int(self.reader.room * _SHARE_OF_FINDINGS)
         count = self.reader.tokenizer.count
-        cost = lambda one: _TAG_TOKENS + sum(map(count, to_choose(0, one).texts))  # noqa: E731
-        return _fitting(findings[:_MOST_FINDINGS], cost, room)
+        cost = lambda one: _TAG_TOKENS + sum(map(count, point_to_choose(0, one).texts))  # noqa: E731
+        return _fitting(findings[:_MAX_FINDINGS], cost, room)
 
     def _given(
         self, board: DecisionContext, findings: Sequence[Finding], looked: Sequence[LookupResult], looks: int
@@ -297,10 +297,10 @@ class Decider:
         return DecideInput(
             summary=board.summary,
             scoreboard=[_standing(number, metric, board) for number, metric in enumerate(board.scores, 1)],
-            findings=[to_choose(number, one) for number, one in enumerate(findings, 1)],
-            tried=[_attempt(one) for one in judged[-MOST_ATTEMPTS:]],
+            findings=[point_to_choose(number, one) for number, one in enumerate(findings, 1)],
+            tried=[_attempt(one) for one in judged[-MAX_ATTEMPTS:]],
             answers=answers,
-            passages=[self._read(span) for span in joined(near)],
+            passages=[self._read(span) for span in merge_spans(near)],
             rounds_left=board.rounds_left,
             length=count_words(board.summary),
             words=board.words,

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from redraft.document import joined
+from redraft.document import merge_spans
 from redraft.domain import WHOLE, Document, Evidence, Span
 from redraft.prompts.qa import Statement
 from redraft.settings import LEVEL_RATIO, EvidenceName
@@ -241,8 +241,8 @@ class EvidenceReader:
     def joined(self, found: Sequence[Sequence[Span]]) -> list[Span]:
         """Return the evidence of several questions in document order; places that overlap, or have little text between
         them, are joined: a sentence left out would leave the next one without its subject."""
-        whole = joined(span for spans in found for span in spans)
-        return joined(chain(whole, (Span(a.end, b.start) for a, b in pairwise(whole) if b.start - a.end < GAP)))
+        whole = merge_spans(span for spans in found for span in spans)
+        return merge_spans(chain(whole, (Span(a.end, b.start) for a, b in pairwise(whole) if b.start - a.end < GAP)))
 
     def parts(self, statements: Sequence[Statement]) -> list[list[Statement]]:
         """Return the sentences of a summary in parts that each fit a prompt."""

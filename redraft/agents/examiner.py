@@ -8,7 +8,15 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, LikelyAnswer, account, first_trouble, gather_all
+from redraft.agents.accounts import (
+    Attempt,
+    Entries,
+    ItemResults,
+    LikelyAnswer,
+    collect_results,
+    first_error,
+    gather_all,
+)
 from redraft.agents.answers import ReplyAnswers, SummaryAnswerCache, is_answered, sentence_names
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, Scope, document_fields
 from redraft.agents.judge import Judge, batch_size, in_batches, label_of
@@ -141,10 +149,10 @@ class Examiner:
             batches: list[Sequence[int]] = []
             for at in range(len(parts)):
                 group = [n for n in numbers if part_of[statements[n].id] == at]
-                batches += in_batches(group, entries_at_once(rooms[at], each * _ASKED_AS_A_RULE))
-            return await account(batches, ask)
+                batches += in_batches(group, entries_per_request(rooms[at], each * _ASKED_AS_A_RULE))
+            return await collect_results(batches, ask)
 
-        meant = _pointed_back_to(among)
+        meant = _antecedents(among)
         keys = self.judge.keys(qa.ASK_SUMMARY, [["asked", reader.document.id, at_most, s.sentence] for s in statements])
         stored = await off_loop(self.judge.judgments.verdicts, keys)
         # What each sentence referred back to when it was asked about, if the questions still hold.
@@ -171,7 +179,7 @@ class Examiner:
     ) -> ItemResults[list[qa.SummaryAnswer]]:
         """Return the answers that a summary gives to each question, without those it does not answer; a long summary is
         read in parts."""
-        names = sentence_names(statements, _pointed_back_to(statements))
+        names = sentence_names(statements, _antecedents(statements))
         accounts = await gather_all(
             SummaryAnswerCache(self.judge, reader.document.id, questions, part, names).answers(
                 lambda some, numbers: self._answers_from(some, numbers, questions, reader)
@@ -186,7 +194,7 @@ class Examiner:
             # A summary is silent only if every part was read and none left it open.
             if given or len(told) == len(accounts):
                 verdicts[n] = given
-        return ItemResults(verdicts, first_trouble(accounts))
+        return ItemResults(verdicts, first_error(accounts))
 
     async def _answers_from(
         self, statements: Sequence[Statement], wanted: Sequence[int], questions: Sequence[str], reader: EvidenceReader
@@ -217,7 +225,7 @@ class Examiner:
             found = await answers.settled(reply.value.answers, doubted)
             return Entries.of(reply, ((number - 1, one) for number, one in found))
 
-        return await account(in_batches(wanted, entries_at_once(limit, each)), ask)
+        return await collect_results(in_batches(wanted, entries_per_request(limit, each)), ask)
 
     async def compare_answers(self, pairs: Sequence[Pair]) -> ItemResults[qa.Comparison]:
         """Return whether the answers of each pair contradict each other; undecidable pairs are left out."""
@@ -232,7 +240,7 @@ class Examiner:
             qa.COMPARE_ANSWERS,
             qa.Comparison,
             [[pair.question, pair.document, pair.summary] for pair in pairs],
-            lambda numbers: account(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
+            lambda numbers: collect_results(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
         )
         return found.decided(lambda one: one.verdict != "unclear")
 
@@ -246,7 +254,7 @@ class Examiner:
         async def ask(reading: EvidenceRequest) -> Entries[StoredAnswer]:
             return await self._read(reading, wanted, reader)
 
-        fitting = entries_at_once(self.judge.longest_reply, each)
+        fitting = entries_per_request(self.judge.longest_reply, each)
         plan = ReadingPlan(reader, wanted, each, min(fitting, QUESTIONS_NEAR), fitting)
         search = EvidenceSearch(
             plan, ask, lambda one: one.answered is not True, unsure=lambda one: one.answered == UNSURE
@@ -307,7 +315,7 @@ def _asked(stored: str | None) -> list[CachedQuestions]:
     return CachedQuestionLists.model_validate_json(stored).asked if stored else []
 
 
-def entries_at_once(room: int, tokens: float) -> int:
+def entries_per_request(room: int, tokens: float) -> int:
     """Return how many entries of a given size are requested in a reply with this room."""
     return max(1, int(room / (_AS_A_RULE * tokens)))
 
@@ -318,7 +326,7 @@ def _shown(statements: Sequence[Statement]) -> dict[str, Any]:
     return {"context": statements[0].before if statements else "", "sentences": lines}
 
 
-def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:
+def _antecedents(statements: Sequence[Statement]) -> dict[int, list[str]]:
     """Return for each sentence the earlier ones that it refers back to, up to a self-contained one."""
     meant: dict[int, list[str]] = {}
     chain: list[str] = []
@@ -366,7 +374,7 @@ async def compare_twice(
         return ItemResults(found, first.trouble)
     wider = await examiner.answers_from_document([wanted[n] for n in doubted], reader, wide=True)
     read = {n: wider.verdicts[at] for at, n in enumerate(doubted) if at in wider.verdicts}
-    second = await _again(examiner, pairs, read)
+    second = await _second_look(examiner, pairs, read)
     for n in doubted:
         if n not in read or (n in second and second[n] is None):
             del found[n]
@@ -377,7 +385,7 @@ async def compare_twice(
     return ItemResults(found, first.trouble or wider.trouble)
 
 
-async def _again(
+async def _second_look(
     examiner: Examiner, pairs: Sequence[Pair], read: Mapping[int, StoredAnswer]
 ) -> dict[int, Comparison | None]:
     """Return the verdicts on pairs for which the second look gave another answer; None without one."""
@@ -433,7 +441,7 @@ class Questioner:
             reply = await self.judge.ask(qa.ANSWER_QUESTIONS, given, room, where, attempt)
             return Entries.of(reply, ((one.id - 1, _response(one)) for one in reply.value.answers))
 
-        said = await account(in_batches(range(len(questions)), at_once), ask)
+        said = await collect_results(in_batches(range(len(questions)), at_once), ask)
         return said.decided(lambda one: not one.unsure)
 
     async def verdicts(self, pairs: Sequence[qa.AnswerPair], document: Document) -> ItemResults[JudgedAnswer]:
@@ -450,7 +458,7 @@ class Questioner:
             qa.JUDGE_ANSWERS,
             JudgedAnswer,
             [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs],
-            lambda numbers: account(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
+            lambda numbers: collect_results(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
         )
         return said.decided(lambda one: one.right is not None)
 

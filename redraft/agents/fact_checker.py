@@ -8,16 +8,24 @@ from typing import TypeVar, get_args
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, LikelyAnswer, account, first_trouble, gather_all
+from redraft.agents.accounts import (
+    Attempt,
+    Entries,
+    ItemResults,
+    LikelyAnswer,
+    collect_results,
+    first_error,
+    gather_all,
+)
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, document_fields
-from redraft.agents.judge import Judge, batch_size, window_of
+from redraft.agents.judge import Judge, batch_size, smallest_window
 from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPlan
 from redraft.domain import Dimension, KeyFact, Level, Perspective, Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE, Prompt, Unsure
-from redraft.prompts.factual import SPLIT_FACTS, FactsInput
+from redraft.prompts.factual import SPLIT_FACTS, SplitFactsInput
 from redraft.prompts.qa import Statement
-from redraft.text.languages import read_as
+from redraft.text.languages import language_key
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer
 
@@ -31,7 +39,7 @@ VERIFICATION = EntryBudget(frame=38, words=36, sentences=1)
 QUERY_TOKENS = 150
 MARKS_TOKENS = 150
 # With more facts at once a judge begins to skip some.
-FACTS_AT_ONCE = 60
+FACTS_PER_REQUEST = 60
 # Sentences are checked against shared passages: fewer at once leave less to read past.
 SENTENCES_NEAR = 12
 _LONGEST_REASON = 400
@@ -85,8 +93,8 @@ class FactChecker:
         self, excerpt: str, perspective: Perspective, label: str, attempt: Attempt | None = None
     ) -> factual.FactTree:
         """Return the key facts of an excerpt as a tree. With an `attempt`, a cut reply is the caller's to retry."""
-        given, room = factual.GrowInput(excerpt=excerpt), self.judge.reply_tokens
-        return (await self.judge.ask(factual.GROWING[perspective], given, room, label, attempt)).value
+        given, room = factual.ExtractFactsInput(excerpt=excerpt), self.judge.reply_tokens
+        return (await self.judge.ask(factual.KEYFACT_PROMPTS[perspective], given, room, label, attempt)).value
 
     async def vet(
         self, excerpt: str, facts: Sequence[KeyFact], label: str
@@ -104,7 +112,7 @@ class FactChecker:
 
     async def _vetted(
         self,
-        prompt: Prompt[factual.VetInput, Vetted],
+        prompt: Prompt[factual.ValidateFactsInput, Vetted],
         entry: EntryBudget,
         excerpt: str,
         facts: Sequence[KeyFact],
@@ -112,11 +120,13 @@ class FactChecker:
     ) -> ItemResults[FactVerdict]:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactVerdict]:
             listed = [factual.TreeFact(id=n + 1, level=facts[n].level, fact=facts[n].text) for n in numbers]
-            given = factual.VetInput(excerpt=excerpt, facts=listed)
+            given = factual.ValidateFactsInput(excerpt=excerpt, facts=listed)
             reply = await self.judge.ask_items(prompt, given, numbers, entry, label, attempt)
             return Entries.of(reply, ((one.id - 1, _vetted(one)) for one in reply.value.facts))
 
-        return (await account(self._batches(len(facts), entry), ask)).decided(lambda one: one.passed is not None)
+        return (await collect_results(self._batches(len(facts), entry), ask)).decided(
+            lambda one: one.passed is not None
+        )
 
     async def query(
         self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str, reader: EvidenceReader
@@ -128,7 +138,7 @@ class FactChecker:
         listed = [factual.LevelledFact(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(main, 1)]
         beside = excerpt if reader.tokenizer.count(excerpt) <= room else None
         given = factual.QueryInput(excerpt=beside, facts=listed)
-        reply = await self.judge.ask(factual.QUERYING[perspective], given, QUERY_TOKENS, label)
+        reply = await self.judge.ask(factual.QUERY_PROMPTS[perspective], given, QUERY_TOKENS, label)
         return one_line(reply.value.query)
 
     async def align(
@@ -145,7 +155,7 @@ class FactChecker:
             found = FactAlignment(stated, sentences, max((one.odds for one in said if one.odds), default=None))
             settled = stated or (len(said) == len(parts) and all(one.stated is False for one in said))
             (verdicts if settled else undecided)[n] = found
-        return ItemResults(verdicts, first_trouble(parts), undecided)
+        return ItemResults(verdicts, first_error(parts), undecided)
 
     async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> ItemResults[FactAlignment]:
         known = {statement.id for statement in statements}
@@ -164,7 +174,7 @@ class FactChecker:
             reply = await self.judge.ask_items(factual.ALIGN_FACTS, given, numbers, ALIGNMENT, "aligned", attempt)
             return Entries.of(reply, ((one.id - 1, told(one)) for one in reply.value.facts))
 
-        return await account(self._batches(len(facts), ALIGNMENT), ask)
+        return await collect_results(self._batches(len(facts), ALIGNMENT), ask)
 
     async def verify(
         self, statements: Sequence[Statement], reader: EvidenceReader, within: Span | None
@@ -198,18 +208,18 @@ class FactChecker:
 
     async def mark(self, excerpt: str, label: str) -> factual.ChunkMarks:
         """Return how well a chunk lends itself to drawing key facts from it."""
-        given = factual.ChunkMarksInput(excerpt=excerpt)
+        given = factual.JudgeChunkInput(excerpt=excerpt)
         return (await self.judge.ask(factual.JUDGE_CHUNK, given, MARKS_TOKENS, label)).value
 
     def _batches(self, count: int, entry: EntryBudget) -> list[Sequence[int]]:
-        size = facts_at_once(self.judge.reply_tokens, self.judge.needs(entry))
+        size = facts_per_request(self.judge.reply_tokens, self.judge.needs(entry))
         return [range(at, min(at + size, count)) for at in range(0, count, size)]
 
 
-def facts_at_once(room: int, tokens: int) -> int:
+def facts_per_request(room: int, tokens: int) -> int:
     """Return how many facts to ask about at once, given the tokens of an entry and the room of the reply."""
-    left = int(window_of(room) * _SHARE_OF_WINDOW) - _PROMPT_TOKENS
-    return max(1, min(FACTS_AT_ONCE, batch_size(room, tokens), left // (tokens + FACT_TOKENS)))
+    left = int(smallest_window(room) * _SHARE_OF_WINDOW) - _PROMPT_TOKENS
+    return max(1, min(FACTS_PER_REQUEST, batch_size(room, tokens), left // (tokens + FACT_TOKENS)))
 
 
 def _main(facts: Sequence[KeyFact], room: int, tokenizer: Tokenizer) -> list[KeyFact]:
@@ -258,9 +268,9 @@ def sentence_verdict(
 
 FACTS = EntryBudget(frame=60, words=20, sentences=2)
 """What the facts of one sentence may need in a reply, with names in place of pronouns."""
-SENTENCES_AT_ONCE = 8
-VERIFIED_AT_ONCE = 12
-MOST_FACTS = 20
+SENTENCES_PER_REQUEST = 8
+VERIFIED_PER_REQUEST = 12
+MAX_FACTS = 20
 """The most facts of one sentence."""
 _LONGEST_FACT = 400
 
@@ -279,20 +289,20 @@ class Splitter:
 
     def batches(self, count: int) -> list[Sequence[int]]:
         """Return sentences in as few prompts as possible."""
-        size = min(SENTENCES_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.needs(FACTS)))
+        size = min(SENTENCES_PER_REQUEST, batch_size(self.judge.reply_tokens, self.judge.needs(FACTS)))
         return [range(at, min(at + size, count)) for at in range(0, count, size)]
 
     async def split(self, statements: Sequence[Statement]) -> ItemResults[SentenceFactsFound]:
         """Return the atomic facts of each sentence; known ones are reused."""
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceFactsFound]:
-            given = FactsInput(sentences=[statements[n].model_copy(update={"id": n + 1}) for n in numbers])
+            given = SplitFactsInput(sentences=[statements[n].model_copy(update={"id": n + 1}) for n in numbers])
             reply = await self.judge.ask_items(SPLIT_FACTS, given, numbers, FACTS, "facts of sentence", attempt)
             found = ((one.id - 1, SentenceFactsFound(facts=_plain(one.facts))) for one in reply.value.sentences)
             return Entries.of(reply, found)
 
         async def judged(numbers: Sequence[int]) -> ItemResults[SentenceFactsFound]:
-            return await account([[numbers[n] for n in batch] for batch in self.batches(len(numbers))], ask)
+            return await collect_results([[numbers[n] for n in batch] for batch in self.batches(len(numbers))], ask)
 
         items = [[one.before, one.sentence] for one in statements]
         return await self.judge.remembered(SPLIT_FACTS, SentenceFactsFound, items, judged)
@@ -308,17 +318,18 @@ class Splitter:
             return await _verified(self.judge, reader, spans, asked, "verified fact", attempt)
 
         async def judged(numbers: Sequence[int]) -> ItemResults[SentenceVerdict]:
-            return await account(self._fitting(numbers, places, reader), ask)
+            return await collect_results(self._fitting(numbers, places, reader), ask)
 
         items = [
-            ["mapped passage", read_as(reader.document), place, fact] for fact, place in zip(facts, places, strict=True)
+            ["mapped passage", language_key(reader.document), place, fact]
+            for fact, place in zip(facts, places, strict=True)
         ]
         found = await self.judge.remembered(factual.VERIFY_SENTENCES, SentenceVerdict, items, judged)
         return found.decided(lambda one: one.category != UNSURE)
 
     def _fitting(self, numbers: Sequence[int], places: Sequence[Span], reader: EvidenceReader) -> list[list[int]]:
         """Return the facts in batches whose passages fit a prompt together."""
-        most = min(VERIFIED_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION)))
+        most = min(VERIFIED_PER_REQUEST, batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION)))
         batches: list[list[int]] = []
         for number in numbers:
             tried = [*batches[-1], number] if batches else [number]
@@ -333,4 +344,4 @@ class Splitter:
 
 def _plain(facts: Sequence[str]) -> list[str]:
     lines = (one_line(fact, _LONGEST_FACT) for fact in facts)
-    return list(dict.fromkeys(line for line in lines if line))[:MOST_FACTS]
+    return list(dict.fromkeys(line for line in lines if line))[:MAX_FACTS]

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import FIRST, Attempt, ItemResults, Odds, calibrated, verdict
+from redraft.agents.accounts import FIRST_ATTEMPT, Attempt, ItemResults, Odds, calibrated, verdict
 from redraft.agents.evidence import USUAL, EntryBudget, TokenRates
 from redraft.builtin.facade import IDENTITY, reads
 from redraft.errors import ReplyError
@@ -100,7 +100,7 @@ class Judge:
         `attempt`, the caller retries a cut reply."""
         if attempt is not None:
             return await self._asked(prompt, given, room, label, attempt)
-        following: Attempt | None = FIRST
+        following: Attempt | None = FIRST_ATTEMPT
         begun: Reply[ValueT] | None = None
         while following is not None:
             attempt, following = following, following.roomier()
@@ -204,7 +204,7 @@ def in_batches(numbers: Sequence[int], size: int) -> list[Sequence[int]]:
     return [numbers[at : at + size] for at in range(0, len(numbers), size)]
 
 
-def window_of(room: int) -> int:
+def smallest_window(room: int) -> int:
     """Return the smallest window that has this room for a reply."""
     return int(room / _SHARE_OF_WINDOW)
 

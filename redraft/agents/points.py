@@ -11,7 +11,7 @@ _LONGEST_TO_CHOOSE, _LONGEST_TO_RULE_ON = 300, 600
 _UNANSWERABLE = "UNANSWERABLE"
 
 
-def to_choose(number: int, finding: Finding) -> Point:
+def point_to_choose(number: int, finding: Finding) -> Point:
     """Return a finding for the choice of what to fix."""
     texts = {
         "problem": finding.explanation,
@@ -25,7 +25,7 @@ def to_choose(number: int, finding: Finding) -> Point:
     return Point(id=number, metric=finding.metric, task=finding.task, **short)
 
 
-def to_rule_on(number: int, finding: Finding, against: str) -> Point:
+def point_to_rule_on(number: int, finding: Finding, against: str) -> Point:
     """Return a finding for a second look, with the words that are held against it."""
     texts = {
         "sentence": finding.sentence,
@@ -37,7 +37,7 @@ def to_rule_on(number: int, finding: Finding, against: str) -> Point:
     return Point(id=number, **{name: one_line(text, _LONGEST_TO_RULE_ON) for name, text in texts.items()})
 
 
-def to_fix(number: int, finding: Finding) -> Point:
+def point_to_fix(number: int, finding: Finding) -> Point:
     """Return a finding for the reviser."""
     return Point(
         id=number,
@@ -53,10 +53,10 @@ def to_fix(number: int, finding: Finding) -> Point:
     )
 
 
-def to_fix_bare(number: int, finding: Finding) -> Point:
+def point_in_paper(number: int, finding: Finding) -> Point:
     """Return a finding as LongSumEval's prompts tell it: the question, and what is right where the summary is wrong."""
     if not finding.question:
-        return to_fix(number, finding)
+        return point_to_fix(number, finding)
     answer = "" if finding.task == "add" else finding.answer or _UNANSWERABLE
     return Point(
         id=number, task=finding.task, instruction=finding.explanation, question=finding.question, answer=answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, LikelyAnswer, account
+from redraft.agents.accounts import Attempt, Entries, ItemResults, LikelyAnswer, collect_results
 from redraft.agents.evidence import USUAL, EntryBudget
 from redraft.agents.judge import Judge, batch_size
 from redraft.domain import content_id
@@ -28,7 +28,7 @@ CONFUSION = EntryBudget(frame=50, words=26)
 # Tokens of the reply schema and the numbering.
 _FRAME = 300
 # The fewest tokens of a stretch that are of any use.
-_LEAST_STRETCH = 500
+_MIN_STRETCH = 500
 # How many sentences after those judged are shown if the summary is too long.
 _AFTER = 3
 _LONGEST_QUESTION = 300
@@ -70,7 +70,7 @@ class Proofreader:
 
         async def judged(numbers: Sequence[int]) -> ItemResults[SentenceConfusion]:
             batches = [numbers[at : at + size] for at in range(0, len(numbers), size)]
-            ahead, others = await account(batches[:1], ask), await account(batches[1:], ask)
+            ahead, others = await collect_results(batches[:1], ask), await collect_results(batches[1:], ask)
             return ItemResults(ahead.verdicts | others.verdicts, ahead.trouble or others.trouble)
 
         # The verdict depends on how much of the summary is shown.
@@ -106,7 +106,7 @@ def _asked(statements: Sequence[Statement], n: int) -> SummarySentence:
 
 def least_window(book: PromptBook, tokenizer: Tokenizer) -> int:
     """Return the smallest window in which a summary can be read, if need be in stretches."""
-    return _frame(book, tokenizer) + _LEAST_STRETCH + CONFUSION.tokens(USUAL)
+    return _frame(book, tokenizer) + _MIN_STRETCH + CONFUSION.tokens(USUAL)
 
 
 def _frame(book: PromptBook, tokenizer: Tokenizer) -> int:

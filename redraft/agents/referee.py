@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, account
+from redraft.agents.accounts import Attempt, Entries, ItemResults, collect_results
 from redraft.agents.judge import Judge
 from redraft.domain import Document, content_id
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import PREFER_SUMMARY, PreferInput, Preferred
-from redraft.text.languages import foreign_in
+from redraft.text.languages import other_language_in
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer
 
@@ -45,7 +45,7 @@ class Referee:
 
     async def prefer(self, document: Document, document_tokens: int, a: str, b: str) -> SwappedAnswers:
         """Ask for the better summary in both orders; the document is shown if it fits."""
-        if not self.judge.reads(foreign_in(document)):
+        if not self.judge.reads(other_language_in(document)):
             trouble = "the built-in model judges English only, and the document is in another language"
             return SwappedAnswers(self.judge.name, None, None, False, trouble)
         needed = prompt_tokens(self.judge.book, self.tokenizer, a, b)
@@ -66,7 +66,7 @@ class Referee:
 
         async def judged(numbers: Sequence[int]) -> ItemResults[Preferred]:
             shuffled = numbers[::-1] if _begins_with_later(self.judge.name, a, b) else numbers
-            return await account([[number] for number in shuffled], ask)
+            return await collect_results([[number] for number in shuffled], ask)
 
         beside = document.id if read else None
         items = [[beside, content_id(first), content_id(second)] for first, second in orders]

@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from math import ceil
 from typing import Generic, TypeVar
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, account, first_trouble, gather_all
+from redraft.agents.accounts import Attempt, Entries, ItemResults, collect_results, first_error, gather_all
 from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, Scope, has_room
 from redraft.domain import Span
 from redraft.text.retrieval import WINDOW
@@ -21,7 +21,7 @@ FAR = 12
 """How many windows are read if the first ones do not mention it and no more of the document is read."""
 # The fewest windows for a doubted answer, at most `FAR`, and the largest share of the document that those of all
 # items together take beyond that.
-_LEAST_CLOSER = 2
+_MIN_CLOSER_ITEMS = 2
 _SHARE_CLOSER = 0.25
 # The largest share of the window that items and their reply take next to a part of the document.
 _SHARE_OF_ITEMS = 0.4
@@ -96,7 +96,7 @@ class ReadingPlan:
     def closer(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
         """Return batches that read the windows of items with doubted answers."""
         share = int(_SHARE_CLOSER * self.reader.document_tokens / (max(1, len(numbers)) * WINDOW))
-        count = max(_LEAST_CLOSER, min(FAR, share))
+        count = max(_MIN_CLOSER_ITEMS, min(FAR, share))
         return self._filled({n: self.reader.wanted(self.items[n], count, wide=True) for n in numbers}, self.far)
 
     def beside(self, places: Mapping[int, Sequence[Span]]) -> list[EvidenceBatch]:
@@ -261,7 +261,7 @@ class EvidenceSearch(Generic[Verdict]):
         """Return the verdicts after checking each item against every part."""
         parts = await asyncio.to_thread(self.looks.parts, numbers)
         read = await gather_all(self._read(part, wide=True) for part in parts)
-        trouble = first_trouble(read)
+        trouble = first_error(read)
         verdicts: dict[int, Verdict] = {}
         disputed: dict[int, list[Verdict]] = {}
         for n in numbers:
@@ -302,10 +302,10 @@ class EvidenceSearch(Generic[Verdict]):
 
         ahead_of, *others = [look.numbers for look in looks] or [()]
         if not others or looks[0].spans != looks[-1].spans:
-            found = await account([one for one in (ahead_of, *others) if one], ask)
+            found = await collect_results([one for one in (ahead_of, *others) if one], ask)
         else:
             # The prompts share a prefix: the first goes ahead so that a provider can cache it.
-            ahead, behind = await account([ahead_of], ask), await account(others, ask)
+            ahead, behind = await collect_results([ahead_of], ask), await collect_results(others, ask)
             found = ItemResults(ahead.verdicts | behind.verdicts, ahead.trouble or behind.trouble)
         scopes = {n: self._scope(look) for look in looks for n in look.numbers}
         return ItemResults(

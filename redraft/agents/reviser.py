@@ -10,15 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.points import to_fix, to_fix_bare
+from redraft.agents.points import point_in_paper, point_to_fix
 from redraft.agents.retrieval import NEAR
-from redraft.agents.structured_writer import Completion, StructuredWriter, tolerated, tolerated_at_worst
-from redraft.document import joined
-from redraft.domain import REVIEW, Became, Finding, PointAnswer, Span
+from redraft.agents.structured_writer import Completion, StructuredWriter, max_fallback_words, max_intermediate_words
+from redraft.document import merge_spans
+from redraft.domain import REVIEW, Finding, PointAnswer, PointOutcome, Span
 from redraft.llm.reply_reader import declines
 from redraft.prompts.revision import CRITICIZE, REVISE, CriticizeInput, Point, ReviseInput
 from redraft.prompts.tags import Tags
-from redraft.text.quotes import carries, quoted_in
+from redraft.text.quotes import quoted_in, shares_names
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
 from redraft.text.units import ngrams, words
@@ -29,7 +29,7 @@ _REVISION, _REVISION_END = (re.compile(tag, re.IGNORECASE) for tag in (r"<revisi
 _LINE = re.compile(
     r"\W*(?:(?:id|point)\W+){0,2}(?P<tag>[^\W\d_]+)\W+(?P<became>fixed|mended|kept|left)\b(?P<said>.*)", re.IGNORECASE
 )
-_BECAME: dict[str, Became] = {"fixed": "fixed", "mended": "fixed", "kept": "kept", "left": "left"}
+_BECAME: dict[str, PointOutcome] = {"fixed": "fixed", "mended": "fixed", "kept": "kept", "left": "left"}
 _BEFORE_SAID = " \t:,;.-–—=→"
 _QUOTES = {'"': '"', "“": "”", "„": "“”", "«": "»", "»": "«", "‘": "’", "'": "'", "`": "`", "「": "」"}
 
@@ -39,7 +39,7 @@ class RevisionReply:
     """A parsed reply: the revised summary, and its statement on each point by tag."""
 
     text: str
-    points: Mapping[str, tuple[Became, str]] = field(default_factory=dict)
+    points: Mapping[str, tuple[PointOutcome, str]] = field(default_factory=dict)
     """The outcome of each point, and the words that go with it."""
 
 
@@ -64,9 +64,9 @@ def read_reply(reply: str) -> RevisionReply:
     return RevisionReply(rest, _lines(said))
 
 
-def _lines(said: str) -> dict[str, tuple[Became, str]]:
+def _lines(said: str) -> dict[str, tuple[PointOutcome, str]]:
     """Return the statement on each point; the first line on a point counts."""
-    found: dict[str, tuple[Became, str]] = {}
+    found: dict[str, tuple[PointOutcome, str]] = {}
     for line in said.splitlines():
         if match := _LINE.match(line):
             became = _BECAME[match["became"].casefold()]
@@ -96,7 +96,7 @@ _IN_COMMON = 0.1
 # The least relative length of a translated summary, which has no words in common.
 _TRANSLATED = 0.4
 # The fewest words that a revision without a limit is given room for.
-_LEAST = 50
+_MIN = 50
 # Letters per word of a script without spaces.
 _LETTERS_A_WORD = 2.5
 # Tokens of a line on a point, with a quote, and of the tags of both sections.
@@ -125,7 +125,7 @@ class RevisionRequest:
     @property
     def usual(self) -> int:
         """Return the limit, or how long a revision without one is expected to be."""
-        return self.words or max(_LEAST, count_words(self.summary)) + _WORDS_A_POINT * len(self.findings)
+        return self.words or max(_MIN, count_words(self.summary)) + _WORDS_A_POINT * len(self.findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +166,11 @@ class Reviser:
 
     def _brief(self, request: RevisionRequest) -> RevisionBrief:
         findings = [self._with_wider_evidence(one) for one in request.findings]
-        shown = to_fix_bare if self.bare else to_fix
+        shown = point_in_paper if self.bare else point_to_fix
         points = [shown(number, finding) for number, finding in enumerate(findings, 1)]
         bare = ReviseInput(
             summary=request.summary,
-            **_asking(points),
+            **_prompt_tokens(points),
             outline=self.outline if points else None,
             keep=list(request.keep),
             missing=list(request.missing),
@@ -186,16 +186,16 @@ class Reviser:
             return self._with_document(bare)
         # A reply, and the text of one that is sent back because of a flaw.
         texts = 2 * self.structured_writer.tokens(request.usual) + _MARGIN
-        while (room := self.structured_writer.spare(REVISE, bare) - texts - _answering(len(bare.points))) < 0 and len(
-            bare.points
-        ) > 1:
-            bare = bare.model_copy(update=_asking(bare.points[:-1]))
+        while (
+            room := self.structured_writer.spare(REVISE, bare) - texts - _reply_tokens(len(bare.points))
+        ) < 0 and len(bare.points) > 1:
+            bare = bare.model_copy(update=_prompt_tokens(bare.points[:-1]))
         if self.reader.document_tokens <= room:
             return self._with_document(bare)
         near = self._near(findings, room)
         quoted = [one.evidence.span for one in findings[: len(bare.points)] if one.evidence and one.evidence.span]
         with_passages = bare.model_copy(update={"passages": [self.reader.text(span) for span in near]})
-        return RevisionBrief(with_passages, tuple(joined([*near, *quoted])))
+        return RevisionBrief(with_passages, tuple(merge_spans([*near, *quoted])))
 
     def _with_wider_evidence(self, finding: Finding) -> Finding:
         """Return a finding with the sentences that its answer comes from, if a judge quoted only some of them."""
@@ -250,7 +250,7 @@ class Reviser:
 
     async def revise(self, request: RevisionRequest, given: ReviseInput, label: str) -> Revision:
         """Ask for a revision that fixes the findings and keeps the given sentences."""
-        said: dict[str, tuple[Became, str]] = {}
+        said: dict[str, tuple[PointOutcome, str]] = {}
 
         def read(reply: str) -> str:
             found = read_reply(reply)
@@ -262,10 +262,10 @@ class Reviser:
             self.structured_writer,
             sample=self.structured_writer.sample * _ROUNDS + request.number - 1,
             read=read,
-            beside=_answering(len(given.points)),
+            beside=_reply_tokens(len(given.points)),
         )
         words, free = request.usual, request.words is None
-        most, at_worst = (words, 0) if self.strict else (tolerated(words), tolerated_at_worst(words))
+        most, at_worst = (words, 0) if self.strict else (max_intermediate_words(words), max_fallback_words(words))
         written = await structured_writer.within(
             REVISE,
             # A shorter text is only asked for where one without a limit had no room.
@@ -276,7 +276,7 @@ class Reviser:
             at_worst=at_worst,
             free=free,
         )
-        if not written.flaw and _is_something_else(written.text, request, self.structured_writer.language):
+        if not written.flaw and _is_no_revision(written.text, request, self.structured_writer.language):
             written = replace(written, flaw="it has almost nothing in common with the summary")
         return Revision(written, tuple(self._answered(request, given, said)))
 
@@ -298,7 +298,7 @@ class Reviser:
         return one_line(written.text, _LONGEST_CRITICISM)
 
     def _answered(
-        self, request: RevisionRequest, given: ReviseInput, said: Mapping[str, tuple[Became, str]]
+        self, request: RevisionRequest, given: ReviseInput, said: Mapping[str, tuple[PointOutcome, str]]
     ) -> Iterator[PointAnswer]:
         """Yield the outcome of each finding; a point kept without a quote that the document has counts as left."""
         tags = Tags(given)
@@ -311,7 +311,7 @@ class Reviser:
                 yield PointAnswer(finding.id, became, words_said)
 
 
-def _is_something_else(text: str, request: RevisionRequest, language: str | None) -> bool:
+def _is_no_revision(text: str, request: RevisionRequest, language: str | None) -> bool:
     """Return whether a reply is not a revision, such as an excuse or another language; always False for a person's
     requests."""
     if any(one.metric in (REVIEW, INSTRUCTION) for one in request.findings):
@@ -329,17 +329,17 @@ def _may_be_translated(text: str, summary: str) -> bool:
     first = next((text[span.start : span.end] for span in sentences(text)), "")
     if declines(text) or declines(first) or _length(text) <= _TRANSLATED * _length(summary):
         return False
-    return carries(text, summary) is not False
+    return shares_names(text, summary) is not False
 
 
 def _length(text: str) -> float:
     return count_words(text) / (_LETTERS_A_WORD if is_unspaced(text) else 1)
 
 
-def _asking(points: Sequence[Point]) -> dict[str, Any]:
+def _prompt_tokens(points: Sequence[Point]) -> dict[str, Any]:
     return {"points": list(points), "tasks": list(dict.fromkeys(one.task for one in points if one.task))}
 
 
-def _answering(points: int) -> int:
+def _reply_tokens(points: int) -> int:
     """Return the tokens that a reply may need for its section on the points."""
     return _SECTIONS + _A_POINT * points

@@ -19,8 +19,8 @@ from redraft.store.connection import off_loop
 from redraft.text.reply_cleanup import (
     ends_in_loop,
     is_no_summary,
-    unframed,
-    unlooped,
+    strip_framing,
+    strip_loops,
     without_copies,
     without_unfinished,
 )
@@ -36,7 +36,7 @@ MIN_WORDS = 5
 # A text slightly over its limit is asked to be shorter by the excess, and never for less than a share of the limit:
 # asked for a third, a model writes another text.
 _SLIGHTLY = 1.25
-_LEAST_SHARE = 0.7
+_MIN_SHARE = 0.7
 Stage = Literal["leaf", "merge", "revision"]
 """An intermediate text: the summary of a chunk, a merge of summaries, or a revised draft."""
 # How often the room of a cut reply is doubled.
@@ -155,7 +155,7 @@ class _Progress:
         lower = self.limits[min(self.shrunk, len(self.limits) - 1)]
         if words <= _SLIGHTLY * first:
             lower = self.limit - (words - first) if first < words and flaw.kind == "long" else lower
-            lower = max(lower, last, round(_LEAST_SHARE * first))
+            lower = max(lower, last, round(_MIN_SHARE * first))
         # At least one word less: the same limit would be the same request.
         self.limit = max(MIN_WORDS, min(self.limit - 1, lower))
 
@@ -208,7 +208,7 @@ class StructuredWriter:
             return self.foreign(text, source, words) or long or unfinished(text)
 
         room = max(self.tokens(max(words, most)), cap) + self.beside
-        return await self.tries(prompt, given, shrinking(words), examine, words, room, label, at_worst)
+        return await self.tries(prompt, given, shrinking_limits(words), examine, words, room, label, at_worst)
 
     async def tries(
         self,
@@ -228,7 +228,7 @@ class StructuredWriter:
         while progress.told < len(limits) and progress.lost <= MAX_TRIES:
             asked = given(progress.limit)
             reply = await self._reply(prompt, asked, progress, label)
-            text, words, once = reply.text, count_words(reply.text), unlooped(reply.text)
+            text, words, once = reply.text, count_words(reply.text), strip_loops(reply.text)
             flaw = _flaw(reply, once, examine)
             if flaw is None:
                 return Completion(text, words, len(progress.flawed) + 1)
@@ -238,7 +238,7 @@ class StructuredWriter:
             if flaw.kind == "foreign" and reply.request:
                 await self._refused(progress, reply.request, text)
             progress.count(flaw)
-            if progress.told >= _FEW_TRIES and (enough := _enough(progress, at_worst)):
+            if progress.told >= _FEW_TRIES and (enough := _acceptable_fallback(progress, at_worst)):
                 return enough
             left = await off_loop(self.spare, prompt, asked) if self.spare else inf
             # A text that is too long had room enough.
@@ -264,7 +264,7 @@ class StructuredWriter:
             reply = await self.model.ask(request)
         except EmptyReply as error:
             return _WriterReply("", error.finish_reason == "length")
-        said = unframed(self.read(reply.value))
+        said = strip_framing(self.read(reply.value))
         if said:
             progress.answered.append(same)
         # A rule, or a row of stars, is not text.
@@ -304,17 +304,17 @@ class StructuredWriter:
         return max(16, int(words * self.tokens_per_word) + 1)
 
 
-def shrinking(words: int) -> list[int]:
+def shrinking_limits(words: int) -> list[int]:
     """Return the limits to ask for: the full one, then each time a tenth less."""
     return [max(MIN_WORDS, round(words * (1 - _SHRINK_REGENERATION * n))) for n in range(MAX_TRIES + 1)]
 
 
-def tolerated(words: int, stage: Stage = "revision") -> int:
+def max_intermediate_words(words: int, stage: Stage = "revision") -> int:
     """Return the most words that an intermediate text may have."""
     return int(words * (1 + _TOLERANCE[stage]))
 
 
-def tolerated_at_worst(words: int) -> int:
+def max_fallback_words(words: int) -> int:
     """Return the most words of a revision after every try for a shorter one has failed."""
     return int(words * (1 + _TOLERANCE_AT_WORST))
 
@@ -357,7 +357,7 @@ def _kept(text: str, once: str, flaw: Flaw, examine: Examine, tries: int) -> tup
     return whole, Completion(left, count_words(left), tries, ", ".join(said))
 
 
-def _enough(progress: _Progress, at_worst: int) -> Completion | None:
+def _acceptable_fallback(progress: _Progress, at_worst: int) -> Completion | None:
     """Return the shortest whole text so far, if it has at most `at_worst` words."""
     best = min(progress.long, key=lambda one: one.words, default=None)
     if best is None or best.words > at_worst:

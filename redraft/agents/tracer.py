@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, account
+from redraft.agents.accounts import Attempt, Entries, ItemResults, collect_results
 from redraft.agents.evidence import EntryBudget
 from redraft.agents.judge import Judge, batch_size
 from redraft.prompts.qa import TRACE_SENTENCES, Place, Statement, TraceInput
@@ -19,7 +19,7 @@ SOURCES = EntryBudget(frame=40)
 _SHARE_OF_WINDOW = 0.5
 _AROUND_EACH = 16
 _AT_ONCE = 12
-MOST_SOURCES = 3
+MAX_SOURCES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class SentenceTracer:
             return Entries.of(reply, found)
 
         async def judged(numbers: Sequence[int]) -> ItemResults[TraceResult]:
-            return await account(self._again(items, asked, numbers), ask)
+            return await collect_results(self._again(items, asked, numbers), ask)
 
         keys = [[items[n].before, items[n].sentence, list(items[n].places)] for n in asked]
         found = await self.judge.remembered(TRACE_SENTENCES, TraceResult, keys, judged)
@@ -118,4 +118,4 @@ def _named(said: Sequence[int], items: Sequence[TraceItem], batch: Sequence[int]
         return None
     pool, own = _pool(items, batch), items[number].places
     named = [own.index(pool[one - 1]) for one in dict.fromkeys(said) if 0 < one <= len(pool) and pool[one - 1] in own]
-    return TraceResult(places=named[:MOST_SOURCES])
+    return TraceResult(places=named[:MAX_SOURCES])

@@ -23,7 +23,7 @@ from redraft.errors import RefusedReply, RejectedRequest, ReplyError
 from redraft.prompts import summarization
 from redraft.prompts.contract import Prompt
 from redraft.prompts.silence import after_sign, is_answer, is_sign
-from redraft.prompts.summarization import MOST_NAMES, MOST_POINTS, OUTLINE, Outline, OutlineInput, outline_text
+from redraft.prompts.summarization import MAX_NAMES, MAX_POINTS, OUTLINE, Outline, OutlineInput, outline_text
 from redraft.store.connection import off_loop
 from redraft.text.reply_cleanup import needs_tidying
 from redraft.text.sentences import sentences
@@ -57,7 +57,7 @@ class Writer:
             "kind": kind,
         }
         # Without a question there is always something to say.
-        self._sign = is_nothing if query else None
+        self._sign = is_no_answer if query else None
 
     def says_nothing(self, text: str) -> bool:
         """Return whether a text is the sign that there is nothing to say to the question."""
@@ -199,7 +199,7 @@ class Writer:
         return written
 
 
-def is_nothing(text: str) -> bool:
+def is_no_answer(text: str) -> bool:
     """Return whether every sentence of a reply means that there is nothing to say, by the prompt's sign or in words."""
     if len(text) > _LONGEST:
         return False
@@ -211,7 +211,7 @@ def is_nothing(text: str) -> bool:
 
 REPLY_TOKENS = 900
 """The room for an outline: a line, twelve turning points and twenty names."""
-LEAST_WINDOW = 4_096
+MIN_WINDOW = 4_096
 """In a smaller window an outline would displace the text itself."""
 _AROUND = 20
 # Tokens of the reply schema and the fences.
@@ -246,7 +246,7 @@ class Outliner:
         except (ReplyError, RejectedRequest):
             return None
         outline = reply.value.model_copy(
-            update={"turning_points": reply.value.turning_points[:MOST_POINTS], "cast": reply.value.cast[:MOST_NAMES]}
+            update={"turning_points": reply.value.turning_points[:MAX_POINTS], "cast": reply.value.cast[:MAX_NAMES]}
         )
         if not outline.line.strip():
             return None

@@ -28,12 +28,12 @@ from redraft.batches.tables import (
     write_folder,
 )
 from redraft.batches.worker import BatchWorker, terms_of
-from redraft.document import Document, is_id
+from redraft.document import Document, is_content_id
 from redraft.errors import UsageError
 from redraft.evaluators.base import Metric
 from redraft.evaluators.rubric import Rubric
-from redraft.events import BatchProgress, Notice, Observer, guarded, harmless
-from redraft.fields import given_as, several
+from redraft.events import BatchProgress, Notice, Observer, safe_observer, with_errors_logged
+from redraft.fields import list_argument, settings_argument
 from redraft.graphs.state import Options
 from redraft.graphs.strategies import is_object
 from redraft.llm.langsmith import tracing
@@ -100,13 +100,13 @@ async def resume_batch(
     """
     check_session(session)
     _check_workers(session, workers)
-    limits = given_as(Limits, limits, "limits")
+    limits = settings_argument(Limits, limits, "limits")
     return await worked_on(session, await off_loop(open_again, session.store, name, limits), workers)
 
 
 async def worked_on(session: Session, opened: Batch, workers: int | None = None) -> BatchResult:
     """Work on an open batch to its end, and write the results to its folder."""
-    tell = harmless(session.observer)
+    tell = safe_observer(session.observer)
     told: list[BatchProgress] = []
 
     def watch(standing: BatchSnapshot, pace: BatchPace) -> None:
@@ -116,7 +116,7 @@ async def worked_on(session: Session, opened: Batch, workers: int | None = None)
             tell(now)
 
     if workers is None:
-        standing = await _here(session, opened, guarded(session.observer), watch)
+        standing = await _here(session, opened, with_errors_logged(session.observer), watch)
     else:
         standing = await _by_processes(session, opened, workers, tell, watch)
     watch(standing, BatchPace(0, 0.0, 0))
@@ -222,7 +222,7 @@ def _check_workers(session: Session, workers: int | None, strategy: str = "") ->
 
 def _meant(store: Store, sources: Sequence[Source]) -> list[str | NewItem]:
     """Return the sources as a batch stores them; documents passed as objects are added to the store."""
-    listed = several([sources] if isinstance(sources, str | Path | Document) else sources, "sources")
+    listed = list_argument([sources] if isinstance(sources, str | Path | Document) else sources, "sources")
     if not listed:
         raise UsageError("no document was given", hint="give the path of one, or of several")
     return [_in_store(store, one) for one in listed]
@@ -234,7 +234,7 @@ def _in_store(store: Store, source: Source) -> str | NewItem:
     if isinstance(source, Document):
         return of_document(store, source)
     path = str(source)
-    known = is_id(path) and store.documents.has(path)
+    known = is_content_id(path) and store.documents.has(path)
     return of_document(store, store.documents.get(path)) if known else path
 
 

@@ -106,7 +106,7 @@ def _own(name: str) -> Make:
 
 
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1])\nfrom redraft.batches.worker import main; main()"
-_LEAST = 2
+_MIN = 2
 _KEPT_LINES = 20
 _LAST_WORDS = 1.0
 
@@ -126,7 +126,7 @@ class ProcessEngine:
 
     def room(self) -> int:
         """Return one per processor, and at least two."""
-        return max(_LEAST, os.cpu_count() or 1)
+        return max(_MIN, os.cpu_count() or 1)
 
     def is_elsewhere(self) -> bool:
         return False

@@ -41,7 +41,7 @@ _CARRIED = re.compile(
 """Environment variables that are passed on: which models to ask, and their keys."""
 _QUIET = {"log_to_driver": False, "configure_logging": False, "logging_level": logging.ERROR}
 _CLIENT = "ray://"
-_LEAST = 2
+_MIN = 2
 _CALLS_AT_ONCE = 4
 """Concurrent calls to an actor: its work, the wait for its messages, and short calls."""
 _STORE_BYTES = 100_000_000
@@ -147,9 +147,9 @@ class RayEngine:
     def room(self) -> int:
         """Return one per processor of the cluster, and at least two."""
         if self._is_own:
-            return max(_LEAST, os.cpu_count() or 1)
+            return max(_MIN, os.cpu_count() or 1)
         nodes = [one for one in ray.nodes() if one["Alive"] and (not self._pinned or one["NodeID"] == self._node)]
-        return max(_LEAST, int(sum(one["Resources"].get("CPU", 0) for one in nodes)))
+        return max(_MIN, int(sum(one["Resources"].get("CPU", 0) for one in nodes)))
 
     def is_elsewhere(self) -> bool:
         """Return whether workers may run on other machines of the cluster, including ones that join later."""

@@ -17,13 +17,13 @@ from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import refuse_self_check
 from redraft.llm.budget import PriceTable
 from redraft.readers.documents import load
-from redraft.readers.parts import Choice
+from redraft.readers.parts import Selection
 from redraft.report.entry import Entry
 from redraft.report.tables import Cell, Table
 from redraft.runs.dry_run import SampledDryRuns, prepare_plan
 from redraft.runs.plans import total_cost
 from redraft.runs.prepare import RunSpec
-from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig, with_draft
+from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig, purpose_of_draft
 from redraft.store.batches import Batch, NewItem
 from redraft.store.store import Store
 
@@ -40,12 +40,12 @@ class BatchRequest:
     """Unset ones are not stored, but determined for each run."""
     judging: JudgeConfig | None = None
     refinement: RefineConfig | None = None
-    reading: Choice = field(default_factory=Choice)
+    reading: Selection = field(default_factory=Selection)
 
     @property
     def order(self) -> RunSpec:
         """Return what each run is to do."""
-        return RunSpec(with_draft(self.judging, self.refinement), experiment=BATCH)
+        return RunSpec(purpose_of_draft(self.judging, self.refinement), experiment=BATCH)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> BatchRequest:

@@ -17,7 +17,7 @@ from typing import Any
 from redraft.batches.dossiers import FOLDER, is_true, page_in, wanted_in
 from redraft.domain import Document
 from redraft.errors import DocumentError, RedraftError, UsageError
-from redraft.readers.documents import finished, how_to_read, is_readable, load
+from redraft.readers.documents import is_readable, load, prepared, unknown_type_hint
 from redraft.report.history.results import Result, read_result
 from redraft.runs.inputs import document_of
 from redraft.sources import STDIN
@@ -238,7 +238,7 @@ def _folder(folder: Path) -> Iterator[Path]:
     """Return the readable files directly in a folder."""
     readable = [one.absolute() for one in _in_folder(folder) if _is_taken(one)]
     if not readable:
-        raise DocumentError("no file in it can be read", place=str(folder), hint=how_to_read())
+        raise DocumentError("no file in it can be read", place=str(folder), hint=unknown_type_hint())
     yield from readable
 
 
@@ -306,7 +306,7 @@ def _entry(line: bytes, place: str) -> Mapping[str, Any]:
 
 def _document(entry: Mapping[str, Any]) -> Document:
     title = entry.get("title") or entry.get("id") or ""
-    return finished(Document.from_text(entry["text"], title=one_line(title)), one_line(entry.get("id") or title))
+    return prepared(Document.from_text(entry["text"], title=one_line(title)), one_line(entry.get("id") or title))
 
 
 def _beside(lines: Path, entry: Mapping[str, Any]) -> Path:

@@ -24,7 +24,7 @@ from redraft.domain import computed, record_json
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import RESAMPLES
 from redraft.evaluators.metric_info import NOT_QUALITY, SELF_CHECK
-from redraft.report.dossier.comparison.sides import LEAST, interval_of_mean
+from redraft.report.dossier.comparison.sides import MIN_VALUES, interval_of_mean
 from redraft.report.tables import Cell, Report, Table, figure, plain, unmarked
 from redraft.sources import write
 from redraft.store.batches import Batch, Error, ItemCounts
@@ -248,7 +248,7 @@ class BatchTotals:
         basis = (
             "Cached answers do not count as calls, tokens or USD. 95% of the means of"
             f" {RESAMPLES:,} resamples of the documents are between low and high (fewer resamples for more than"
-            f" {_RESAMPLED} documents); with fewer than {LEAST} documents there is no interval."
+            f" {_RESAMPLED} documents); with fewer than {MIN_VALUES} documents there is no interval."
         )
         if self.self_checked:
             basis += f" {NOT_QUALITY}"

@@ -32,11 +32,11 @@ from redraft.errors import (
     StoreLost,
     for_command_line,
 )
-from redraft.events import Event, Notice, Observer, RunStarted, unobserved
+from redraft.events import Event, Notice, Observer, RunStarted, ignore_event
 from redraft.llm.budget import Budget, PriceTable, price_table
 from redraft.llm.langsmith import tracing
 from redraft.readers.documents import load
-from redraft.readers.parts import Choice
+from redraft.readers.parts import Selection
 from redraft.report.history.results import Result
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch, described
 from redraft.runs.session import Session
@@ -52,7 +52,7 @@ _AT_ONCE = 50
 _LOST_TEXT = "its text is no longer in the database"
 
 
-def text_of(store: Store, item: BatchItemRow, reading: Choice) -> Document:
+def text_of(store: Store, item: BatchItemRow, reading: Selection) -> Document:
     """Return the document of an item."""
     return store.documents.get(item.document) if item.document is not None else _read(item, reading)
 
@@ -62,7 +62,7 @@ def count_files(store: Store, batch: str) -> int:
     return sum(1 for _ in _files(store, batch))
 
 
-def keep_texts(store: Store, batch: str, reading: Choice) -> None:
+def keep_texts(store: Store, batch: str, reading: Selection) -> None:
     """Put into the database what are files of this machine, side by side. One that cannot be read has failed."""
     files = _files(store, batch)
     with ThreadPoolExecutor() as readers:
@@ -76,7 +76,7 @@ def _files(store: Store, batch: str) -> Iterator[BatchItemRow]:
     return (one for one in store.batches.items(batch) if one.state == "waiting" and one.document is None)
 
 
-def _attempt(item: BatchItemRow, reading: Choice) -> Document | dict[str, str]:
+def _attempt(item: BatchItemRow, reading: Selection) -> Document | dict[str, str]:
     """Return the document of an item, or its error."""
     try:
         return _read(item, reading)
@@ -92,7 +92,7 @@ def _kept(store: Store, item: BatchItemRow, read: Document | dict[str, str]) -> 
     return replace(known, document=read.id)
 
 
-def _read(item: BatchItemRow, reading: Choice) -> Document:
+def _read(item: BatchItemRow, reading: Selection) -> Document:
     if "#" in item.source and not Path(item.source).exists():
         raise DocumentError(_LOST_TEXT, hint="repeat the command that started the batch")
     return load(item.source, wanted=reading)
@@ -102,8 +102,8 @@ def _read(item: BatchItemRow, reading: Choice) -> Document:
 _HOPELESS = (BudgetError, ProviderError, ServerUnreachable, StoreError)
 _LOOK_AGAIN, _LOOK_AGAIN_IDLY = 0.5, 1.0
 # Concurrent documents with provider batches.
-_MOST_IN_JOBS = 200
-_MOST_SECONDS_A_BEAT = 2.0
+_MAX_IN_JOBS = 200
+_MAX_HEARTBEAT_SECONDS = 2.0
 _RENEWALS_A_LEASE = 4
 
 Key = tuple[int, int]
@@ -132,7 +132,7 @@ class BatchWorker:
     limits: Limits
     """The limits of the batch, with this worker's share of the concurrent requests."""
     prices: PriceTable | None = None
-    observer: Observer = unobserved
+    observer: Observer = ignore_event
     lease_seconds: float = LEASE_SECONDS
     delivers: bool = True
     """Whether the batch's folder is on this machine."""
@@ -168,7 +168,7 @@ class BatchWorker:
     @property
     def _most(self) -> int:
         """Return how many documents are processed concurrently; with provider batches, as many as fit in memory."""
-        return _MOST_IN_JOBS if self.limits.provider_batch else self.limits.concurrency
+        return _MAX_IN_JOBS if self.limits.provider_batch else self.limits.concurrency
 
     async def _take_turns(self, beating: asyncio.Task[None]) -> None:
         """Begin items and see to their ends, until there are no more. What ends the beat is raised."""
@@ -201,7 +201,7 @@ class BatchWorker:
     async def _beat(self) -> None:
         """Keep what is leased, let go of what is not any more, and look whether the batch was cancelled."""
         while True:
-            await asyncio.sleep(min(_MOST_SECONDS_A_BEAT, self.lease_seconds / _RENEWALS_A_LEASE))
+            await asyncio.sleep(min(_MAX_HEARTBEAT_SECONDS, self.lease_seconds / _RENEWALS_A_LEASE))
             # Workers report a database that cannot be written themselves.
             with suppress(StoreError):
                 if self._at_work:
@@ -297,7 +297,7 @@ class WorkerTerms:
     number: int
     of: int
     prices: str | None = None
-    max_source: int = sources.MOST_BYTES
+    max_source: int = sources.MAX_BYTES
     traced: bool = False
     lease_seconds: float = LEASE_SECONDS
     keys: Sequence[str] = ()
@@ -311,7 +311,7 @@ def terms_of(
 ) -> WorkerTerms:
     """Return what the workers of a batch are told, apart from their names and numbers."""
     keys = BatchRequest.from_json(store.batches.get(batch).asked).keys()
-    most = sources.allowed()
+    most = sources.size_limit()
     return WorkerTerms(store.address, batch, "", 0, workers, prices, most, traced, keys=keys, spans=spans)
 
 
@@ -323,7 +323,7 @@ def open_worker(terms: WorkerTerms, prices: PriceTable, tell: Tell, *, delivers:
         if isinstance(event, Notice):
             tell(one_line(event.message))
 
-    sources.allow(terms.max_source)
+    sources.set_size_limit(terms.max_source)
     watching = resolve_name(_SPANS)(tell) if terms.spans else nullcontext()
     with Store(terms.db, must_exist=True) as store, tracing(terms.traced), watching:
         batch = store.batches.get(terms.batch)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from redraft.builtin.prose import LAST_RESORT, NO_SENTENCE, ProseSentence, cut, matter_around, read
-from redraft.builtin.references import NamedPeople, points_out
+from redraft.builtin.references import NamedPeople, has_outside_reference
 from redraft.prompts.summarization import (
     BeginInput,
     ChunkInput,
@@ -134,16 +134,16 @@ def _in_their_order(parts: Sequence[str], languages: Sequence[str]) -> list[Pros
     found: list[ProseSentence] = []
     for language in dict.fromkeys(languages):
         of_it = [part if its == language else "" for part, its in zip(parts, languages, strict=True)]
-        found += standing_alone(read(of_it, language), language)
+        found += with_dependent_last(read(of_it, language), language)
     return sorted(found, key=lambda sentence: sentence.part)
 
 
-def standing_alone(found: Sequence[ProseSentence], language: str) -> list[ProseSentence]:
+def with_dependent_last(found: Sequence[ProseSentence], language: str) -> list[ProseSentence]:
     """Return the sentences with those that need their context, and dialogue, marked as a last resort."""
     people = NamedPeople([one.text for one in found if not one.spoken])
     return [
         replace(one, standing=min(one.standing, LAST_RESORT))
-        if one.spoken or (not is_foreign(language) and points_out(one.text, people))
+        if one.spoken or (not is_foreign(language) and has_outside_reference(one.text, people))
         else one
         for one in found
     ]

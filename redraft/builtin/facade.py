@@ -11,10 +11,10 @@ from redraft.prompts.contract import Prompt
 from redraft.prompts.summarization import MERGE, MergeInput
 from redraft.text.languages import is_foreign
 
-__all__ = ["IDENTITY", "NOT_UNDERSTOOD", "VERSION", "is_answered", "opened", "reads", "shortened"]
+__all__ = ["IDENTITY", "NOT_UNDERSTOOD", "VERSION", "is_answered", "open_model", "reads", "shortened"]
 
 
-def opened() -> Model:
+def open_model() -> Model:
     """Return the model."""
     from redraft.builtin.model import ExtractiveModel
 

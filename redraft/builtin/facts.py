@@ -6,15 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from redraft.builtin.draft import centrality, standing_alone
+from redraft.builtin.draft import centrality, with_dependent_last
 from redraft.builtin.prose import LAST_RESORT, read
-from redraft.builtin.questions import states
+from redraft.builtin.questions import is_statement
 from redraft.builtin.references import TITLES, details
 from redraft.builtin.support import SentenceSupport, SourceChecker, checker_for, reason
 from redraft.errors import RejectedRequest
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE, Unsure
-from redraft.prompts.factual import AllFacts, FactsInput, SentenceFacts
+from redraft.prompts.factual import AllFacts, SentenceFacts, SplitFactsInput
 from redraft.text.languages import language_of
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import ends_sentence
@@ -23,8 +23,8 @@ from redraft.text.word_keys import keys, telling, words
 from redraft.text.words import count_words
 
 # Words of an excerpt per root with its branches and leaves; about as many as in people's trees.
-_WORDS_PER_ROOT, _MOST_ROOTS, _BRANCHES, _LEAVES = 1_000, 4, 3, 2
-_FEWEST, _LONGEST_FACT = 2, 45
+_WORDS_PER_ROOT, _MAX_ROOTS, _BRANCHES, _LEAVES = 1_000, 4, 3, 2
+_MIN, _LONGEST_FACT = 2, 45
 _GUESSES = re.compile(
     r"\b(?:perhaps|maybe|probabl[ey]|possibly|apparently|supposedly|seem(?:s|ed)|as if|in my opinion|I think)\b",
     re.IGNORECASE,
@@ -32,20 +32,22 @@ _GUESSES = re.compile(
 _RECURS = 2
 _LINKS = re.compile(r"\b(?:because|since|therefore|so that|although|but|however|after|before|when|until|while|if)\b")
 _USUAL_FACTS, _USUAL_LINKS = 30, 12
-_MOST_NAMES, _LONGEST_QUERY, _ANY = 3, 40, "What happens, and why?"
+_MAX_NAMES, _LONGEST_QUERY, _ANY = 3, 40, "What happens, and why?"
 
 
-def grow(given: factual.GrowInput) -> factual.FactTree:
+def grow(given: factual.ExtractFactsInput) -> factual.FactTree:
     """Build a tree for each stretch: the most central sentence as root, the next ones below it, and the rest below
     them."""
     language = language_of(given.excerpt)
-    found = standing_alone(read([given.excerpt], language), language)
-    if len(found) < _FEWEST:
+    found = with_dependent_last(read([given.excerpt], language), language)
+    if len(found) < _MIN:
         raise RejectedRequest("it does not have two sentences that can serve as facts")
     worth = dict(zip(found, centrality(SentenceVectors([one.text for one in found]), found), strict=True))
-    proper = [one for one in found if one.standing > LAST_RESORT and one.words <= _LONGEST_FACT and states(one.text)]
-    told = proper if len(proper) >= _FEWEST else found
-    count = max(1, min(_MOST_ROOTS, round(count_words(given.excerpt) / _WORDS_PER_ROOT), len(told) // _FEWEST))
+    proper = [
+        one for one in found if one.standing > LAST_RESORT and one.words <= _LONGEST_FACT and is_statement(one.text)
+    ]
+    told = proper if len(proper) >= _MIN else found
+    count = max(1, min(_MAX_ROOTS, round(count_words(given.excerpt) / _WORDS_PER_ROOT), len(told) // _MIN))
     stretches = [told[len(told) * at // count : len(told) * (at + 1) // count] for at in range(count)]
     ranked = [[one.text for one in sorted(own, key=lambda one: -worth[one])] for own in stretches]
     return factual.FactTree(roots=[_root(own) for own in ranked])
@@ -57,7 +59,7 @@ def _root(facts: Sequence[str]) -> factual.Root:
     return factual.Root(fact=facts[0], branches=found)
 
 
-def facts_faithful(given: factual.VetInput) -> factual.Supports:
+def facts_faithful(given: factual.ValidateFactsInput) -> factual.Supports:
     """Pass a fact if the closest sentence of the excerpt does not contradict it."""
     ground = checker_for((given.excerpt,))
     return factual.Supports(facts=[_support(ground, one) for one in given.facts])
@@ -69,19 +71,19 @@ def _support(ground: SourceChecker, one: factual.TreeFact) -> factual.Support:
     return factual.Support(id=one.id, reason=reason(held), quote=ground.text_of(held.line), verdict=verdict)
 
 
-def facts_objective(given: factual.VetInput) -> factual.Opinions:
+def facts_objective(given: factual.ValidateFactsInput) -> factual.Opinions:
     """Fail a fact that contains a word of speculation."""
     return _opinions(given, lambda fact: not _GUESSES.search(fact), "free of guesses")
 
 
-def facts_significant(given: factual.VetInput) -> factual.Opinions:
+def facts_significant(given: factual.ValidateFactsInput) -> factual.Opinions:
     """Pass a fact with a content word that the excerpt repeats."""
     often = Counter(keys(given.excerpt))
     recurs = "about a recurring subject of the excerpt"
     return _opinions(given, lambda fact: any(often[key] >= _RECURS for key in telling(fact)), recurs)
 
 
-def _opinions(given: factual.VetInput, passes: Callable[[str], bool], what: str) -> factual.Opinions:
+def _opinions(given: factual.ValidateFactsInput, passes: Callable[[str], bool], what: str) -> factual.Opinions:
     found: list[factual.Opinion] = []
     for one in given.facts:
         verdict: factual.Pass = "pass" if passes(one.fact) else "fail"
@@ -98,7 +100,7 @@ def ask_query(given: factual.QueryInput) -> factual.Query:
             one.fact[it.start : it.end] for it in details(one.fact, words(one.fact)) if it.kind == "name" and it.sure
         ]
         found.update(one_line(name) for name in named if not TITLES.issuperset(keys(name)))
-    names = [name for name, _ in found.most_common(_MOST_NAMES)]
+    names = [name for name, _ in found.most_common(_MAX_NAMES)]
     query = f"What is said about {' and '.join(names)}?"
     try:
         return factual.Query(query=query if names and count_words(query) <= _LONGEST_QUERY else _ANY)
@@ -137,10 +139,10 @@ def _category(held: SentenceSupport) -> factual.Category | Unsure:
     return "none" if held.verdict == "borne out" else "out_of_article" if held.verdict == "absent" else UNSURE
 
 
-def judge_chunk(given: factual.ChunkMarksInput) -> factual.ChunkMarks:
+def judge_chunk(given: factual.JudgeChunkInput) -> factual.ChunkMarks:
     """Grade a chunk: statements count as facts, and words of cause, time or contrast as their relations."""
     found = read([given.excerpt], language_of(given.excerpt))
-    told = [one.text for one in found if one.standing > LAST_RESORT and states(one.text)]
+    told = [one.text for one in found if one.standing > LAST_RESORT and is_statement(one.text)]
     links = sum(bool(_LINKS.search(text)) for text in told)
     loose = given.excerpt.lstrip()[:1].islower() + (not ends_sentence(given.excerpt.rstrip()))
     return factual.ChunkMarks(
@@ -158,7 +160,9 @@ def _graded(share: float) -> int:
     return min(5, max(1, round(3 * share)))
 
 
-def split_facts(given: FactsInput) -> AllFacts:
+def split_facts(given: SplitFactsInput) -> AllFacts:
     """Return each statement as one fact; splitting sentences takes a reader."""
     told = {one.id: one_line(one.sentence) for one in given.sentences}
-    return AllFacts(sentences=[SentenceFacts(id=at, facts=[text] if states(text) else []) for at, text in told.items()])
+    return AllFacts(
+        sentences=[SentenceFacts(id=at, facts=[text] if is_statement(text) else []) for at, text in told.items()]
+    )

@@ -26,7 +26,7 @@ from redraft.prompts.revision import CRITICIZE, REVISE, DecideInput, Decision, M
 from redraft.prompts.summarization import Outline, OutlineInput
 from redraft.text.languages import language_of
 from redraft.text.sanitizer import one_line
-from redraft.text.sentences import worded
+from redraft.text.sentences import sentences_with_words
 from redraft.text.word_keys import telling
 from redraft.text.words import same_words, words_key
 
@@ -76,7 +76,7 @@ def trace_sentences(given: TraceInput) -> AllSources:
     return AllSources(sentences=found)
 
 
-_FEWEST_SAID = 4
+_MIN_SAID_WORDS = 4
 _POINTS_BACK = re.compile(r"(?:he|she|they|it|his|hers?|theirs?|its)\b", re.IGNORECASE)
 _CANNOT_TELL = "The built-in judge cannot tell: it finds no error in one that the other lacks."
 _NOT_READ = "The built-in judge cannot tell without the document; a language model can (--judge)."
@@ -84,14 +84,14 @@ _NOT_READ = "The built-in judge cannot tell without the document; a language mod
 
 def find_confusion(given: ConfusionInput) -> Confusions:
     """Return a verdict on each sentence that is certainly confusing; the others are left open."""
-    said = [words_key(text) for text in worded(given.summary)]
+    said = [words_key(text) for text in sentences_with_words(given.summary)]
     return Confusions(sentences=[_confusion(one.id, one_line(one.sentence), said) for one in given.sentences])
 
 
 def _confusion(number: int, sentence: str, said: Sequence[str]) -> Confusion:
     key = words_key(sentence)
     # Parts of a long summary are numbered as in the whole, so the first of two equal sentences may be meant.
-    if len(key.split()) >= _FEWEST_SAID and key in said[: number - 1] and said.count(key) > 1:
+    if len(key.split()) >= _MIN_SAID_WORDS and key in said[: number - 1] and said.count(key) > 1:
         return Confusion(id=number, questions=["Why is this said twice?"], types=["duplication"])
     if number == 1 and [key] == said[:1] and (opening := _POINTS_BACK.match(sentence)):
         asked = f'Who or what is meant by "{opening.group().lower()}"?'
@@ -105,7 +105,10 @@ def prefer_summary(given: PreferInput) -> Preferred:
         return _preferred("Both say the same.", "tie", "tie")
     if not given.document:
         return _preferred(_NOT_READ)
-    held = [list(map(checker_for((given.document,)).hold, worded(text))) for text in (given.first, given.second)]
+    held = [
+        list(map(checker_for((given.document,)).hold, sentences_with_words(text)))
+        for text in (given.first, given.second)
+    ]
     first, second = ([one for one in own if one.is_accused] for own in held)
     if bool(first) == bool(second):
         return _preferred(_CANNOT_TELL)

@@ -137,7 +137,7 @@ def plain(text: str) -> str:
     return _EMPHASIS.sub("", line).lstrip("# ").strip()
 
 
-def finish(text: str, language: str = ENGLISH) -> str:
+def as_sentence(text: str, language: str = ENGLISH) -> str:
     """Make `text` end as a sentence ends, dropping what would dangle before the full stop: marks, and small words of
     English."""
     if not text or ends_sentence(text):
@@ -150,7 +150,7 @@ def finish(text: str, language: str = ENGLISH) -> str:
 
 def cut(text: str, limit: int, language: str) -> str:
     """Return the beginning of `text` in at most `limit` words as a sentence, cut at a clause if possible."""
-    return finish(next(_runs(text, limit), ""), language)
+    return as_sentence(next(_runs(text, limit), ""), language)
 
 
 def _runs(text: str, limit: int) -> Iterator[str]:
@@ -187,7 +187,7 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence
             # A text without full stops is split into runs of words.
             longest = _LONGEST_WORDS if ends_sentence(said) else _RUNAWAY_WORDS
             for piece in [said] if count_words(said) <= longest else _runs(said, _RUN_WORDS):
-                line = finish(piece, language)
+                line = as_sentence(piece, language)
                 if count := count_words(line):
                     aside = matter or bool(around.search(line)) or _says_nothing(piece)
                     aloud = spoken or bool(_SPEECH_MARK.search(line))

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from lemminflect import getAllLemmas, getInflection
 
-from redraft.builtin.draft import centrality, standing_alone
-from redraft.builtin.prose import LAST_RESORT, finish, plain, read
+from redraft.builtin.draft import centrality, with_dependent_last
+from redraft.builtin.prose import LAST_RESORT, as_sentence, plain, read
 from redraft.builtin.references import Detail, NamedPeople, details
 from redraft.builtin.support import SourceChecker, SourceLine, checker_for
 from redraft.domain import QuestionWord
@@ -34,12 +34,12 @@ from redraft.text.words import count_words
 _WHETHER = "Is this so: “{}”?"
 _IS_WHETHER = re.compile(r"Is this so: “(.*)”\?", re.DOTALL)
 
-_FEWEST_WORDS, _FEWEST_ASKED, _MOST_ASKED, _FEWEST_TELLING, _LONGEST_SUBJECT = 8, 4, 18, 3, 7
+_MIN_WORDS, _MIN_ASKED, _MAX_ASKED, _MIN_TELLING, _LONGEST_SUBJECT = 8, 4, 18, 3, 7
 # The discount for each earlier question about the same stretch.
 _AGAIN_STRETCH, _QUESTIONS_A_STRETCH = 0.6, 2
 # A yes-or-no question is worth less than one with an answer.
 _WHETHER_WORTH = 0.2
-_IMPORTANCE, _FEWEST_CLAIMED = 3, 2
+_IMPORTANCE, _MIN_CLAIMED = 3, 2
 _LONGEST_ASKED, _TRIED = 10, 6
 
 _NAME = re.compile(r"(?:(?:Mr|Mrs|Ms|Dr|Col)\. )?[A-Z][\w’'-]*[a-z](?: (?:of |de |van |von )?[A-Z][\w’'-]*[a-z])*")
@@ -88,15 +88,15 @@ def ask_summary(given: qa.AskSummaryInput) -> qa.SummaryQuestions:
 
 def _claims(sentence: str) -> list[qa.SummaryQuestion]:
     text = one_line(sentence)
-    if not states(text):
+    if not is_statement(text):
         return []
     return [qa.SummaryQuestion(question=ask_whether(text), answer=text, search="", importance=_IMPORTANCE)]
 
 
-def states(text: str) -> bool:
+def is_statement(text: str) -> bool:
     """Return whether a text is a statement, not a heading, question or fragment."""
     said = keys(text)
-    enough = len(said) >= _FEWEST_CLAIMED and any(map(carries, said))
+    enough = len(said) >= _MIN_CLAIMED and any(map(carries, said))
     return enough and not is_heading(text) and not _ASKS.search(text)
 
 
@@ -150,13 +150,13 @@ class _Candidate(NamedTuple):
 
 def _candidates(excerpt: str) -> Iterator[_Candidate]:
     """Return a question about each self-contained sentence."""
-    found = standing_alone(read([excerpt], ENGLISH), ENGLISH)
+    found = with_dependent_last(read([excerpt], ENGLISH), ENGLISH)
     worth = centrality(SentenceVectors([one.text for one in found]), found) if found else ()
-    spans = {finish(plain(excerpt[one.start : one.end])): one for one in sentences(excerpt)}
+    spans = {as_sentence(plain(excerpt[one.start : one.end])): one for one in sentences(excerpt)}
     people = NamedPeople([one.text for one in found if not one.spoken])
     for one, own in zip(found, worth, strict=True):
         span = spans.get(one.text)
-        if span is None or one.standing <= LAST_RESORT or one.words < _FEWEST_WORDS or not states(one.text):
+        if span is None or one.standing <= LAST_RESORT or one.words < _MIN_WORDS or not is_statement(one.text):
             continue
         quote = excerpt[span.start : span.end]
         told = one_line(quote)
@@ -172,7 +172,7 @@ def question_about(sentence: str, people: NamedPeople) -> tuple[str, str] | None
     end = _CLAUSE_END.search(predicate)
     predicate = predicate[: end.start() if end else None]
     telling = sum(map(carries, keys(predicate)))
-    long_enough = telling >= _FEWEST_TELLING and _FEWEST_ASKED <= len(predicate.split()) < _MOST_ASKED
+    long_enough = telling >= _MIN_TELLING and _MIN_ASKED <= len(predicate.split()) < _MAX_ASKED
     if not long_enough or _POINTS.search(f"{subject} {predicate}"):
         return None
     head, article = subject.partition(" of ")[0].split()[-1], _ARTICLE.match(subject)

@@ -214,7 +214,7 @@ class NamedPeople:
                 yield name, start, found.end()
 
 
-def points_out(text: str, people: NamedPeople) -> bool:
+def has_outside_reference(text: str, people: NamedPeople) -> bool:
     """Return whether a sentence refers to someone, something or a time known only from the text before it."""
     if _BACK.search(text) or _SOMEBODY.search(text) or _TIME.search(text):
         return True

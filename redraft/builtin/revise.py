@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from redraft.builtin.draft import standing_alone
+from redraft.builtin.draft import with_dependent_last
 from redraft.builtin.identity import NOT_UNDERSTOOD
 from redraft.builtin.prose import LAST_RESORT, cut, read
 from redraft.builtin.references import details
@@ -34,7 +34,7 @@ class _QuotableSentences:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.language = language_of("\n".join(texts))
-        found = standing_alone(read(texts, self.language), self.language)
+        found = with_dependent_last(read(texts, self.language), self.language)
         self.places = {self.key(one.text): at for at, one in reversed(list(enumerate(found)))}
         self._quotable = {self.key(one.text): one.text for one in found if one.standing > LAST_RESORT}
 

@@ -31,10 +31,10 @@ _PLACES, _PAIR_WEIGHT = 5, 2.0
 # second they say the same, as people find in nine of ten cases.
 _SAME, _SAID = 0.6, 0.9
 # This many content words are never all absent from a related text.
-_FEWEST_STRANGE = 3
+_MIN_STRANGE = 3
 # Names with this many initial letters in common may be the same.
 _ALIKE_FROM = 3
-_FEWEST_FIGURES = 2
+_MIN_FIGURES = 2
 # What a negation adds, as in "he saw" and "he did not see".
 _HELPERS = listed(
     "do does did be is are was were have has had will would can could may might must should any all every some ever"
@@ -209,7 +209,7 @@ class SourceChecker:
         """Return a name or figure of the sentence that the texts lack; the whole sentence where they have none of its
         words."""
         telling = [word.key for word in found if carries(word.key) and not is_negation(word.key)]
-        if len(telling) >= _FEWEST_STRANGE and not self.known.intersection(telling):
+        if len(telling) >= _MIN_STRANGE and not self.known.intersection(telling):
             return sentence
         for one in known:
             for at in range(one.first, one.last + 1):
@@ -220,7 +220,7 @@ class SourceChecker:
 
     def _lacks_figure(self, key: str) -> bool:
         """Return whether a number of at least two digits occurs nowhere, in digits, words or as part of another."""
-        return key.isdigit() and len(key) >= _FEWEST_FIGURES and key not in self._figures
+        return key.isdigit() and len(key) >= _MIN_FIGURES and key not in self._figures
 
     def _lacks_name(self, spelt: str) -> bool:
         """Return whether no word starts like a name, so that it is not a different spelling."""

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
-from redraft.fields import checked, parameters_of
+from redraft.fields import parameters_of, validated
 from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.sources import STDIN
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from redraft.domain import Document, Finding
     from redraft.llm.budget import PriceTable
-    from redraft.readers.parts import Choice
+    from redraft.readers.parts import Selection
     from redraft.settings import ModelSettings
     from redraft.store.runs import Run
     from redraft.store.store import Store
@@ -200,22 +200,22 @@ def text(source: str, *, quiet: bool) -> str:
     return found.text
 
 
-def part(given: Given) -> Choice:
+def part(given: Given) -> Selection:
     """Return which part of the document to read, and its language."""
-    from redraft.readers.parts import choice
+    from redraft.readers.parts import read_selection
 
     ranges = (given["chapters"] or "", given["pages"] or "")
-    return choice(*ranges, given["skip"], given["source_language"] or "", partial=given["partial"])
+    return read_selection(*ranges, given["skip"], given["source_language"] or "", partial=given["partial"])
 
 
 def document_at(sources: Sequence[str], given: Given) -> Document:
     """Return the document at a path, or several read as one, or the part that is asked for; or a stored one by its
     id."""
-    from redraft.document import is_id
+    from redraft.document import is_content_id
     from redraft.readers.documents import load_all
 
     wanted = any(given.get(name) for name in ("chapters", "pages", "skip", "source_language", "partial"))
-    if not wanted and len(sources) == 1 and is_id(sources[0]):
+    if not wanted and len(sources) == 1 and is_content_id(sources[0]):
         with store_to_read(given["db"]) as store:
             if store.documents.has(sources[0]):
                 return store.documents.get(sources[0])
@@ -296,7 +296,7 @@ def _checked(model: type[M], values: Given, options: Mapping[str, str] | None = 
     """Validate the values; errors name the options. Bytes that are not valid text become question marks."""
     names = {field: name for name, field in (options or {}).items()}
     readable = {name: _readable(value) for name, value in values.items()}
-    return checked(model, readable, lambda field: f"--{names.get(field, field).replace('_', '-')}", " ")
+    return validated(model, readable, lambda field: f"--{names.get(field, field).replace('_', '-')}", " ")
 
 
 @contextmanager

@@ -20,8 +20,8 @@ from redraft.cli.sections import CHECK, LISTED, SectionOption, SourceArgument
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
 from redraft.fields import Section, option_of
-from redraft.settings import MOST_QUESTIONS, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
-from redraft.sources import allow as allow_bytes
+from redraft.settings import MAX_QUESTIONS, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
+from redraft.sources import set_size_limit
 
 if TYPE_CHECKING:
     from redraft.presets import Preset
@@ -139,14 +139,14 @@ def count(value: str) -> int | tuple[int, int]:
     """Return a number such as 40, or both ends of a range such as 9-15."""
     found = _COUNT.fullmatch(value)
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
-    if found is None or not 1 <= first <= last <= MOST_QUESTIONS:
-        raise click.BadParameter(f"{value!r} is not a number from 1 to {MOST_QUESTIONS:,} or a range such as 9-15.")
+    if found is None or not 1 <= first <= last <= MAX_QUESTIONS:
+        raise click.BadParameter(f"{value!r} is not a number from 1 to {MAX_QUESTIONS:,} or a range such as 9-15.")
     return (first, last) if found[2] else first
 
 
 def allow(context: click.Context, parameter: click.Parameter, most: int) -> None:  # noqa: ARG001
     """Set the largest size that sources may have."""
-    allow_bytes(most)
+    set_size_limit(most)
 
 
 def _strategies() -> str:

@@ -28,7 +28,7 @@ SECTIONS: dict[Section, str] = {
     "output": "Output",
 }
 """The titles of the sections, in the order of the help."""
-_WIDEST_NAME, _MOST_NAMED = 28, 3
+_WIDEST_NAME, _MAX_NAMED = 28, 3
 _TRACING = tuple(
     f"{owner}_{name}"
     for owner in ("LANGSMITH", "LANGCHAIN")
@@ -72,7 +72,7 @@ class SourceArgument(click.Argument):
     def names(self, context: click.Context) -> list[str]:
         """Return the names that were given, the first of many."""
         given = context.params[str(self.name)]
-        return [given] if isinstance(given, str) else [*given[:_MOST_NAMED], *(["..."] if given[_MOST_NAMED:] else [])]
+        return [given] if isinstance(given, str) else [*given[:_MAX_NAMED], *(["..."] if given[_MAX_NAMED:] else [])]
 
 
 CHECK = "redraft.check"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.errors import UsageError
-from redraft.sources import MOST_OF_SETTINGS, read_file
+from redraft.sources import MAX_SETTINGS_BYTES, read_file
 
 if TYPE_CHECKING:
     from redraft.settings import ModelSettings, RubricSettings
@@ -45,7 +45,7 @@ def content_of(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(read_file(path, MOST_OF_SETTINGS).decode())
+        return tomllib.loads(read_file(path, MAX_SETTINGS_BYTES).decode())
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}", place=str(path)) from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -79,7 +79,7 @@ def rubric_tables() -> dict[str, RubricSettings]:
 
 def checked_rubrics(tables: object, place: str) -> dict[str, RubricSettings]:
     """Check the `rubrics` table of the file at `place`; raises `UsageError` for any error in it."""
-    from redraft.fields import checked
+    from redraft.fields import validated
     from redraft.settings import RubricSettings
 
     if not isinstance(tables, Mapping) or not all(isinstance(table, Mapping) for table in tables.values()):
@@ -87,7 +87,7 @@ def checked_rubrics(tables: object, place: str) -> dict[str, RubricSettings]:
     rubrics: dict[str, RubricSettings] = {}
     for name, table in tables.items():
         try:
-            rubrics[str(name)] = checked(RubricSettings, table)
+            rubrics[str(name)] = validated(RubricSettings, table)
         except UsageError as error:
             raise UsageError(error.message, place=f"{place} [{RUBRICS}.{name}]", hint=_RUBRICS) from error
     return rubrics
@@ -123,7 +123,7 @@ def _content_named(word: str) -> dict[str, Any]:
 def _checked(name: str, table: object, place: str) -> ModelSettings:
     from pydantic import ValidationError
 
-    from redraft.fields import in_words
+    from redraft.fields import error_text
     from redraft.settings import EXTRACTIVE, ModelSettings
 
     at = f"{place} [{MODELS}.{name}]"
@@ -148,7 +148,7 @@ def _checked(name: str, table: object, place: str) -> ModelSettings:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         hint = _PRICE if first["loc"][0] == "price" else ""
-        raise UsageError(f"{where}: {in_words(first)}", place=at, hint=hint) from None
+        raise UsageError(f"{where}: {error_text(first)}", place=at, hint=hint) from None
 
 
 def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:

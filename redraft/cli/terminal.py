@@ -18,7 +18,7 @@ from typing import Any, TextIO, cast
 
 import click
 
-from redraft.sources import STDIN, is_no_path
+from redraft.sources import STDIN, is_inline_text
 from redraft.text.columns import columns, lines_of
 from redraft.text.sanitizer import clean
 
@@ -187,7 +187,7 @@ def say(line: str) -> None:
 def reading(*sources: str, quiet: bool) -> None:
     """Say what is about to be read, before slow imports and reading begin."""
     if not quiet:
-        names = ["stdin" if one == STDIN else "a text" if is_no_path(one) else one for one in sources]
+        names = ["stdin" if one == STDIN else "a text" if is_inline_text(one) else one for one in sources]
         say(f"reading {', '.join(names)}")
 
 

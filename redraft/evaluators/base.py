@@ -30,7 +30,7 @@ from redraft.evaluators.consensus import (
     spread,
     with_votes,
 )
-from redraft.evaluators.metric_info import ABSTAINED, UNASKED, MetricAim
+from redraft.evaluators.metric_info import ABSTAINED, WITHOUT_JUDGE, MetricAim
 from redraft.evaluators.reference.keyfacts import trees_for
 from redraft.evaluators.reference.questions import cited_for
 from redraft.prompts.book import PromptBook
@@ -38,8 +38,8 @@ from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import Statement
 from redraft.settings import JudgeConfig
 from redraft.text.languages import language_of
-from redraft.text.quotes import points_back
-from redraft.text.sentences import worded
+from redraft.text.quotes import needs_context
+from redraft.text.sentences import sentences_with_words
 from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import Encoder
 
@@ -207,10 +207,10 @@ def _problem(given: object, name: str) -> str:
 
 def statements_of(summary: str) -> tuple[Statement, ...]:
     """Return the sentences of a summary, numbered from 1, each with the text before it where it refers back."""
-    texts, language = worded(summary), language_of(summary)
+    texts, language = sentences_with_words(summary), language_of(summary)
 
     def before(at: int) -> str:
-        return " ".join(texts[max(0, at - _BEFORE) : at]) if points_back(texts[at], language) else ""
+        return " ".join(texts[max(0, at - _BEFORE) : at]) if needs_context(texts[at], language) else ""
 
     return tuple(Statement(id=at + 1, before=before(at), sentence=text) for at, text in enumerate(texts))
 
@@ -242,7 +242,7 @@ async def panel_verdicts(
     return PanelVerdicts.of(with_votes(found, voters, fine), count)
 
 
-def concluded(
+def mean_evaluation(
     metric: Evaluator,
     panel: PanelVerdicts[Any],
     *,
@@ -276,9 +276,9 @@ def concluded(
     )
 
 
-Scored = float | bool | None
+MetricValue = float | bool | None
 """What a function returns: a score from 0 to 1, whether the summary passes, or None where the metric does not apply."""
-MetricFunction = Callable[[Case], Scored | Awaitable[Scored]]
+MetricFunction = Callable[[Case], MetricValue | Awaitable[MetricValue]]
 """A metric as a function, which may be asynchronous. Its name is the metric's; the first paragraph of its docstring
 says what a summary has to be."""
 Metric = str | Evaluator | MetricFunction
@@ -304,7 +304,9 @@ class FunctionMetric(Evaluator):
             raise TypeError(f"{self.name} returned {score!r:.80}, which is not a number from 0 to 1, a bool or None")
         wanted = " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
         finding = Finding(self.name, self.name, "change", f"Change the summary so that this is true: {wanted}")
-        return self.scored(float(score), findings=[finding] if score < 1 and wanted else [], details={UNASKED: True})
+        return self.scored(
+            float(score), findings=[finding] if score < 1 and wanted else [], details={WITHOUT_JUDGE: True}
+        )
 
 
 def as_evaluator(metric: Evaluator | MetricFunction) -> Evaluator:

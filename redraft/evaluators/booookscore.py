@@ -15,8 +15,8 @@ from redraft.agents.judge import Judge
 from redraft.agents.proofreader import Proofreader, SentenceConfusion, least_window
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
 from redraft.errors import UsageError
-from redraft.evaluators.base import Case, Evaluator, concluded, panel_verdicts
-from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, PanelVerdicts, objected
+from redraft.evaluators.base import Case, Evaluator, mean_evaluation, panel_verdicts
+from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, PanelVerdicts, items_with_objections
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, NO_CONFUSION, ErrorType
 from redraft.prompts.qa import Statement
@@ -88,7 +88,7 @@ class Booookscore(Evaluator):
 
         panel = await panel_verdicts(case, len(statements), CLEAR, judged)
         said = {n: _said(n, panel) for n in panel.items}
-        evaluation = concluded(
+        evaluation = mean_evaluation(
             self,
             panel,
             findings=await asyncio.to_thread(_findings, statements, panel.items, said, case.reader),
@@ -160,7 +160,7 @@ def _findings(
             said_by=polls[n].said_against(CLEAR),
             probability=polls[n].probability,
         )
-        for n in objected(polls, CLEAR)
+        for n in items_with_objections(polls, CLEAR)
     ]
 
 

@@ -24,7 +24,7 @@ _CUTS = 40
 _OUTER = (2.5, 97.5)
 _QUANTILE = NormalDist().inv_cdf(0.975)
 # A figure that is defined in fewer resamples than this share has no useful interval.
-_LEAST = 0.5
+_MIN = 0.5
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -72,7 +72,7 @@ def interval(values: Any) -> Interval | None:
     """Return the interval of resampled values; None where too many have no value, or where there are too few groups."""
     known = np.asarray(values, dtype=np.float64)
     known = known[np.isfinite(known)]
-    if len(known) < _LEAST * len(values) or len(values) < 2:
+    if len(known) < _MIN * len(values) or len(values) < 2:
         return None
     low, high = np.percentile(known, _OUTER)
     return Interval(float(low), float(high))
@@ -231,7 +231,7 @@ def aggregate(judges: Sequence[JudgeVerdicts[Any]], items: Iterable[int]) -> dic
     return result
 
 
-def objected(items: Mapping[int, ItemVotes], fine: str, order: Iterable[int] | None = None) -> list[int]:
+def items_with_objections(items: Mapping[int, ItemVotes], fine: str, order: Iterable[int] | None = None) -> list[int]:
     """Return the items that any judge objects to: those with a majority first."""
     found = [n for n in (items if order is None else order) if items[n].against(fine)[0]]
     return sorted(found, key=lambda n: 2 * items[n].against(fine)[0] <= items[n].votes.total())

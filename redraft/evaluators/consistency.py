@@ -14,10 +14,10 @@ from redraft.agents.evidence import EvidenceQuery
 from redraft.agents.examiner import Examiner, StoredAnswer, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion, Span
-from redraft.evaluators.base import Case, Evaluator, concluded, panel_verdicts
-from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts, objected
+from redraft.evaluators.base import Case, Evaluator, mean_evaluation, panel_verdicts
+from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts, items_with_objections
 from redraft.evaluators.metric_info import UNSUPPORTED
-from redraft.evaluators.reference.questions import evenly
+from redraft.evaluators.reference.questions import evenly_spread
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
 from redraft.llm.claim_judge import SUPPORTED
 from redraft.prompts.book import PromptBook
@@ -118,7 +118,7 @@ class Consistency(Evaluator):
         """Score the draft, and find each claim that the document contradicts or does not make."""
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
-        examined = case.statements if isinstance(self.claims, tuple) else evenly(case.statements, self.claims)
+        examined = case.statements if isinstance(self.claims, tuple) else evenly_spread(case.statements, self.claims)
         asked = await Examiner(case.panel[0]).questions_about(examined, case.statements, A_SENTENCE, case.reader)
         most = A_SENTENCE if isinstance(self.claims, tuple) else max(1, min(A_SENTENCE, self.claims // len(examined)))
         claims, empty = _claims(examined, asked, most, self.claims, self.top_k), _without_answer(asked, most)
@@ -135,11 +135,11 @@ class Consistency(Evaluator):
         panel = await panel_verdicts(case, len(claims), CONSISTENT, judged)
         # What most judges agree on first, then by importance.
         order = sorted(panel.items, key=lambda n: (-claims[n].asked.importance, n))
-        return concluded(
+        return mean_evaluation(
             self,
             panel,
             unasked=self._unasked(claims, asked, empty, passed_over),
-            findings=[_finding(n, claims[n], panel) for n in objected(panel.items, CONSISTENT, order)],
+            findings=[_finding(n, claims[n], panel) for n in items_with_objections(panel.items, CONSISTENT, order)],
             details={
                 "sentences": len(case.statements),
                 "examined": len(examined) - passed_over,

@@ -12,12 +12,12 @@ from typing_extensions import override
 from redraft.agents.fact_checker import SUPPORTED, FactChecker, SentenceVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, Span
-from redraft.evaluators.base import Case, Evaluator, concluded, panel_verdicts
-from redraft.evaluators.consensus import DISPUTED, JudgeVerdicts, PanelVerdicts, mean, objected, total
+from redraft.evaluators.base import Case, Evaluator, mean_evaluation, panel_verdicts
+from redraft.evaluators.consensus import DISPUTED, JudgeVerdicts, PanelVerdicts, items_with_objections, mean, total
 from redraft.evaluators.keyfact_recall import align, stating
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
-from redraft.prompts.factual import FACTUAL, VERIFY_SENTENCES
+from redraft.prompts.factual import FACT_PROMPTS, VERIFY_SENTENCES
 from redraft.prompts.qa import Statement
 from redraft.settings import JudgeConfig
 from redraft.text.vectors import Encoder
@@ -42,7 +42,7 @@ class Faithfulness(Evaluator):
 
     name = "faithfulness"
     version = 5
-    prompts = FACTUAL
+    prompts = FACT_PROMPTS
     aim = "truth"
     uses = "keyfacts"
     heeds_query = True
@@ -69,11 +69,11 @@ class Faithfulness(Evaluator):
         levels = await _levels(case, items_of(case.trees))
         wrong = Counter(item.verdict for item in panel.items.values() if item.verdict != SUPPORTED)
         values = {n: item.value for n, item in panel.items.items()}
-        return concluded(
+        return mean_evaluation(
             self,
             panel,
             # The unsupported sentences: those that most judges object to first, then in order.
-            findings=[_finding(case.statements[n], n, panel) for n in objected(panel.items, SUPPORTED)],
+            findings=[_finding(case.statements[n], n, panel) for n in items_with_objections(panel.items, SUPPORTED)],
             details={
                 "errors": dict(sorted(wrong.items())),
                 "by_level": by_level(values, levels) if levels is not None else None,

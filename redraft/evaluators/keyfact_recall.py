@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from redraft.agents.fact_checker import FactAlignment, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
-from redraft.evaluators.base import Case, Evaluator, conciseness, concluded, panel_verdicts
-from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts, mean, objected, total
+from redraft.evaluators.base import Case, Evaluator, conciseness, mean_evaluation, panel_verdicts
+from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts, items_with_objections, mean, total
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
-from redraft.prompts.factual import ALIGN_FACTS, FACTUAL
+from redraft.prompts.factual import ALIGN_FACTS, FACT_PROMPTS
 from redraft.text.words import words_key
 
 STATED, MISSING = "stated", "missing"
@@ -55,7 +55,7 @@ class KeyfactRecall(Evaluator):
 
     name = "keyfact_recall"
     version = 3
-    prompts = FACTUAL
+    prompts = FACT_PROMPTS
     aim = "content"
     needs = uses = "keyfacts"
     heeds_query = True
@@ -71,7 +71,7 @@ class KeyfactRecall(Evaluator):
             return self.not_applicable(nothing if case.query is None else asked)
         aligned = await align(case, items)
         stated = {number for n in aligned.items for number in stating(aligned, n)}
-        return concluded(
+        return mean_evaluation(
             self,
             aligned,
             findings=_findings(items, aligned),
@@ -155,7 +155,7 @@ def _shown(n: int, item: ListedFact, aligned: PanelVerdicts[FactAlignment]) -> d
 
 def _findings(items: Sequence[ListedFact], aligned: PanelVerdicts[FactAlignment]) -> list[Finding]:
     order = sorted(aligned.items, key=lambda n: (LEVELS.index(items[n].fact.level), n))
-    missing = objected(aligned.items, STATED, order)
+    missing = items_with_objections(aligned.items, STATED, order)
     # A fact that several trees share is added once.
     once = set({words_key(items[n].fact.text): n for n in reversed(missing)}.values())
     return [

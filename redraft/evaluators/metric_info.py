@@ -16,7 +16,7 @@ from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfi
 
 ABSTAINED = "abstained"
 """The detail that says, of an evaluation without verdicts, whether its judges left all items open."""
-UNASKED = "no judge"
+WITHOUT_JUDGE = "no judge"
 """The detail of a score that no judge gives, which has no certificate."""
 PREFERENCE = "preference"
 """The name under which the comparison of two summaries is stored."""
@@ -24,21 +24,21 @@ UNSUPPORTED = "unsupported"
 """The kind of a sentence that the document says nothing about."""
 NONE = "none"
 """The level of a sentence that states no key fact."""
-FINE: Mapping[str, str] = {
+FAULTLESS_VERDICTS: Mapping[str, str] = {
     "coverage": "answered",
     "consistency": "consistent",
     "keyfact_recall": "stated",
     "faithfulness": "none",
 }
 """The verdict of each metric on an item without fault."""
-LACKING: Mapping[str, frozenset[str]] = {
+FAULTY_VERDICTS: Mapping[str, frozenset[str]] = {
     "coverage": frozenset({"unanswered", "contradicted"}),
     "keyfact_recall": frozenset({"missing"}),
 }
 """The verdicts of each metric on what the summary omits or contradicts."""
 
 
-def is_unheard(evaluation: Evaluation) -> bool:
+def got_no_reply(evaluation: Evaluation) -> bool:
     """Return whether a metric failed because no judge replied. A judge that leaves items open has replied: there is no
     score, but its findings stand."""
     return evaluation.outcome == "failed" and not evaluation.judged and not evaluation.details.get(ABSTAINED)
@@ -90,7 +90,7 @@ MEANINGS: Mapping[str, str] = {
 """What each of them means, in a sentence for users."""
 
 
-def known(name: str) -> MetricInfo | None:
+def metric_info(name: str) -> MetricInfo | None:
     """Return the information on a stored run's metric; None if the metric is no longer installed."""
     if name in OWN or name not in plugins.names("metrics"):
         return OWN.get(name)
@@ -103,17 +103,17 @@ def known(name: str) -> MetricInfo | None:
 
 def aim_of(name: str) -> MetricAim | None:
     """Return what a metric measures, if known."""
-    found = known(name)
+    found = metric_info(name)
     return found.aim if found else None
 
 
 SELF_CHECK = "self-check"
 """The label for scores that the built-in model gives its own summary."""
 NOT_QUALITY = f"A {SELF_CHECK}, in which the built-in model judges its own text, does not measure quality."
-Standing = Literal["met", "missed", "unsure"]
+GoalStatus = Literal["met", "missed", "unsure"]
 """Whether a draft meets a goal; `unsure` where too few items have a verdict."""
 
-LEAST_SHARE = 0.5
+MIN_SHARE = 0.5
 """A score needs verdicts on at least this share of its items."""
 
 
@@ -124,7 +124,7 @@ def self_checks(settings: DraftConfig, judging: JudgeConfig | None, refinement: 
     if judging is None or not writes or {settings.model, *judging.judges} != {EXTRACTIVE}:
         return frozenset()
     metrics = (*judging.metrics, *(refinement.goals if refinement else ()))
-    return frozenset(name for name in metrics if (one := known(name)) is not None and one.prompts)
+    return frozenset(name for name in metrics if (one := metric_info(name)) is not None and one.prompts)
 
 
 def refuse_self_check(settings: DraftConfig, judging: JudgeConfig | None, refinement: RefineConfig | None) -> None:
@@ -140,7 +140,7 @@ def refuse_self_check(settings: DraftConfig, judging: JudgeConfig | None, refine
         )
 
 
-def standing(evaluation: Evaluation | None, least: float, share: float) -> Standing:
+def goal_status(evaluation: Evaluation | None, least: float, share: float) -> GoalStatus:
     """Return whether an evaluation meets a goal, given verdicts on at least this share of its items."""
     if evaluation is None or evaluation.outcome in ("not_applicable", "measured"):
         return "missed"
@@ -150,10 +150,10 @@ def standing(evaluation: Evaluation | None, least: float, share: float) -> Stand
     return "met" if evaluation.score >= least else "missed"
 
 
-def founded(evaluation: Evaluation) -> Evaluation:
+def with_enough_verdicts(evaluation: Evaluation) -> Evaluation:
     """Return the evaluation, without its score if fewer than half of the items have a verdict; its findings stand."""
     judged = evaluation.judged_share
-    if evaluation.outcome != "scored" or judged is None or judged >= LEAST_SHARE:
+    if evaluation.outcome != "scored" or judged is None or judged >= MIN_SHARE:
         return evaluation
     trouble = evaluation.details.get("trouble")
     said = f": {trouble}" if trouble else ""

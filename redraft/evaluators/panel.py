@@ -26,22 +26,22 @@ from redraft.errors import (
     RateLimited,
     StoreError,
     TransientError,
-    worded,
+    for_reader,
 )
 from redraft.evaluators.base import METRIC, Case, DocumentPack, Evaluator, PackPart, statements_of
-from redraft.evaluators.metric_info import WITHDRAWN, MetricAim, WithdrawnFinding, founded, withdrawn
+from redraft.evaluators.metric_info import WITHDRAWN, MetricAim, WithdrawnFinding, with_enough_verdicts, withdrawn
 from redraft.evaluators.reference.keyfact_builder import KeyFactBuilder
 from redraft.evaluators.reference.questions import PackSize, build_pack, pack_key, shows_outline
 from redraft.evaluators.similarity import is_same
 from redraft.events import Notice, Observer
-from redraft.fields import in_words
+from redraft.fields import error_text
 from redraft.llm.addresses import environment_keys, redacted
 from redraft.llm.base import ScriptError
 from redraft.prompts.summarization import Outline
-from redraft.settings import YARDSTICKS, JudgeConfig
+from redraft.settings import REFERENCES, JudgeConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.text.languages import ENGLISH, foreign_in, is_foreign, language_of
+from redraft.text.languages import ENGLISH, is_foreign, language_of, other_language_in
 from redraft.text.word_keys import telling
 
 _log = logging.getLogger("redraft.metrics")
@@ -54,10 +54,12 @@ def without_overruled(evaluation: Evaluation, rulings: Mapping[str, Ruling]) -> 
     if not gone:
         return evaluation
     known = [*withdrawn(evaluation), *(WithdrawnFinding(one, rulings[one.id]) for one in gone)]
-    return replace(without(evaluation, gone), details={**evaluation.details, WITHDRAWN: list(map(record_json, known))})
+    return replace(
+        without_findings(evaluation, gone), details={**evaluation.details, WITHDRAWN: list(map(record_json, known))}
+    )
 
 
-def without(evaluation: Evaluation, gone: Sequence[Finding]) -> Evaluation:
+def without_findings(evaluation: Evaluation, gone: Sequence[Finding]) -> Evaluation:
     """Return the evaluation without some of its findings; their items count in full."""
     left = tuple(one for one in evaluation.findings if one not in gone)
     if evaluation.score is None or not evaluation.judged:
@@ -77,14 +79,14 @@ def without_conflicts(evaluations: Mapping[str, Evaluation]) -> dict[str, Evalua
     changed: dict[str, Evaluation] = {}
     for name, evaluation in evaluations.items():
         dropped = [
-            one for one in evaluation.findings if one.task == "remove" and any(_clash(one, add) for add in wanted)
+            one for one in evaluation.findings if one.task == "remove" and any(_conflict(one, add) for add in wanted)
         ]
         if dropped:
-            changed[name] = without(evaluation, dropped)
+            changed[name] = without_findings(evaluation, dropped)
     return changed
 
 
-def _clash(remove: Finding, add: Finding) -> bool:
+def _conflict(remove: Finding, add: Finding) -> bool:
     """Return whether one finding wants removed what the other wants in the summary."""
     if not add.question or not remove.question:
         return is_same(add.expected, remove.found or remove.sentence)
@@ -199,7 +201,7 @@ class Panel:
 
     @property
     def _language(self) -> str:
-        return foreign_in(self.reader.document)
+        return other_language_in(self.reader.document)
 
     @property
     def perspectives(self) -> tuple[Perspective, ...]:
@@ -264,7 +266,7 @@ class Panel:
         language = next(filter(is_foreign, (self._language, language_of(text))), ENGLISH)
         panel = tuple(judge for judge in self.panel if judge.reads(language))
         if evaluator.prompts and statements and not panel:
-            reason = worded(_IN_ENGLISH_ALONE.format(language))
+            reason = for_reader(_IN_ENGLISH_ALONE.format(language))
             if reason not in self._said:
                 self._said.add(reason)
                 self.observer(Notice(reason))
@@ -273,15 +275,15 @@ class Panel:
         case = Case(statements, panel or self.panel, self.reader, yardstick, self.query, text, self.confirmer)
         given: Any = evaluator.evaluate(case)
         found = await given if isawaitable(given) else given
-        evaluation = self._advised(founded(evaluator.checked(found)), evaluator.aim)
-        return _resting_on(yardstick, evaluator, evaluation)
+        evaluation = self._advised(with_enough_verdicts(evaluator.checked(found)), evaluator.aim)
+        return _with_reference(yardstick, evaluator, evaluation)
 
     def _advised(self, evaluation: Evaluation, aim: MetricAim | None) -> Evaluation:
         """Return the evaluation with advice on other judges, where the built-in judge cannot give a score."""
         built_in = all(judge.model.identity == IDENTITY for judge in self.panel)
         if evaluation.outcome != "failed" or not evaluation.unjudged or not built_in:
             return evaluation
-        takes = worded(_BEYOND_WORDING if aim == "form" else BEYOND_COUNTING)
+        takes = for_reader(_BEYOND_WORDING if aim == "form" else BEYOND_COUNTING)
         return replace(evaluation, reason=f"{evaluation.reason}; {takes}")
 
     async def _yardstick(self, evaluator: Evaluator, *, build: bool) -> DocumentPack:
@@ -316,12 +318,12 @@ class Panel:
             return None
 
 
-def _resting_on(yardstick: DocumentPack, evaluator: Evaluator, evaluation: Evaluation) -> Evaluation:
+def _with_reference(yardstick: DocumentPack, evaluator: Evaluator, evaluation: Evaluation) -> Evaluation:
     """Return the evaluation with the pack part that its score depends on, and what that part lacks."""
     part = yardstick.pack if evaluator.needs == "questions" else yardstick.keyfacts
     if evaluator.needs is None or part is None or evaluation.outcome != "scored":
         return evaluation
-    rests_on = {YARDSTICKS[evaluator.needs]: part.id, "missing": list(part.missing)}
+    rests_on = {REFERENCES[evaluator.needs]: part.id, "missing": list(part.missing)}
     return replace(evaluation, details={**rests_on, **evaluation.details, **rests_on})
 
 
@@ -347,6 +349,6 @@ def _reason(error: Exception, metric: str) -> str:
     if isinstance(error, ValidationError) and error.title in ("Evaluation", "Finding", "Evidence"):
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        given = f"returned an invalid {error.title}: {where}: {in_words(first)}, not {first['input']!r:.80}"
+        given = f"returned an invalid {error.title}: {where}: {error_text(first)}, not {first['input']!r:.80}"
         return f"ValueError: the metric {metric} {given}"
     return f"{type(error).__name__}: {error}"

@@ -22,7 +22,7 @@ from redraft.text.words import count_words, has_words
 
 BINS = 10
 """The number of equal parts of the document, besides thirds."""
-_MOST_SECTIONS = 100
+_MAX_SECTIONS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def _outermost(sections: Sequence[DocumentSection]) -> Sequence[DocumentSection]
     for level in sorted(levels):
         found = [one for one in sections if one.level == level]
         if len(found) > 1:
-            return found[:_MOST_SECTIONS]
+            return found[:_MAX_SECTIONS]
     return ()
 
 

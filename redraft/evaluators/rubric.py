@@ -8,14 +8,14 @@ from typing import Any
 
 from typing_extensions import override
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, account, gather_all
+from redraft.agents.accounts import Attempt, Entries, ItemResults, collect_results, gather_all
 from redraft.agents.evidence import EntryBudget
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, content_id
-from redraft.evaluators.base import Case, Evaluator, concluded
+from redraft.evaluators.base import Case, Evaluator, mean_evaluation
 from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts
 from redraft.evaluators.metric_info import ABSTAINED, MetricAim
-from redraft.fields import checked
+from redraft.fields import validated
 from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import Statement
 from redraft.prompts.rubric import NO_LEVEL, RubricInput, RubricVerdict, rubric_prompt
@@ -58,7 +58,7 @@ class Rubric(Evaluator):
     @property
     def settings(self) -> RubricSettings:
         """Return the rubric without its name, as it is stored with a run. Raises `UsageError` if it is invalid."""
-        return checked(RubricSettings, {"requirement": self.requirement, "levels": self.levels, "aim": self.aim})
+        return validated(RubricSettings, {"requirement": self.requirement, "levels": self.levels, "aim": self.aim})
 
     @property
     def highest(self) -> int:
@@ -89,7 +89,7 @@ class Rubric(Evaluator):
         panel = PanelVerdicts.of(judges, 1)
         verdicts = [one.verdicts[0] for one in decided if one.verdicts]
         value = panel.items[0].value if panel.items else 0.0
-        return concluded(
+        return mean_evaluation(
             self,
             panel,
             findings=self._findings(verdicts, case.statements, value) if value < 1 else (),
@@ -114,7 +114,7 @@ class Rubric(Evaluator):
             return Entries.of(reply, [(0, reply.value if valid else None)])
 
         async def judged(numbers: Sequence[int]) -> ItemResults[RubricVerdict]:
-            return await account([numbers] if numbers else [], ask)
+            return await collect_results([numbers] if numbers else [], ask)
 
         return await judge.remembered(prompt, RubricVerdict, [[content_id(case.text), case.query]], judged)
 

@@ -25,9 +25,9 @@ from redraft.graphs.state import (
     State,
     Task,
     Update,
-    asked_for,
     check_unchanged,
     node,
+    requested_options,
     session_of,
     streaming,
 )
@@ -134,7 +134,7 @@ def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node
                 given = await job.given_draft() if strategy == _OWN_DRAFT else None
                 # A thread may have been used for another run before.
                 new: Update = {"run": job.run.id, "document": job.document.id, "round": 0, "best": "", "stop": ""}
-                new |= {"judged": {}, "scores": {}, "next": "", "asked": asked_for(state)}
+                new |= {"judged": {}, "scores": {}, "next": "", "asked": requested_options(state)}
                 return {**new, **({"draft": given} if given else {})}
 
     return begin
@@ -162,7 +162,7 @@ def _draft(strategy: str, session: SessionProtocol | None) -> Node:
         """Draft by the strategy chosen for the document."""
         with streaming(runtime):
             async with session_of(runtime, session).at_work(state["run"]) as job:
-                await _tell_stage(job)
+                await _report_stage(job)
                 chosen = job.plan.strategy
             drafting = fixed or known.get(chosen) or strategy_named(chosen).graph(session).compile()
             return dict(await drafting.ainvoke(state, config))
@@ -170,7 +170,7 @@ def _draft(strategy: str, session: SessionProtocol | None) -> Node:
     return draft
 
 
-async def _tell_stage(job: Job) -> None:
+async def _report_stage(job: Job) -> None:
     """Announce that drafting begins or continues, and how many planned calls are left."""
     plan = job.plan
     if not plan.calls:

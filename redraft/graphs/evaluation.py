@@ -61,7 +61,7 @@ async def metric(state: MetricTask, job: Job) -> Update:
     except RedraftError as error:
         job.failures[name] = error
         return {"judged": {}}
-    _tell(evaluation, number, job)
+    _report(evaluation, number, job)
     return {"judged": {name: metric_verdict(evaluation)}}
 
 
@@ -111,7 +111,7 @@ def metric_verdict(evaluation: Evaluation) -> MetricVerdict:
     }
 
 
-def _tell(evaluation: Evaluation, number: int, job: Job) -> None:
+def _report(evaluation: Evaluation, number: int, job: Job) -> None:
     said = (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged, evaluation.reason)
     run = job.run
     itself = evaluation.metric in self_checks(run.settings, run.judging, run.refinement)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from langgraph.graph import START, StateGraph
 
-from redraft.agents.structured_writer import MIN_WORDS, Stage, tolerated
+from redraft.agents.structured_writer import MIN_WORDS, Stage, max_intermediate_words
 from redraft.domain import SHORTENED, Chunk, Document, Parent, Piece, Span, Usage
 from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
 from redraft.events import Notice
@@ -363,7 +363,11 @@ class SummaryTree:
         spare = limits.room + limits.reply_tokens - self._size(group)
         words = max(limits.words, min(plan.words, int(spare / plan.tokens_per_word) - 1))
         outline = await self._outline if self._outline else None
-        left = spare - int(min(tolerated(words, "merge"), plan.words) * plan.tokens_per_word) - _AROUND_OUTLINE
+        left = (
+            spare
+            - int(min(max_intermediate_words(words, "merge"), plan.words) * plan.tokens_per_word)
+            - _AROUND_OUTLINE
+        )
         if outline is not None and self._job.tokenizer.count(outline_text(outline)) > left:
             outline = None
         top = await self._merge(level, silent, group, None, words, outline)
@@ -426,7 +430,7 @@ class SummaryTree:
 
     def _most(self, limit: int, stage: Stage) -> int:
         """Return the most words of a summary with this limit, never more than the result may have."""
-        return min(tolerated(limit, stage), self._job.plan.words)
+        return min(max_intermediate_words(limit, stage), self._job.plan.words)
 
     def _count(self, level: int) -> None:
         self.pieces[str(level)] = self.pieces.get(str(level), 0) + 1

@@ -26,7 +26,7 @@ from redraft.domain import (
     Piece,
     Round,
     Span,
-    highest,
+    top_pieces,
 )
 from redraft.errors import CutThought, IncompleteError, NoAnswerError, RedraftError, RunError
 from redraft.evaluators.panel import Panel
@@ -149,7 +149,7 @@ class Job:
             flaw=written.flaw,
             step=step,
         )
-        await off_loop(self.store.runs.add_piece, self.run.id, piece, _made_from(parents))
+        await off_loop(self.store.runs.add_piece, self.run.id, piece, _parents_or_whole(parents))
         self.observe(PieceDone(level, index, *chunks, piece.words, piece.flaw))
         if written.flaw:
             what = f"level {level}, summary {index + 1}: kept the best of {written.attempts} tries"
@@ -207,7 +207,9 @@ class Job:
     ) -> str:
         """Store a draft with its parents as the run's result; return its id."""
         runs, words = self.store.runs, count_words(text)
-        return await off_loop(runs.keep_draft, self.run.id, text, words, node, notes, parents=_made_from(parents))
+        return await off_loop(
+            runs.keep_draft, self.run.id, text, words, node, notes, parents=_parents_or_whole(parents)
+        )
 
     async def given_draft(self) -> str:
         """Return the summary that the run was begun with."""
@@ -256,7 +258,7 @@ class Job:
         return await off_loop(self.store.judgments.of, draft)
 
 
-def _made_from(parents: Sequence[Parent | Piece]) -> list[Parent]:
+def _parents_or_whole(parents: Sequence[Parent | Piece]) -> list[Parent]:
     """Return the parents of a text; partial summaries as a whole unless specified otherwise."""
     return [Parent.of_piece(one) if isinstance(one, Piece) else one for one in parents]
 
@@ -273,7 +275,7 @@ class PartialSummary:
 
 def best_so_far(pieces: Sequence[Piece], words: int) -> PartialSummary | None:
     """Return the summary of the highest pieces, choosing sentences if they exceed the limit; None without any."""
-    cover = highest(pieces)
+    cover = top_pieces(pieces)
     if not cover:
         return None
     texts = [piece.text for piece in cover]

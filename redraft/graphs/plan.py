@@ -9,8 +9,8 @@ from math import ceil
 from statistics import median
 from typing import Any
 
-from redraft.agents.structured_writer import tolerated
-from redraft.agents.writer import LEAST_WINDOW
+from redraft.agents.structured_writer import max_intermediate_words
+from redraft.agents.writer import MIN_WINDOW
 from redraft.domain import Chunk, Document, Span
 from redraft.errors import PlanError
 from redraft.prompts import summarization
@@ -33,9 +33,9 @@ OVERFLOW = 1.5
 DEFAULT_WORDS = 600
 LINES_BEFORE = 60
 """The approximate number of words shown before a chunk."""
-_FEWEST_WORDS = 20
+_MIN_WORDS = 20
 _MIN_LEVEL_WORDS = 15
-_FEWEST_OF_CHAPTER = 10
+_MIN_CHAPTER_WORDS = 10
 # Summaries use rarer words than what they summarize.
 _REPLY_SLACK = 1.15
 # The tokens of a summary by which BooookScore's released code estimates the number of levels.
@@ -211,7 +211,7 @@ class Planner:
         lead = 0
         if not self.settings.by_chapter:
             chunk = max(chunk.tokens for chunk in self.chunks) + self.overhead(summarization.SUMMARIZE_CHUNK)
-            needed = chunk + self.reply(min(tolerated(levels[0].words, "leaf"), self.words)) + MARGIN
+            needed = chunk + self.reply(min(max_intermediate_words(levels[0].words, "leaf"), self.words)) + MARGIN
             self.fits(needed, "a chunk with its summary")
             lead = min(self.reply(LINES_BEFORE), self.settings.context_tokens - needed)
         top = self.reply(self.words)
@@ -227,7 +227,7 @@ class Planner:
         """Return whether the document is outlined: by a language model, with a large enough window, for a general
         summary."""
         settings = self.settings
-        wanted = reads_prompts(settings.model) and settings.query is None and settings.context_tokens >= LEAST_WINDOW
+        wanted = reads_prompts(settings.model) and settings.query is None and settings.context_tokens >= MIN_WINDOW
         return int(wanted and len(self.chunks) > 1)
 
     def _lowest_tree(self, *, whole_limit: bool) -> tuple[Level, ...] | None:
@@ -280,7 +280,7 @@ class Planner:
         return tuple(levels) if pieces == 1 else None
 
     def _level(self, words: int, pieces: int) -> Level:
-        reply_tokens = self.reply(min(tolerated(words, "merge"), self.words))
+        reply_tokens = self.reply(min(max_intermediate_words(words, "merge"), self.words))
         room = self.settings.context_tokens - self._merge - reply_tokens - MARGIN
         seen = self.settings.merge == "source" and reads_prompts(self.settings.model)
         sources = max(0, int(room * SOURCE_SHARE)) if seen else 0
@@ -304,13 +304,13 @@ def running_target(words: int, index: int, chunks: int) -> int:
 
 def chapter_words(words: int, of_chapter: int | None = None) -> int:
     """Return the limit of a chapter's summary: half of the whole's, and a third of the chapter at most."""
-    half = max(_FEWEST_OF_CHAPTER, words // 2)
-    return half if of_chapter is None else min(half, max(_FEWEST_OF_CHAPTER, of_chapter // 3))
+    half = max(_MIN_CHAPTER_WORDS, words // 2)
+    return half if of_chapter is None else min(half, max(_MIN_CHAPTER_WORDS, of_chapter // 3))
 
 
 def fitting_words(wanted: int | None, document_words: int) -> int:
     """Return the length of the summary: as wanted, or a default that shortens even a short document."""
-    if document_words < _FEWEST_WORDS:
+    if document_words < _MIN_WORDS:
         raise PlanError(f"the document has only {count(document_words, 'word')}", hint="give a longer document")
     if wanted is None:
         return max(10, min(DEFAULT_WORDS, document_words // 3))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from redraft.domain import REVIEW, Evaluation, Finding, PointAnswer
-from redraft.evaluators.metric_info import MetricAim, standing
+from redraft.evaluators.metric_info import MetricAim, goal_status
 from redraft.settings import FIGURES, FeedbackName, PolicyName, RefineConfig
 
 Scores = Mapping[str, float | None]
@@ -20,7 +20,7 @@ Aims = Mapping[str, MetricAim | None]
 
 # With more points at once, people and models skip the last of them.
 FINDINGS_AT_ONCE = 6
-MOST_LACKING = 12
+MAX_MISSING_ITEMS = 12
 """How much of what a draft lacks is shown beside a person's requests."""
 ACCUSING = ("remove", "correct")
 """The tasks of findings that say that the document does not support the draft."""
@@ -48,14 +48,14 @@ class AcceptanceDecision:
     reason: str
 
 
-def unmet(scores: Scores, goals: Goals) -> list[str]:
+def missed_metrics(scores: Scores, goals: Goals) -> list[str]:
     """Return the metrics that miss their goals, in the order of the goals; no score misses a goal."""
     return [metric for metric, least in goals.items() if (score := scores.get(metric)) is None or score < least]
 
 
-def unsure(judged: Judged, goals: Goals, share: float) -> list[str]:
+def undecided_metrics(judged: Judged, goals: Goals, share: float) -> list[str]:
     """Return the metrics with too few verdicts to tell whether their goals are met."""
-    return [metric for metric, least in goals.items() if standing(judged.get(metric), least, share) == "unsure"]
+    return [metric for metric, least in goals.items() if goal_status(judged.get(metric), least, share) == "unsure"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ POLICIES: dict[PolicyName, Policy] = {
 }
 
 
-def aim(
+def plan_revision(
     policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims, free: int = 0
 ) -> RevisionPlan | None:
     """Return the findings to fix next, or None without any.
@@ -101,11 +101,11 @@ def aim(
     left to correct.
     """
     scores = scores_of(judged)
-    if asked := requests_open(judged, tried):
+    if asked := open_requests(judged, tried):
         wanted = asked if policy.follows else asked[:FINDINGS_AT_ONCE]
-        false = [] if policy.follows else _besides(wanted, judged, goals, goals, tried, aims)
+        false = [] if policy.follows else _more_findings(wanted, judged, goals, goals, tried, aims)
         return RevisionPlan(tuple(dict.fromkeys(one.metric for one in (*wanted, *false))), (*wanted, *false))
-    missed = unmet(scores, goals)
+    missed = missed_metrics(scores, goals)
     met = [metric for metric in goals if metric not in missed]
     while missed:
         metrics = policy.next_metrics(missed, scores, goals, aims)
@@ -114,24 +114,26 @@ def aim(
         if findings:
             if policy.follows:
                 return RevisionPlan(tuple(metrics), tuple(findings))
-            false = _besides((), judged, goals, met, tried, aims)[: FINDINGS_AT_ONCE // 2]
-            chosen = in_turn(offered)[: FINDINGS_AT_ONCE - len(false)]
-            return RevisionPlan(tuple(metrics), (*chosen, *_besides(chosen, judged, goals, met, tried, aims, free)))
+            false = _more_findings((), judged, goals, met, tried, aims)[: FINDINGS_AT_ONCE // 2]
+            chosen = interleaved(offered)[: FINDINGS_AT_ONCE - len(false)]
+            return RevisionPlan(
+                tuple(metrics), (*chosen, *_more_findings(chosen, judged, goals, met, tried, aims, free))
+            )
         if policy.follows:
             return None
         missed = [metric for metric in missed if metric not in metrics]
-    wrong = [] if policy.follows or unmet(scores, goals) else _contradicted(judged, goals, tried, aims)
+    wrong = [] if policy.follows or missed_metrics(scores, goals) else _contradicted(judged, goals, tried, aims)
     return RevisionPlan(tuple(dict.fromkeys(one.metric for one in wrong)), tuple(wrong)) if wrong else None
 
 
 def _contradicted(judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims) -> list[Finding]:
     """Return the findings that say that the document says something else than the draft."""
     about = [metric for metric in goals if metric in judged and aims.get(metric) in ("truth", "content")]
-    found = in_turn([judged[metric].findings for metric in about])
+    found = interleaved([judged[metric].findings for metric in about])
     return [one for one in found if one.task == "correct" and one.id not in tried][:FINDINGS_AT_ONCE]
 
 
-def told_of(judged: Judged, feedback: FeedbackName) -> Judged:
+def reviser_feedback(judged: Judged, feedback: FeedbackName) -> Judged:
     """Return the evaluations with the findings that the reviser is told of. LongSumEval's feedback on coverage holds
     unanswered questions only: an answer that the document contradicts is an answer."""
     if feedback != "questions":
@@ -150,7 +152,7 @@ def room_for_more(words: int, limit: int | None) -> int:
     return left // _FREE_WORDS if left >= max(_FREE_WORDS, _FREE_SHARE * limit) else 0
 
 
-def _besides(
+def _more_findings(
     chosen: Sequence[Finding],
     judged: Judged,
     goals: Goals,
@@ -165,25 +167,25 @@ def _besides(
     def of(aim: MetricAim, tasks: Sequence[str]) -> list[Finding]:
         among = goals if aim == "content" else correcting
         about = [one for one in among if aims.get(one) == aim and one in judged]
-        found = in_turn([[one for one in judged[metric].findings if one.task in tasks] for metric in about])
+        found = interleaved([[one for one in judged[metric].findings if one.task in tasks] for metric in about])
         return [one for one in found if one.id not in tried and one not in chosen]
 
     missing = of("content", ("add",))[: max(0, free - sum(one.task == "add" for one in chosen))]
     return [*of("truth", ACCUSING), *missing][: max(0, FINDINGS_AT_ONCE - len(chosen))]
 
 
-def lacking(judged: Judged) -> list[str]:
+def missing_content(judged: Judged) -> list[str]:
     """Return what the draft lacks, most important first: questions with the document's answers, or facts."""
-    found = in_turn([[one for one in said.findings if one.task == "add"] for _, said in sorted(judged.items())])
-    return [f"{one.question} {one.answer}".strip() for one in found if one.answer][:MOST_LACKING]
+    found = interleaved([[one for one in said.findings if one.task == "add"] for _, said in sorted(judged.items())])
+    return [f"{one.question} {one.answer}".strip() for one in found if one.answer][:MAX_MISSING_ITEMS]
 
 
-def requests_open(judged: Judged, tried: Sequence[str]) -> list[Finding]:
+def open_requests(judged: Judged, tried: Sequence[str]) -> list[Finding]:
     """Return a person's requests that no revision has tried to fix yet."""
     return [one for one in judged[REVIEW].findings if one.id not in tried] if REVIEW in judged else []
 
 
-def requests_refused(judged: Judged, answers: Sequence[PointAnswer]) -> bool:
+def all_requests_refused(judged: Judged, answers: Sequence[PointAnswer]) -> bool:
     """Return whether the reviser says of every request that it tried that it did not meet it."""
     asked = {one.id for one in judged[REVIEW].findings} if REVIEW in judged else set()
     became = [one.became for one in answers if one.finding in asked]
@@ -200,7 +202,7 @@ def sentences_to_keep(judged: Judged, aims: Aims, dropped: Sequence[str] = ()) -
     return [sentence for sentence in held if sentence not in faulty]
 
 
-def in_turn(offered: Sequence[Sequence[Finding]]) -> list[Finding]:
+def interleaved(offered: Sequence[Sequence[Finding]]) -> list[Finding]:
     """Return one finding of each metric, then the next of each."""
     longest = max((len(of_one) for of_one in offered), default=0)
     return [of_one[at] for at in range(longest) for of_one in offered if at < len(of_one)]
@@ -234,7 +236,9 @@ def acceptance(
         return AcceptanceDecision(False, f"{unscored[0]} could not be judged")
     for metric in goals:
         if has.get(metric) is None:
-            if _sure(after, metric, aims) < max(_sure(draft, metric, aims) for draft in (before, start)):
+            if _certain_score(after, metric, aims) < max(
+                _certain_score(draft, metric, aims) for draft in (before, start)
+            ):
                 return AcceptanceDecision(False, f"{metric}, which has no score, is certainly worse")
             continue
         floor = max((score for one in (had, first) if (score := one.get(metric)) is not None), default=0.0)
@@ -255,7 +259,7 @@ def _gain(wanted: Sequence[str], aims: Aims, before: Judged, after: Judged) -> A
         was, now = had.get(metric), has.get(metric)
         if was is not None and now is not None:
             gains[metric] = now - was
-        elif _sure(after, metric, aims) > _sure(before, metric, aims):
+        elif _certain_score(after, metric, aims) > _certain_score(before, metric, aims):
             scored.append(f"{metric}, which had no score, is certainly better")
     gained = [f"{metric} gained {_difference(gain)}" for metric, gain in gains.items() if gain > 1e-9]
     if scored or (sum(gains.values()) > 1e-9 and gained):
@@ -267,7 +271,7 @@ def _difference(by: float) -> str:
     return f"{by:.2f}" if by >= _SEEN else "less than 0.01"
 
 
-def _sure(judged: Judged, metric: str, aims: Aims) -> int:
+def _certain_score(judged: Judged, metric: str, aims: Aims) -> int:
     """Return what is certain about a draft with few verdicts, higher being better: how much content is present, or how
     few errors are known."""
     said = judged.get(metric)
@@ -287,7 +291,7 @@ def reason_to_stop(
     unsure: Sequence[str] = (),
 ) -> str | None:
     """Return why the refinement ends here; None when it goes on."""
-    missed = unmet(scores, goals)
+    missed = missed_metrics(scores, goals)
     if next_aim is not None and REVIEW in next_aim.metrics:
         # Each request is tried once, whether goals are met or not.
         return None if rounds_left > 0 else "rounds"
@@ -312,7 +316,7 @@ class DraftStatus(TypedDict):
 def draft_status(judged: Mapping[str, Evaluation], settings: RefineConfig) -> DraftStatus:
     """Return the scores of a draft, and whether they meet its goals."""
     goals: dict[str, str] = {
-        name: standing(judged.get(name), least, settings.judged_share) for name, least in settings.goals.items()
+        name: goal_status(judged.get(name), least, settings.judged_share) for name, least in settings.goals.items()
     }
     return {"scores": metric_scores(scores_of(judged)), "standings": goals}
 

@@ -13,7 +13,7 @@ from redraft.agents.arbiter import Arbiter, RulingRequest
 from redraft.agents.decider import Decider, DecisionContext
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.reviser import INSTRUCTION, RevisionRequest
-from redraft.agents.structured_writer import tolerated
+from redraft.agents.structured_writer import max_intermediate_words
 from redraft.builtin.facade import shortened
 from redraft.domain import (
     NO_REVISION_OF,
@@ -41,30 +41,30 @@ from redraft.graphs.policy import (
     Policy,
     RevisionPlan,
     acceptance,
-    aim,
+    all_requests_refused,
     draft_status,
     findings_in,
-    in_turn,
-    lacking,
+    interleaved,
     metric_scores,
+    missed_metrics,
+    missing_content,
+    open_requests,
+    plan_revision,
     reason_to_stop,
-    requests_open,
-    requests_refused,
+    reviser_feedback,
     room_for_more,
     scores_of,
     sentences_to_keep,
-    told_of,
-    unmet,
-    unsure,
+    undecided_metrics,
 )
 from redraft.graphs.review import ReviewAnswer, answered, question, requests, reviewed
 from redraft.graphs.state import SessionProtocol, State, Update, node
 from redraft.prompts.summarization import outline_text
 from redraft.store.connection import off_loop
-from redraft.text.sentences import worded
+from redraft.text.sentences import sentences_with_words
 
 
-async def _ending(state: State, job: Job) -> Update:
+async def _step_at_end(state: State, job: Job) -> Update:
     """Return the next step once nothing more is to be fixed: the end, or a round that shortens the best draft first."""
     if job.keeps_to_the_limit(await job.draft(state["best"])):
         return {"next": "finish"}
@@ -185,7 +185,7 @@ async def settle(state: State, job: Job) -> Update:
     tried = state["to_fix"]
     if REVIEW in state["aims"]:
         # What was to be corrected beside a person's requests gets a revision of its own.
-        requests = {one.id for one in requests_open(await job.judged(best), [])}
+        requests = {one.id for one in open_requests(await job.judged(best), [])}
         tried = [one for one in tried if one in requests] or tried
     elif policy.follows:
         tried = []
@@ -197,10 +197,14 @@ async def _pass_on_requests(state: State, job: Job, draft: str) -> None:
     base, judged = await job.draft(state["best"]), await job.judged(state["best"])
     if REVIEW not in judged:
         return
-    left = requests_open(judged, [*state["to_fix"], *state["tried"], *state["dropped"]])
-    had, held = set(worded(base.text)), judged[REVIEW].held
+    left = open_requests(judged, [*state["to_fix"], *state["tried"], *state["dropped"]])
+    had, held = set(sentences_with_words(base.text)), judged[REVIEW].held
     brought = REVIEW in state["aims"]
-    kept = [one for one in worded((await job.draft(draft)).text) if one in held or (brought and one not in had)]
+    kept = [
+        one
+        for one in sentences_with_words((await job.draft(draft)).text)
+        if one in held or (brought and one not in had)
+    ]
     if left or kept:
         await off_loop(job.store.judgments.keep, draft, reviewed(None, left, kept))
 
@@ -218,7 +222,7 @@ async def _rule_on_revision(state: State, job: Job, policy: Policy) -> Acceptanc
         return AcceptanceDecision(policy.follows and not failed, failed or "nothing was changed")
     before, start, after = [await job.judged(one) for one in (base.id, state["first"], revised.id)]
     aims = state["aims"]
-    if REVIEW in aims and requests_refused(before, await _answers(job, state["round"])):
+    if REVIEW in aims and all_requests_refused(before, await _answers(job, state["round"])):
         aims = [one for one in aims if one != REVIEW]
         if not aims:
             return AcceptanceDecision(policy.follows, "no request was met")
@@ -233,17 +237,24 @@ async def decide(state: State, job: Job) -> Update:
         return {"next": "finish"}
     best = await job.draft(state["best"])
     limit = job.revision_words
-    if state["round"] == 0 and limit and best.words > tolerated(limit) and not job.keeps_to_the_limit(best):
+    if (
+        state["round"] == 0
+        and limit
+        and best.words > max_intermediate_words(limit)
+        and not job.keeps_to_the_limit(best)
+    ):
         # Whatever else a revision did within the limit would be compared with the longer text.
-        return {"why": "", **await _ending(state, job)}
-    judged = told_of(await job.judged(best.id), settings.told)
+        return {"why": "", **await _step_at_end(state, job)}
+    judged = reviser_feedback(await job.judged(best.id), settings.told)
     policy = POLICIES[settings.policy]
     free = room_for_more(best.words, job.revision_words)
     gone = [*state["tried"], *state["dropped"]]
-    chosen = aim(policy, judged, settings.goals, gone, job.judges.aims, free)
+    chosen = plan_revision(policy, judged, settings.goals, gone, job.judges.aims, free)
     is_generic = settings.told == "generic" and (chosen is None or REVIEW not in chosen.metrics)
     if is_generic:
-        chosen = RevisionPlan(tuple(missed), ()) if (missed := unmet(scores_of(judged), settings.goals)) else None
+        chosen = (
+            RevisionPlan(tuple(missed), ()) if (missed := missed_metrics(scores_of(judged), settings.goals)) else None
+        )
     stop = reason_to_stop(
         policy,
         scores_of(judged),
@@ -251,12 +262,12 @@ async def decide(state: State, job: Job) -> Update:
         rounds_left=settings.rounds - state["round"],
         refused_in_a_row=state["refused"],
         next_aim=chosen,
-        unsure=unsure(judged, settings.goals, settings.judged_share),
+        unsure=undecided_metrics(judged, settings.goals, settings.judged_share),
     )
     if chosen is None or stop:
         if chosen is not None and REVIEW in chosen.metrics:
             job.observe(Notice("no rounds are left for all requests (use a higher --rounds)"))
-        end = await _ending(state, job)
+        end = await _step_at_end(state, job)
         # A shortened draft may have new findings.
         reason = {"stop": stop or "nothing_to_fix"} if end["next"] == "finish" else {}
         return {"why": "", **reason, **end}
@@ -265,11 +276,11 @@ async def decide(state: State, job: Job) -> Update:
         criticism = await job.reviser.criticize(best.text, state["round"] + 1)
         return {**new, **_aimed(chosen.metrics, ()), "instruction": criticism}
     if job.decider is not None and REVIEW not in chosen.metrics:
-        return {**new, **await _led(state, job, job.decider, judged, chosen)}
+        return {**new, **await _model_decision(state, job, job.decider, judged, chosen)}
     return {**new, **_aimed(chosen.metrics, chosen.findings)}
 
 
-async def _led(
+async def _model_decision(
     state: State, job: Job, decider: Decider, judged: Mapping[str, Evaluation], otherwise: RevisionPlan
 ) -> Update:
     """Return a model's decision; the policy's choice `otherwise`, if that is invalid."""
@@ -281,7 +292,7 @@ async def _led(
         # The scores are different now.
         return {**contests, "next": "decide"}
     if found.stop:
-        return {"stop": "decided", **await _ending(state, job), "why": found.why}
+        return {"stop": "decided", **await _step_at_end(state, job), "why": found.why}
     if not found.findings:
         why = f"{found.why}; using weakest-first instead"
         job.observe(Notice(f"revision {number + 1}: {why}"))
@@ -297,17 +308,17 @@ async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluatio
     known = metric_scores(scores_of(judged))
     # Metrics finish in any order, and the prompt must not depend on that.
     scores = {name: known[name] for name in (*goals, *sorted(known.keys() - goals.keys())) if name in known}
-    missed = set(unmet(scores, goals))
+    missed = set(missed_metrics(scores, goals))
     offered = {name: [one for one in judged[name].findings if one.id not in gone] for name in scores}
     findings = [
         one
         for first in (True, False)
-        for one in in_turn([offered[name] for name in scores if (name in missed) is first])
+        for one in interleaved([offered[name] for name in scores if (name in missed) is first])
     ]
     draft = await job.draft(state["best"])
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     left = job.refinement.rounds - state["round"]
-    open_goals = unsure(judged, goals, job.refinement.judged_share)
+    open_goals = undecided_metrics(judged, goals, job.refinement.judged_share)
     most = job.plan.words
     return DecisionContext(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, most, open_goals)
 
@@ -327,7 +338,7 @@ async def review(state: State, job: Job) -> Update:
     )
     answer = _ask(asked)
     if answer.stop or not answer.go:
-        return {"stop": "cancelled", "to_fix": [], "why": "", **await _ending(state, job)}
+        return {"stop": "cancelled", "to_fix": [], "why": "", **await _step_at_end(state, job)}
     added = requests(answer.add)
     if added:
         await off_loop(job.store.judgments.keep, best, reviewed(judged.get(REVIEW), added))
@@ -414,7 +425,7 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
         # A general criticism does not say what is good, so nothing is told to be kept.
         generic = job.refinement.told == "generic"
         keep = () if generic else tuple(sentences_to_keep(judged, job.judges.aims, state["dropped"]))
-        missing = lacking(judged) if any(one.metric == REVIEW for one in chosen) else ()
+        missing = missing_content(judged) if any(one.metric == REVIEW for one in chosen) else ()
         request = replace(request, findings=(*chosen, *instruction), keep=keep, missing=tuple(missing))
     brief = await reviser.brief(request)
     if number == 1 and request.findings and brief.given.document is None:

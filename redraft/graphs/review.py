@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from pydantic_core import to_jsonable_python
 
 from redraft.domain import REVIEW, Draft, Evaluation, Finding, ReviewQuestion
-from redraft.fields import Settings, in_words
+from redraft.fields import Settings, error_text
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import has_words
 
@@ -69,7 +69,7 @@ def answered(given: Any, asked: ReviewQuestion) -> ReviewAnswer | str:
         wanted = "give an object such as {'drop': [1, 3], 'add': ['...'], 'edited': 'text', 'stop': false}"
         if not where:
             return f"an answer cannot be of the type {type(given).__name__}; {wanted}"
-        return f"{where}: {in_words(first)}; {wanted}"
+        return f"{where}: {error_text(first)}; {wanted}"
     ids = {key: one["id"] for number, one in enumerate(asked["findings"], 1) for key in (number, one["id"])}
     if unknown := [one for one in answer.drop if one not in ids or isinstance(one, bool)]:
         there = f"they are numbered from 1 to {len(asked['findings'])}" if asked["findings"] else "there is none"

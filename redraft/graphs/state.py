@@ -18,7 +18,7 @@ from pydantic_core.core_schema import any_schema
 from typing_extensions import TypedDict
 
 from redraft.errors import UsageError
-from redraft.events import streamed
+from redraft.events import stream_to
 from redraft.graphs.job import Job
 from redraft.llm.langsmith import Tracing
 
@@ -241,13 +241,13 @@ def streaming(runtime: Runtime[Any]) -> Iterator[None]:
         return
     token = _watched.set(True)
     try:
-        with streamed(runtime.stream_writer):
+        with stream_to(runtime.stream_writer):
             yield
     finally:
         _watched.reset(token)
 
 
-def asked_for(state: Any) -> dict[str, Any]:
+def requested_options(state: Any) -> dict[str, Any]:
     """Return the options in a state. Texts, sources and runs are for one start, and not kept."""
     return {name: state[name] for name in (*Options.__annotations__, "metrics") if name in state}
 
@@ -257,7 +257,7 @@ def check_unchanged(state: Any) -> None:
     begun = state.get("asked")
     if begun is None:
         return
-    now = asked_for(state)
+    now = requested_options(state)
     if changed := next((name for name in (*now, *begun) if now.get(name) != begun.get(name)), None):
         raise UsageError(
             f"{changed} was changed in the state of run {state['run']}, which keeps the value it began with",

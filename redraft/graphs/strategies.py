@@ -268,7 +268,7 @@ def draft_plan(
     return plan(Planner(document, chunks, settings, tokenizer, book))
 
 
-def check_there(run: Run) -> None:
+def check_installed(run: Run) -> None:
     """Raise `RunError` for a run whose strategy is an object of another program, or came with a package that is not
     installed any more."""
     strategy, package = run.settings.strategy, run.version.partition(_WITH)[2]

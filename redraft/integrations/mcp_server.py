@@ -27,7 +27,7 @@ from redraft.agents.decider import SearchRequest, find_passages
 from redraft.domain import Document, record_json
 from redraft.errors import RedraftError, RunError, UsageError
 from redraft.events import Event, RunStarted, StageStarted
-from redraft.fields import checked, same
+from redraft.fields import field_like, validated
 from redraft.readers.documents import load
 from redraft.report.history.citations import cited
 from redraft.report.history.results import Result, document_read
@@ -84,7 +84,7 @@ class _JudgingArguments(_Arguments):
 
 
 class _RefinedArguments(_JudgingArguments):
-    words: int | None = same(DraftConfig, "words")
+    words: int | None = field_like(DraftConfig, "words")
     goals: dict[str, float] = Field(default={}, description='Revise until they are met, such as {"coverage": 0.8}.')
     rounds: int | None = Field(default=None, ge=1, le=20, description="Most revisions.")
 
@@ -93,7 +93,7 @@ class SummarizeArguments(_RefinedArguments):
     """What to summarize, and how."""
 
     query: str | None = Field(default=None, max_length=2000, description="A question that the summary answers.")
-    language: str | None = same(DraftConfig, "language")
+    language: str | None = field_like(DraftConfig, "language")
     by_chapter: bool = Field(default=False, description="Summarize each chapter separately.")
 
 
@@ -411,7 +411,7 @@ async def _answer(desk: McpTools, name: str, arguments: Mapping[str, Any]) -> di
     if name not in _OFFERS:
         raise UsageError(f"there is no tool {one_line(name, 80)!r}", hint=f"choose from: {', '.join(_OFFERS)}")
     offer = _OFFERS[name]
-    return await offer.work(desk, checked(offer.takes, arguments))
+    return await offer.work(desk, validated(offer.takes, arguments))
 
 
 def _reply(told: dict[str, Any], *, is_error: bool = False) -> CallToolResult:

@@ -36,8 +36,8 @@ from redraft.events import (
     RunDone,
     RunStarted,
     StageStarted,
-    happens_in,
-    streamed,
+    current_run,
+    stream_to,
 )
 from redraft.settings import EXTRACTIVE, NLI
 
@@ -84,7 +84,7 @@ class SpanObserver:
 
     def __call__(self, event: Event) -> None:
         """Begin or end a span."""
-        run = self._runs.get(happens_in())
+        run = self._runs.get(current_run())
         if run is not None:
             run.seen = time.time_ns()
         match event:
@@ -266,7 +266,7 @@ def sending(tell: Callable[[str], object]) -> Iterator[None]:
     provider.add_span_processor(BatchSpanProcessor(exporter))
     observer = SpanObserver(provider.get_tracer("redraft"))
     try:
-        with streamed(observer):
+        with stream_to(observer):
             yield
     finally:
         observer.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
 
-from redraft.fields import several
+from redraft.fields import list_argument
 from redraft.integrations.judging import evaluated, explained
 from redraft.runs.model_pool import ModelLike
 from redraft.settings import JudgeConfig
@@ -33,7 +33,7 @@ class RedraftScore(BaseMetric):
 
     async def ascore(self, reference_contexts: Sequence[str], response: str) -> MetricResult:
         """Judge a summary of a document, which may come in several parts."""
-        text = "\n\n".join(several(reference_contexts, "reference_contexts"))
+        text = "\n\n".join(list_argument(reference_contexts, "reference_contexts"))
         evaluation = await evaluated(text, response, self.name, self.judges, self.store, {"judging": self.judging})
         value = float("nan") if evaluation.score is None else evaluation.score
         return MetricResult(value=value, reason=explained(evaluation))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 REDACTED = "[redacted]"
 # Servers without keys are given words such as "none", which error messages may well contain.
-LEAST_SECRET = 8
+MIN_SECRET = 8
 _VARIABLES = re.compile(r"(?:_KEY|_TOKEN|_SECRET|_PASSWORD)$", re.IGNORECASE)
 _HEADERS = re.compile(r"authorization|key|token|secret|cookie", re.IGNORECASE)
 _IN_THE_MESSAGE = ("content", "additional_kwargs", "tool_calls", "invalid_tool_calls", "response_metadata")
@@ -47,7 +47,7 @@ def check_key(key: str, name: str) -> None:
 def environment_keys() -> tuple[str, ...]:
     """Return the keys in the environment."""
     found = {value.strip() for name, value in os.environ.items() if _VARIABLES.search(name)}
-    return tuple(sorted(value for value in found if len(value) >= LEAST_SECRET))
+    return tuple(sorted(value for value in found if len(value) >= MIN_SECRET))
 
 
 def header_secrets(headers: object) -> list[str]:

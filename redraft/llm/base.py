@@ -18,7 +18,7 @@ from redraft.prompts.contract import InputT, Prompt, ValueT
 _HEAD, _TAIL = 6_000, 2_000
 ATTEMPT: ContextVar[str] = ContextVar("attempt", default="")
 """The key of the request in the ledger, and the number of the attempt: `KEY-1`."""
-BROKEN_OFF = "broken_off"
+TRUNCATED = "broken_off"
 """The finish reason of a reply that was cut off, but whose earlier list entries are complete."""
 
 
@@ -91,7 +91,7 @@ class Reply(Generic[ValueT]):
     @property
     def broken_off(self) -> bool:
         """Return whether the value has only the first entries of a reply that was cut off."""
-        return self.finish_reason == BROKEN_OFF
+        return self.finish_reason == TRUNCATED
 
 
 class Model(Protocol):

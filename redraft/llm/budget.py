@@ -16,16 +16,16 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from redraft.errors import BudgetError, StoreError, UsageError
-from redraft.fields import in_words
+from redraft.fields import error_text
 from redraft.settings import Price
-from redraft.sources import MOST_OF_SETTINGS, read_file
+from redraft.sources import MAX_SETTINGS_BYTES, read_file
 from redraft.store.calls import Call
 from redraft.store.connection import off_loop
 from redraft.store.reservations import LimitReachedError, Reservation, Reservations, ReservationTerms
 from redraft.text.words import dollars
 
 # How often to check whether another process has settled a call.
-_LOOK_AGAIN = 0.2
+_POLL_SECONDS = 0.2
 
 
 class Budget:
@@ -88,7 +88,7 @@ class Budget:
         if self.in_flight:
             await self._changed.wait()
         elif {run for _, run in lack.in_flight} - self._runs:
-            await asyncio.sleep(_LOOK_AGAIN)
+            await asyncio.sleep(_POLL_SECONDS)
         elif lost := [self._unsettled[one] for one, _ in lack.in_flight if one in self._unsettled]:
             raise lost[0]
         else:
@@ -160,7 +160,7 @@ def price_table(path: str | Path | None) -> PriceTable:
         return builtin
     try:
         own = _TABLE.validate_python(
-            tomllib.loads(read_file(Path(path).expanduser(), MOST_OF_SETTINGS).decode())["prices"]
+            tomllib.loads(read_file(Path(path).expanduser(), MAX_SETTINGS_BYTES).decode())["prices"]
         )
     except OSError as error:
         raise UsageError(f"cannot read the prices: {error.strerror}", place=str(path)) from error
@@ -178,5 +178,5 @@ def _reason(error: KeyError | ValueError) -> str:
         return "it has no [prices]"
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        return f"{'.'.join(str(part) for part in first['loc'])}: {in_words(first)}"
+        return f"{'.'.join(str(part) for part in first['loc'])}: {error_text(first)}"
     return str(error)

@@ -28,13 +28,13 @@ from redraft.errors import (
     UsageError,
 )
 from redraft.llm import structured_output
-from redraft.llm.addresses import LEAST_SECRET, check_key, header_secrets, is_openais, message_without, plain_address
-from redraft.llm.base import BROKEN_OFF, Model, Reply, Request, Sampling
-from redraft.llm.envelope import answered_by, as_reply, finish_of, oddities, text_of, usage_of
+from redraft.llm.addresses import MIN_SECRET, check_key, header_secrets, is_openais, message_without, plain_address
+from redraft.llm.base import TRUNCATED, Model, Reply, Request, Sampling
+from redraft.llm.envelope import answered_by, as_reply, finish_of, irregularities, text_of, usage_of
 from redraft.llm.failures import status_of, translate
 from redraft.llm.log_probabilities import ALTERNATIVES, tokens_of, with_odds
-from redraft.llm.reasoning_budget import ReasoningBudget, refuses_sampling, thought_tokens, usual_room
-from redraft.llm.reply_reader import NoValueError, declines, is_exact, read_value, whole_entries, without_thoughts
+from redraft.llm.reasoning_budget import ReasoningBudget, reasoning_tokens, refuses_sampling, usual_room
+from redraft.llm.reply_reader import NoValueError, declines, is_exact, read_value, strip_reasoning, whole_entries
 from redraft.llm.structured_output import Mode, OutputModes, modes_for
 from redraft.prompts.contract import InputT, ValueT
 from redraft.text.reply_cleanup import ends_in_loop
@@ -96,7 +96,7 @@ def traits_of(chat: BaseChatModel) -> ModelTraits:
         window=_window(chat),
         speaks_openai=any(kind.__module__.partition(".")[0] == _OPENAI_PACKAGE for kind in type(chat).__mro__),
         thinking=_thinking(values),
-        secrets=tuple(secret for secret in secrets if len(secret) >= LEAST_SECRET),
+        secrets=tuple(secret for secret in secrets if len(secret) >= MIN_SECRET),
     )
 
 
@@ -260,7 +260,7 @@ class ChatModel:
     ) -> Reply[ValueT]:
         """Return the reply in a message, and learn from it whether the mode works."""
         try:
-            odd, answering = oddities(message, self._traits.name), one_line(answered_by(message), _LONGEST_NAME)
+            odd, answering = irregularities(message, self._traits.name), one_line(answered_by(message), _LONGEST_NAME)
             reply = replace(self._reply_in(request, message, room), odd=odd, answered_by=answering)
         except UnreadableReply as error:
             error.moved = mode is not None and error.formless and self._modes.broken(mode)
@@ -288,9 +288,9 @@ class ChatModel:
     def _reply_in(self, request: Request[InputT, ValueT], message: AIMessage, room: int) -> Reply[ValueT]:
         """Return the reply in a message; raise if reasoning left no room for it."""
         text, usage, finish = clean(text_of(message)), usage_of(message), finish_of(message)
-        thought = thought_tokens(message, text, usage)
+        thought = reasoning_tokens(message, text, usage)
         used_up = 0 < (request.sampling.max_tokens or 0) + room <= usage.completion_tokens
-        if not without_thoughts(text) and (finish == "length" or used_up):
+        if not strip_reasoning(text) and (finish == "length" or used_up):
             # All of it was reasoning.
             thought, finish = max(thought, room + 1, usage.completion_tokens), "length"
         self._thinking.learn(thought)
@@ -404,7 +404,7 @@ def _read(request: Request[InputT, ValueT], message: AIMessage, text: str, usage
         raise RefusedReply(why, **received)
     shape = request.prompt.returns
     if not issubclass(shape, BaseModel):
-        words = without_thoughts(text)
+        words = strip_reasoning(text)
         if declines(words):
             raise RefusedReply(f"the model declined: {words}", **received)
         if words:
@@ -420,7 +420,7 @@ def _read(request: Request[InputT, ValueT], message: AIMessage, text: str, usage
         unread = error
     if finish == "length":
         if (begun := whole_entries(text, shape, request.given)) is not None:
-            return Reply(cast("ValueT", begun), text, usage, BROKEN_OFF)
+            return Reply(cast("ValueT", begun), text, usage, TRUNCATED)
         cut = CutReply("the reply was cut off at the token limit", text=text, usage=usage, place=request.label)
         cut.loops = ends_in_loop(text)
         raise cut

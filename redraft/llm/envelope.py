@@ -11,11 +11,11 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from redraft.domain import Usage
 
-ODD = "redraft_odd"
+IRREGULARITIES = "redraft_odd"
 """The key of a message's irregularities."""
 _ASSISTANT = "assistant"
 # No model reads or writes more at once, so a larger count is wrong.
-_MOST_TOKENS = 1_000_000_000
+_MAX_TOKENS = 1_000_000_000
 _COUNTS = ("prompt_tokens", "completion_tokens")
 _DETAILS = {"prompt_tokens_details": ("cached_tokens",), "completion_tokens_details": ("reasoning_tokens",)}
 _LONGEST = 60
@@ -144,7 +144,7 @@ def _count(value: object, name: str, odd: list[str]) -> int | None:
         value = math.ceil(value)
     if given is not value:
         odd.append(f"{name} is {_shown(given)}")
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MOST_TOKENS:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MAX_TOKENS:
         if given is value:
             odd.append(f"{name} is {_shown(given)}")
         return None
@@ -174,9 +174,9 @@ def answered_by(message: AIMessage) -> str:
     return next((told[name] for name in ("model_name", "model") if isinstance(told.get(name), str)), "")
 
 
-def oddities(message: AIMessage, asked: str) -> tuple[str, ...]:
+def irregularities(message: AIMessage, asked: str) -> tuple[str, ...]:
     """Return the irregularities of a response, including an answer by another model than requested."""
-    found = [str(one) for one in message.response_metadata.get(ODD) or ()]
+    found = [str(one) for one in message.response_metadata.get(IRREGULARITIES) or ()]
     answered = answered_by(message)
     if answered and asked and not _is_same(asked, answered):
         found.insert(0, f"{_shown(answered)} answered instead of {_shown(asked)}")
@@ -193,7 +193,7 @@ def as_reply(message: BaseMessage) -> AIMessage:
     """Return the message as an assistant message, whatever role the provider gave it."""
     if isinstance(message, AIMessage):
         return message
-    told = {**message.response_metadata, ODD: [f"the reply is a {type(message).__name__}"]}
+    told = {**message.response_metadata, IRREGULARITIES: [f"the reply is a {type(message).__name__}"]}
     return AIMessage(
         content=message.content, additional_kwargs=message.additional_kwargs, response_metadata=told, id=message.id
     )

@@ -123,7 +123,7 @@ def _raised_at(error: Exception) -> tuple[str, str, int] | None:
     return next(theirs, None)
 
 
-def web_page(address: str) -> ProviderError:
+def web_page_error(address: str) -> ProviderError:
     """Return the error for a web page instead of a reply: retrying does not help."""
     return ProviderError(f"{address} is a web page, not a model server", hint=_check_address(address))
 

@@ -11,7 +11,7 @@ import httpx2
 
 from redraft.errors import OversizeReply
 
-MOST_BYTES = 64 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
 """The size limit of an unpacked response; the longest replies of any model are a hundredth of that."""
 # A server that does not accept a connection by then is considered down.
 _CONNECTING = 5.0
@@ -46,8 +46,8 @@ class _LimitedStream(httpx2.AsyncByteStream):
         size = 0
         async for part in self._response.aiter_bytes():
             size += len(part)
-            if size > MOST_BYTES:
-                raise OversizeReply(f"the server's answer is longer than {MOST_BYTES / 2**20:.0f} MB, and was cut off")
+            if size > MAX_BYTES:
+                raise OversizeReply(f"the server's answer is longer than {MAX_BYTES / 2**20:.0f} MB, and was cut off")
             yield part
 
     async def aclose(self) -> None:

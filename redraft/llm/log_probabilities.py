@@ -17,7 +17,7 @@ from redraft.prompts.tags import NO_ITEM, ItemRef, Tags
 ALTERNATIVES = 5
 """How many tokens are asked for at each place; no provider allows fewer."""
 # Where the labels have less of the probability, it says nothing of them.
-_LEAST = 0.5
+_MIN = 0.5
 _DIGITS = 6
 _DECODER = json.JSONDecoder()
 _BETWEEN = re.compile(r"[\s,:]*")
@@ -175,7 +175,7 @@ def _odds(tokens: Sequence[ReplyToken], at: int, label: str, labels: Sequence[st
         if label not in fits:
             return None
     total = sum(mass.values())
-    return {name: round(one / total, _DIGITS) for name, one in mass.items()} if total >= _LEAST else None
+    return {name: round(one / total, _DIGITS) for name, one in mass.items()} if total >= _MIN else None
 
 
 def _begun(said: bytes, labels: Sequence[str]) -> list[str]:

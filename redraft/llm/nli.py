@@ -150,7 +150,7 @@ _STRETCH = 160
 # How many windows that share most words with a claim are used, and how many of these in pairs.
 _NEAREST, _PAIRED = 8, 3
 # The fewest tokens of a premise that are worth reading.
-_LEAST_ROOM = 32
+_MIN_ROOM = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ def _answer(scores: Sequence[tuple[_Premise, EntailmentScores]]) -> ClaimAnswer 
 def _premises(model: Entailment, claim: str, passages: Sequence[str]) -> list[_Premise]:
     """Return the windows nearest to a claim, and pairs of the nearest, as far as they fit."""
     room = model.room(claim)
-    if room < _LEAST_ROOM:
+    if room < _MIN_ROOM:
         return []
     said = set(words(claim))
     stretches = [

@@ -20,8 +20,8 @@ from typing_extensions import override
 
 from redraft.llm.chat import ChatModel
 from redraft.llm.decisions import DecisionModel, Typed
-from redraft.llm.envelope import ODD, normalized_completion
-from redraft.llm.failures import web_page
+from redraft.llm.envelope import IRREGULARITIES, normalized_completion
+from redraft.llm.failures import web_page_error
 from redraft.llm.http_client import limit_response, time_limit
 from redraft.llm.provider_batch import BatchClient, JobTransport, shared_client
 from redraft.llm.reasoning_budget import THOUGHTS
@@ -44,7 +44,7 @@ class _ChatOpenAI(ChatOpenAI):
         address = str(self.openai_api_base or "")
         # At a right address a page is what a gateway says for a moment.
         if isinstance(told, str) and _PAGE.match(told) and not _VERSION.search(address):
-            raise web_page(address)
+            raise web_page_error(address)
         sent = told.model_dump(warnings=False) if isinstance(told, openai.BaseModel) else told
         if not isinstance(sent, dict):
             return super()._create_chat_result(response, generation_info)
@@ -54,7 +54,7 @@ class _ChatOpenAI(ChatOpenAI):
             message = choice["message"]
             thoughts = {name: message[name] for name in THOUGHTS if isinstance(message.get(name), str)}
             made.message.additional_kwargs.update(thoughts)
-            made.message.response_metadata[ODD] = odd
+            made.message.response_metadata[IRREGULARITIES] = odd
         return result
 
 

@@ -23,7 +23,7 @@ from redraft.text.words import count
 
 _ENDPOINT: Final = "/v1/chat/completions"
 # OpenAI's limits of a job.
-_MOST_LINES, _MOST_BYTES = 50_000, 190_000_000
+_MAX_LINES, _MAX_BYTES = 50_000, 190_000_000
 # A batch is complete when no request has been added for so long.
 _QUIET = 5.0
 _FIRST_LOOK, _LONGEST_PAUSE, _SLOWER = 1.0, 60.0, 1.5
@@ -85,7 +85,7 @@ class BatchClient:
         self._answers: dict[str, BatchAnswer] = {}
         """The answers that no task is waiting for yet."""
         self._waiting: dict[str, asyncio.Future[BatchAnswer]] = {}
-        self._most_lines = _MOST_LINES
+        self._most_lines = _MAX_LINES
         self._crowded = False
         """Whether the provider refused several jobs at once: then they are sent one after the other."""
         self._looking_up = asyncio.Lock()
@@ -193,7 +193,7 @@ class BatchClient:
         size = 0
         for attempt, body in self._gathered.items():
             line = json.dumps({"custom_id": attempt, "method": "POST", "url": _ENDPOINT, "body": body}).encode() + b"\n"
-            if lines and (len(lines) >= self._most_lines or size + len(line) > _MOST_BYTES):
+            if lines and (len(lines) >= self._most_lines or size + len(line) > _MAX_BYTES):
                 break
             lines[attempt], size = line, size + len(line)
         bodies = {attempt: self._gathered.pop(attempt) for attempt in lines}
@@ -274,7 +274,7 @@ class BatchClient:
             return
         if over and not self._is_too_much(state, pending):
             self._mark_ended(pending)
-            self._most_lines = min(_MOST_LINES, 2 * self._most_lines)
+            self._most_lines = min(_MAX_LINES, 2 * self._most_lines)
             self._deliver(pending, answers, _refusal(state) or _NONE)
             lacking = len(pending.attempts - answers.keys())
             without = f", {count(lacking, 'request')} without one" if lacking else ""

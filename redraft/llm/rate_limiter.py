@@ -169,7 +169,7 @@ _THOUGHT_TRIES = 8
 _LATE_TRIES = 2
 # A server that is down usually stays down for longer than anyone wants to wait.
 _UNREACHED_TRIES, _UNREACHED_PAUSE = 2, 2.0
-_MOST_IN_A_ROW = 8
+_MAX_CONSECUTIVE_TIMEOUTS = 8
 FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
 _MORE_TIME = "a longer --timeout, or a lower --concurrency, gives it more time"
@@ -238,6 +238,6 @@ class RetryPolicy:
             return error
         tries = self._counts[type(error)]
         message = f"{error.message}, {'twice' if tries == _LATE_TRIES else f'{tries} times'}: {_MORE_TIME}"
-        if self._structured and self._patience.late <= _MOST_IN_A_ROW:
+        if self._structured and self._patience.late <= _MAX_CONSECUTIVE_TIMEOUTS:
             return LateReply(message, text="", usage=Usage(reported=False), place=error.place)
         return TimedOut(message, place=error.place)

@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any
 from redraft.domain import Usage
 from redraft.errors import CutThought
 from redraft.llm.base import Request
-from redraft.llm.reply_reader import without_thoughts
+from redraft.llm.reply_reader import strip_reasoning
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
 
 START = 8_192
 """The first room for a model that is known to reason."""
-MOST = 32_768
+MAX_ROOM = 32_768
 """The most room that is given without being requested."""
 THOUGHTS = ("reasoning_content", "reasoning")
 """The fields in which servers return reasoning apart from a reply."""
-_LEAST = 1_024
+_FIRST = 1_024
 # Reasoning may be half as long again as the longest before it.
 _SLACK = 1.5
 # If a window has no room for that much, a quarter is tried; less than this is of no use.
-_SHARE, _FEWEST = 4, 512
+_SHARE, _MIN_ROOM = 4, 512
 _CHARACTERS_A_TOKEN = 4
 
 _BEFORE, _AFTER = r"(?<![a-z0-9])", r"(?![a-z0-9])"
@@ -94,7 +94,7 @@ class ReasoningBudget:
             text=text,
             usage=usage,
             place=request.label,
-            hint=f"give the model more room with --reasoning-tokens {max(_LEAST, 2 * room)}, or turn its reasoning off",
+            hint=f"give the model more room with --reasoning-tokens {max(_FIRST, 2 * room)}, or turn its reasoning off",
             retryable=more,
         )
 
@@ -104,13 +104,13 @@ class ReasoningBudget:
             # The request itself is too long.
             self._small.pop(_which(request), None)
             return False
-        self._small[_which(request)] = room // _SHARE if room // _SHARE >= _FEWEST else 0
+        self._small[_which(request)] = room // _SHARE if room // _SHARE >= _MIN_ROOM else 0
         return True
 
     def accepted(self, request: Request[Any, Any]) -> None:
         """Record that there was room; later requests get no more than was just refused."""
         if (room := self._small.pop(_which(request), None)) is not None:
-            self._ceiling = min(room, MOST if self._ceiling is None else self._ceiling)
+            self._ceiling = min(room, MAX_ROOM if self._ceiling is None else self._ceiling)
 
 
 def _which(request: Request[Any, Any]) -> Hashable:
@@ -119,25 +119,25 @@ def _which(request: Request[Any, Any]) -> Hashable:
 
 def _room_for(thought: int) -> int:
     """Return the room for reasoning of this length, in doublings."""
-    room = _LEAST if thought else 0
-    while room < thought * _SLACK and room < MOST:
+    room = _FIRST if thought else 0
+    while room < thought * _SLACK and room < MAX_ROOM:
         room *= 2
     return room
 
 
-def thought_tokens(message: AIMessage, text: str, usage: Usage) -> int:
+def reasoning_tokens(message: AIMessage, text: str, usage: Usage) -> int:
     """Return the reasoning tokens of a reply: as reported, or in proportion to the words."""
     if usage.reasoning_tokens:
         return usage.reasoning_tokens
-    said = len(without_thoughts(text))
-    thought = len(_apart(message)) + len(text.strip()) - said
+    said = len(strip_reasoning(text))
+    thought = len(_separate_reasoning(message)) + len(text.strip()) - said
     if thought <= 0:
         return 0
     whole = usage.completion_tokens if usage.reported else (said + thought) // _CHARACTERS_A_TOKEN
     return max(1, round(whole * thought / (said + thought)))
 
 
-def _apart(message: AIMessage) -> str:
+def _separate_reasoning(message: AIMessage) -> str:
     """Return the reasoning that a server returns apart from the reply."""
     kept = [message.additional_kwargs.get(name) for name in THOUGHTS]
     blocks: list[Any] = message.content if isinstance(message.content, list) else []

@@ -28,7 +28,7 @@ from redraft.errors import (
     TimedOut,
     UnreadableReply,
 )
-from redraft.events import CallAnswered, CallFailed, CallStarted, Notice, Observer, unobserved
+from redraft.events import CallAnswered, CallFailed, CallStarted, Notice, Observer, ignore_event
 from redraft.llm import structured_output
 from redraft.llm.addresses import environment_keys, redacted
 from redraft.llm.base import (
@@ -139,7 +139,7 @@ class RecordedModel:
         top_p: float | None = None,
         max_tokens: int | None = None,
         in_jobs: bool = False,
-        observer: Observer = unobserved,
+        observer: Observer = ignore_event,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         language: str = "",
     ) -> None:

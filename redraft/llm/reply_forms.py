@@ -13,7 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from redraft.prompts.contract import AliasNames, InternalField, MaxItems, Omittable, SkipInvalid, label
+from redraft.prompts.contract import AliasNames, InternalField, MaxItems, Omittable, SkipInvalid, read_label
 from redraft.prompts.tags import NO_ITEM, ItemRef, TagContext, Tags, asked_about, has_tag
 
 # The beginning of an object, of a list of them, or of a list of texts.
@@ -28,7 +28,7 @@ _WORDS = {"true": "true", "false": "false", "null": "null", "True": "true", "Fal
 _ESCAPE = re.compile(r'\\(.)|(")', re.DOTALL)
 _CLOSING = {"{": "}", "[": "]"}
 _DEEPEST = 60
-_MOST_READ = 300_000
+_MAX_CHARACTERS_READ = 300_000
 # A cut literal or escape is reported at its start, at most this far from the end.
 _CUT_LITERAL = 6
 
@@ -46,7 +46,7 @@ class LenientParser:
     """Parses the JSON-like values of one text."""
 
     text: str
-    left: int = _MOST_READ
+    left: int = _MAX_CHARACTERS_READ
     """The characters that may still be parsed leniently."""
 
     def value(self, start: int) -> tuple[object, int]:
@@ -453,7 +453,7 @@ def _named(value: dict[Any, object], fields: dict[str, _Field]) -> dict[str, obj
         others = [one for name, one in value.items() if _plain(name) in known.also and not _known(name, fields)]
         if field in said or not others:
             continue
-        says_none = known.is_label and label(others[0]) in ("", "none", "no", "n/a", "null")
+        says_none = known.is_label and read_label(others[0]) in ("", "none", "no", "n/a", "null")
         if all(one == others[0] for one in others) and not says_none:
             said[field] = others[0]
     return {name: one for name, one in said.items() if name not in disputed}

@@ -143,7 +143,7 @@ def final_channel(text: str) -> str:
     return text[answers[-1].end() : end.start() if end else len(text)]
 
 
-def without_thoughts(text: str) -> str:
+def strip_reasoning(text: str) -> str:
     """Return the prose of a reply without its reasoning; unfinished reasoning leaves no reply."""
     text = final_channel(text).strip()
     while OPENING.match(text):
@@ -256,7 +256,7 @@ def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
     on each other."""
     tags = Tags(given)
     form, wire = ReplyShape(shape, tags), TagContext(tags)
-    said = without_thoughts(final_channel(text))
+    said = strip_reasoning(final_channel(text))
     first = _OBJECT.search(said)
     begins = _LIST.match(said, first.start()) if first and form.is_severable else None
     if begins is None:

@@ -18,7 +18,7 @@ import httpx2
 from redraft.llm.addresses import OPENAI, shown_name
 from redraft.text.sanitizer import one_line
 
-_MOST_BYTES = 4 * 1024 * 1024
+_MAX_BYTES = 4 * 1024 * 1024
 _FEW_SECONDS = 3.0
 
 
@@ -69,7 +69,7 @@ class ModelServer:
                     return None
                 for piece in response.iter_bytes():
                     read += piece
-                    if len(read) > _MOST_BYTES:
+                    if len(read) > _MAX_BYTES:
                         return None
             return json.loads(read)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError):
@@ -147,7 +147,7 @@ _SIGN = re.compile(r"[^a-z0-9]")
 _OLLAMAS_OWN = re.compile(r"^num_ctx\s+(\d+)\s*$", re.MULTILINE)
 # The names of the window in lists of models: vLLM, llama.cpp, and resellers.
 _IN_A_LIST = ("max_model_len", "n_ctx", "context_length", "context_window", "max_context_length")
-_LEAST = 64
+_MIN = 64
 
 
 @lru_cache(maxsize=1)
@@ -208,4 +208,4 @@ def _list(value: object, key: str) -> list[Any]:
 
 def _number(value: object) -> int | None:
     """Return a plausible number of tokens; None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= _LEAST else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= _MIN else None

@@ -20,7 +20,7 @@ from redraft.errors import PromptError, UsageError
 from redraft.prompts.contract import GAP, Fence, FencedLines, FencedTexts, ItemTags, Prompt, PromptInput
 from redraft.prompts.sandbox import Sandbox, filled
 from redraft.prompts.tags import TaggedItem, Tags, disarmed
-from redraft.sources import MOST_OF_SETTINGS, read_file
+from redraft.sources import MAX_SETTINGS_BYTES, read_file
 
 # Modules without prompts; the first of them imports the catalog.
 _WITHOUT = {"book", "catalog", "contract"}
@@ -216,7 +216,7 @@ def _read_directory(directory: Path) -> dict[str, str]:
 
 def _read(path: Path) -> str:
     try:
-        return read_file(path, MOST_OF_SETTINGS).decode("utf-8-sig")
+        return read_file(path, MAX_SETTINGS_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise PromptError(error.strerror or str(error), place=str(path), hint="check the file") from error
     except UnicodeDecodeError as error:

@@ -22,7 +22,7 @@ from redraft.prompts.contract import (
     Unsure,
     VerdictLabels,
     WholeText,
-    as_asked,
+    as_sent,
     is_denied,
     lenient,
 )
@@ -44,7 +44,7 @@ ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 NO_CONFUSION: Literal["no confusion"] = "no confusion"
 Mark = Literal[ErrorType, "no confusion"]
 """A judge's statement on a sentence: what confuses, or that nothing does. An empty reply is not a verdict."""
-_Said = Annotated[Mark | Unsure, as_asked(Mark)]
+_Said = Annotated[Mark | Unsure, as_sent(Mark)]
 
 Choice = Literal["first", "second", "tie"]
 Aspect = Literal["overall", "detail", "structure", "logic"]
@@ -56,7 +56,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _DENIAL = re.compile(r"\W*no confusion\b[^?]*$", re.IGNORECASE)
 _NO_QUESTION = re.compile(r"\W*(?:none|n/a|no questions?)\W*$", re.IGNORECASE)
 # The most questions about one sentence.
-_MOST_QUESTIONS = 5
+_MAX_QUESTIONS = 5
 _BETWEEN_TYPES = re.compile(r"[,;/\n&]|\band\b", re.IGNORECASE)
 
 
@@ -98,7 +98,7 @@ class Confusion(ReplyModel):
     """What a reader would have to ask about a sentence, and what is confusing; or that nothing is."""
 
     id: Annotated[int, ItemRef("sentences"), IDS]
-    questions: Annotated[Texts, AliasNames("question"), MaxItems(_MOST_QUESTIONS)]
+    questions: Annotated[Texts, AliasNames("question"), MaxItems(_MAX_QUESTIONS)]
     types: Annotated[
         list[_Said],
         BeforeValidator(_marks),
@@ -141,7 +141,7 @@ class Confusions(ReplyModel):
     sentences: list[Confusion]
 
 
-_ChoiceRead = Annotated[Choice | Unsure, BeforeValidator(lenient(Choice, None)), as_asked(Choice)]
+_ChoiceRead = Annotated[Choice | Unsure, BeforeValidator(lenient(Choice, None)), as_sent(Choice)]
 
 
 class PreferInput(PromptInput):

@@ -198,7 +198,7 @@ _NEGATED = re.compile(r"^\W*?[!¬≠~]\W*\w")
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
-def label(value: object) -> str:
+def read_label(value: object) -> str:
     """Return a label in lower case, without marks around it; empty where there is none."""
     if isinstance(value, bool):
         return str(value).casefold()
@@ -219,7 +219,7 @@ def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] = _NONE
     has_sides = not _SPEAK_FOR.isdisjoint(get_args(choices))
 
     def read(value: object) -> object:
-        found = known.get(label(value))
+        found = known.get(read_label(value))
         return (None if found and has_sides and is_denied(value, found) else found) or otherwise or value
 
     return read
@@ -248,7 +248,7 @@ Unsure = Literal["unsure"]
 UNSURE: Unsure = "unsure"
 
 
-def as_asked(choices: Any) -> WithJsonSchema:
+def as_sent(choices: Any) -> WithJsonSchema:
     """Return the schema of a choice as it is sent, without values reserved for judges that are not language models."""
     return WithJsonSchema({"enum": list(get_args(choices)), "type": "string"})
 

@@ -23,7 +23,7 @@ from redraft.prompts.contract import (
     Unsure,
     VerdictLabels,
     Whole,
-    as_asked,
+    as_sent,
     is_denied,
     lenient,
 )
@@ -145,7 +145,7 @@ class FactTree(ReplyModel):
     roots: Annotated[list[Root], AfterValidator(_some)]
 
 
-class GrowInput(PromptInput):
+class ExtractFactsInput(PromptInput):
     """A stretch of a document to find key facts in."""
 
     excerpt: Excerpt
@@ -172,7 +172,7 @@ class LevelledFact(PromptInput):
     fact: str
 
 
-class VetInput(PromptInput):
+class ValidateFactsInput(PromptInput):
     """Key facts, and the excerpt that they are from."""
 
     excerpt: Excerpt
@@ -200,7 +200,7 @@ class Support(ReplyModel):
     reason: Reason
     quote: Quote
     verdict: Annotated[
-        Pass | Unsure, BeforeValidator(lenient(Pass, None, _SUPPORTED)), as_asked(Pass), AliasNames(*LABELS)
+        Pass | Unsure, BeforeValidator(lenient(Pass, None, _SUPPORTED)), as_sent(Pass), AliasNames(*LABELS)
     ]
 
 
@@ -237,7 +237,7 @@ class Alignment(ReplyModel):
     stated: Annotated[
         YesNo | Unsure,
         BeforeValidator(lenient(YesNo, None, _STATED)),
-        as_asked(YesNo),
+        as_sent(YesNo),
         VerdictLabels(get_args(YesNo)),
         AliasNames("is stated", "verdict", *LABELS),
     ]
@@ -266,7 +266,7 @@ class Verification(ReplyModel):
     category: Annotated[
         Category | Unsure,
         BeforeValidator(_category),
-        as_asked(Category),
+        as_sent(Category),
         VerdictLabels(get_args(Category)),
         AliasNames("error", "error type", "error category", "type", "verdict", *LABELS),
     ]
@@ -279,7 +279,7 @@ class Verifications(ReplyModel):
     sentences: list[Verification]
 
 
-class ChunkMarksInput(PromptInput):
+class JudgeChunkInput(PromptInput):
     """A chunk of a document, to be judged as something to draw key facts from."""
 
     excerpt: Excerpt
@@ -297,14 +297,14 @@ class ChunkMarks(ReplyModel):
 
 
 KEYFACTS_ANALYTICAL = Prompt(
-    "keyfacts_analytical", GrowInput, FactTree, "key facts: what a stretch means and argues, as a tree", 0.0
+    "keyfacts_analytical", ExtractFactsInput, FactTree, "key facts: what a stretch means and argues, as a tree", 0.0
 )
 KEYFACTS_NARRATIVE = Prompt(
-    "keyfacts_narrative", GrowInput, FactTree, "key facts: what happens in a stretch, as a tree", 0.0
+    "keyfacts_narrative", ExtractFactsInput, FactTree, "key facts: what happens in a stretch, as a tree", 0.0
 )
-FACTS_FAITHFUL = Prompt("facts_faithful", VetInput, Supports, "key facts: does the text support them?", 0.0)
-FACTS_OBJECTIVE = Prompt("facts_objective", VetInput, Opinions, "key facts: are they free of opinion?", 0.0)
-FACTS_SIGNIFICANT = Prompt("facts_significant", VetInput, Opinions, "key facts: do they matter?", 0.0)
+FACTS_FAITHFUL = Prompt("facts_faithful", ValidateFactsInput, Supports, "key facts: does the text support them?", 0.0)
+FACTS_OBJECTIVE = Prompt("facts_objective", ValidateFactsInput, Opinions, "key facts: are they free of opinion?", 0.0)
+FACTS_SIGNIFICANT = Prompt("facts_significant", ValidateFactsInput, Opinions, "key facts: do they matter?", 0.0)
 QUERY_ANALYTICAL = Prompt(
     "query_analytical", QueryInput, Query, "key facts: the question that an analytical tree answers", 0.0
 )
@@ -315,15 +315,18 @@ ALIGN_FACTS = Prompt("align_facts", AlignInput, Alignments, "keyfact_recall: whi
 VERIFY_SENTENCES = Prompt(
     "verify_sentences", VerifyInput, Verifications, "faithfulness: what is wrong with each sentence?", 0.0
 )
-JUDGE_CHUNK = Prompt("judge_chunk", ChunkMarksInput, ChunkMarks, "chunk-size: does a chunk suit key facts?", 0.0)
+JUDGE_CHUNK = Prompt("judge_chunk", JudgeChunkInput, ChunkMarks, "chunk-size: does a chunk suit key facts?", 0.0)
 
-GROWING: dict[Perspective, Prompt[GrowInput, FactTree]] = {
+KEYFACT_PROMPTS: dict[Perspective, Prompt[ExtractFactsInput, FactTree]] = {
     "analytical": KEYFACTS_ANALYTICAL,
     "narrative": KEYFACTS_NARRATIVE,
 }
-QUERYING: dict[Perspective, Prompt[QueryInput, Query]] = {"analytical": QUERY_ANALYTICAL, "narrative": QUERY_NARRATIVE}
+QUERY_PROMPTS: dict[Perspective, Prompt[QueryInput, Query]] = {
+    "analytical": QUERY_ANALYTICAL,
+    "narrative": QUERY_NARRATIVE,
+}
 
-FACTUAL: tuple[Prompt[Any, Any], ...] = (
+FACT_PROMPTS: tuple[Prompt[Any, Any], ...] = (
     KEYFACTS_ANALYTICAL,
     KEYFACTS_NARRATIVE,
     FACTS_FAITHFUL,
@@ -338,10 +341,10 @@ FACTUAL: tuple[Prompt[Any, Any], ...] = (
 
 
 # The most facts of one sentence.
-_MOST_FACTS = 20
+_MAX_FACTS = 20
 
 
-class FactsInput(PromptInput):
+class SplitFactsInput(PromptInput):
     """The sentences of a summary that are to be taken apart."""
 
     sentences: Annotated[list[Statement], Fence("sentence", "the sentences of the summary")]
@@ -351,7 +354,7 @@ class SentenceFacts(ReplyModel):
     """The atomic facts of a sentence; none where it says nothing that could be so or not."""
 
     id: Annotated[int, ItemRef("sentences"), IDS]
-    facts: Annotated[list[Text], AliasNames("atomic facts", "statements", "claims", "fact"), MaxItems(_MOST_FACTS)]
+    facts: Annotated[list[Text], AliasNames("atomic facts", "statements", "claims", "fact"), MaxItems(_MAX_FACTS)]
 
 
 class AllFacts(ReplyModel):
@@ -360,8 +363,8 @@ class AllFacts(ReplyModel):
     sentences: list[SentenceFacts]
 
 
-SPLIT_FACTS: Prompt[FactsInput, AllFacts] = Prompt(
-    "split_facts", FactsInput, AllFacts, "experiment context: split sentences into atomic facts", 0.0
+SPLIT_FACTS: Prompt[SplitFactsInput, AllFacts] = Prompt(
+    "split_facts", SplitFactsInput, AllFacts, "experiment context: split sentences into atomic facts", 0.0
 )
 
 

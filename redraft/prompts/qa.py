@@ -32,7 +32,7 @@ from redraft.prompts.contract import (
     Whole,
     WholeDocument,
     WholeText,
-    as_asked,
+    as_sent,
     is_denied,
     lenient,
 )
@@ -470,7 +470,7 @@ class AnswerVerdict(ReplyModel):
     verdict: Annotated[
         Correctness | Unsure,
         BeforeValidator(lenient(Correctness, None, _VERDICTS_OF_TYPED)),
-        as_asked(Correctness),
+        as_sent(Correctness),
         AliasNames(*LABELS),
     ]
 

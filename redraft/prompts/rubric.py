@@ -25,7 +25,7 @@ from redraft.prompts.qa import LABELS, Quote, Reason
 
 NO_LEVEL = 0
 """The level of a summary that cannot be judged by the requirement."""
-_MOST_FAULTS = 8
+_MAX_FAULTS = 8
 _NUMBER = re.compile(r"\W*(?:level\W*)?([0-9]{1,2})(?![0-9]|[.,][0-9])", re.IGNORECASE)
 
 # The usual levels, by their number. With other numbers, only the two ends are described.
@@ -97,7 +97,7 @@ class RubricVerdict(ReplyModel):
     """A judge's verdict."""
 
     faults: Annotated[
-        list[Fault], BeforeValidator(lambda value: value or []), Omittable(), SkipInvalid(), MaxItems(_MOST_FAULTS)
+        list[Fault], BeforeValidator(lambda value: value or []), Omittable(), SkipInvalid(), MaxItems(_MAX_FAULTS)
     ]
     reason: Reason
     level: Annotated[
@@ -122,7 +122,7 @@ def rubric_prompt(name: str, requirement: str, levels: int | Sequence[str]) -> P
     listed = [f"{number}: {said}\n" for number, said in enumerate(described, 1) if said]
     if len(listed) < len(described):
         listed.append("The levels between them are evenly spaced.\n")
-    parts = {"REQUIREMENT": _verbatim(requirement), "LEVELS": _verbatim("".join(listed)), "MOST": str(_MOST_FAULTS)}
+    parts = {"REQUIREMENT": _verbatim(requirement), "LEVELS": _verbatim("".join(listed)), "MOST": str(_MAX_FAULTS)}
     template = re.sub("|".join(parts), lambda found: parts[found[0]], _TEMPLATE)
     return Prompt(name, RubricInput, RubricVerdict, f"{name}: how far a summary meets a requirement", 0.0, template)
 

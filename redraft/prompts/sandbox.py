@@ -18,11 +18,11 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 from typing_extensions import override
 
-MOST_STEPS = 1_000_000
+MAX_STEPS = 1_000_000
 """The most iterations, calls and filters of a template."""
-MOST_CHARACTERS = 64_000_000
+MAX_CHARACTERS = 64_000_000
 """The most characters of the text, including intermediate ones."""
-MOST_SECONDS = 8.0
+MAX_SECONDS = 8.0
 LONGEST_SOURCE = 200_000
 _LARGEST = 10**9
 # Operations that make long texts of short ones, or of a number.
@@ -40,14 +40,14 @@ class _TemplateCost:
 
     steps: int = 0
     characters: int = 0
-    until: float = field(default_factory=lambda: time.monotonic() + MOST_SECONDS)
+    until: float = field(default_factory=lambda: time.monotonic() + MAX_SECONDS)
 
     def step(self) -> None:
         self.steps += 1
-        if self.steps > MOST_STEPS:
-            raise SecurityError(f"it goes on for more than {MOST_STEPS:,} steps")
+        if self.steps > MAX_STEPS:
+            raise SecurityError(f"it goes on for more than {MAX_STEPS:,} steps")
         if time.monotonic() > self.until:
-            raise SecurityError(f"it takes more than {MOST_SECONDS:g} s")
+            raise SecurityError(f"it takes more than {MAX_SECONDS:g} s")
 
     def put(self, size: int) -> None:
         self.characters += size
@@ -204,8 +204,8 @@ def _put(_: Any, value: Any) -> str:
 
 
 def _check(size: int) -> None:
-    if size > MOST_CHARACTERS:
-        raise SecurityError(f"it makes a text of more than {MOST_CHARACTERS:,} characters")
+    if size > MAX_CHARACTERS:
+        raise SecurityError(f"it makes a text of more than {MAX_CHARACTERS:,} characters")
 
 
 def _replaced(text: Any, old: str, new: str, count: int = -1) -> str:

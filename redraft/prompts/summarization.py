@@ -27,7 +27,7 @@ from redraft.prompts.contract import (
     lenient,
 )
 
-MOST_POINTS, MOST_NAMES = 12, 20
+MAX_POINTS, MAX_NAMES = 12, 20
 _KINDS = dict.fromkeys(("story", "fiction", "novel"), "narrative")
 
 
@@ -35,8 +35,8 @@ class OutlineInput(PromptInput):
     """Summaries of consecutive parts of a document, and the most points and names to return."""
 
     summaries: SummaryTexts
-    points: int = MOST_POINTS
-    names: int = MOST_NAMES
+    points: int = MAX_POINTS
+    names: int = MAX_NAMES
     language: Language = None
 
 

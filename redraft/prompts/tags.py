@@ -62,7 +62,7 @@ _TOKENS = (
 )
 
 
-_MOST_REMEMBERED = 10_000
+_MAX_CACHED = 10_000
 """Characters to cache: a book has a few hundred, a hostile text any number."""
 
 
@@ -77,7 +77,7 @@ class _Plain(dict[int, str]):
             plain = chr(_LOOKALIKES[code])
         else:
             plain = (_within(code, _DRESSED) and _plain(chr(code))) or chr(code)
-        if len(self) >= _MOST_REMEMBERED:
+        if len(self) >= _MAX_CACHED:
             self.clear()
         self[code] = plain
         return plain
@@ -132,7 +132,7 @@ NO_ITEM = -1
 
 # A prime number of letters for the checksum, and no vowels: no word of any text is a tag.
 _LETTERS = "bcdfghjkmnpqrtvwx"
-_FEWEST = 3
+_MIN = 3
 # How many letter sequences there are at least for each tag.
 _SPARSE = 8
 _WORD = re.compile(r"[a-z]+")
@@ -151,7 +151,7 @@ def has_tag(said: object) -> bool:
 
 def _is_tag(word: str) -> bool:
     letters = word[:-1]
-    return len(letters) >= _FEWEST and set(word) <= set(_LETTERS) and word[-1] == _check(letters)
+    return len(letters) >= _MIN and set(word) <= set(_LETTERS) and word[-1] == _check(letters)
 
 
 def asked_about(given: BaseModel, field: str) -> list[int]:
@@ -256,7 +256,7 @@ ONLY_KNOWN = AfterValidator(lambda numbers: [number for number in numbers if num
 
 def _drawn(field: str, items: Sequence[TaggedItem], taken: Container[str]) -> list[str]:
     """Return a tag for each item, which depends on all items and on its place; none is `taken` by another field."""
-    letters = _FEWEST
+    letters = _MIN
     while len(_LETTERS) ** letters < _SPARSE * len(items):
         letters += 1
     said = json.dumps([field, [one.model_dump(mode="json", exclude={"id"}) for one in items]])

@@ -22,7 +22,7 @@ _UNSEEN = re.compile("[\u00ad\u200b\u2060]")
 _WIDE_SPACE = re.compile("[\u00a0\u2000-\u200a\u202f]")
 
 
-LEAST_SHARE = 0.9
+MIN_SHARE = 0.9
 """The least share of a file, and of each of its parts, that must be read unless a partial file is accepted."""
 _UNNOTICED, _OF_ALL = 10, 0.01
 """Up to this many missing characters, and this share, may be a difference in counting."""
@@ -68,8 +68,8 @@ def check(parts: Sequence[ReadCoverage], name: str) -> None:
     """Raise if too little of a file was read, in total or in a part that is not small."""
     held = sum(one.held for one in parts)
     whole = ReadCoverage(name, held, held - sum(one.missing for one in parts))
-    lacking = [one for one in parts if one.is_short and one.share < LEAST_SHARE]
-    if not whole.is_short or (whole.share >= LEAST_SHARE and all(one.missing < _SMALL for one in lacking)):
+    lacking = [one for one in parts if one.is_short and one.share < MIN_SHARE]
+    if not whole.is_short or (whole.share >= MIN_SHARE and all(one.missing < _SMALL for one in lacking)):
         return
     worst = max(parts, key=lambda one: one.missing)
     more = f"; in all {whole.percent} of the file" if len(parts) > 1 else ""

@@ -18,12 +18,12 @@ from redraft import plugins
 from redraft.document import Document, DocumentSection, Mark, Span, content_id
 from redraft.errors import DocumentError, RedraftError, UsageError
 from redraft.readers.builder import TITLE_WIDTH, ReadText, check
-from redraft.readers.formats import BY_SUFFIX, MOST_SECONDS, TOO_SLOW, Format, format_of, too_large
+from redraft.readers.formats import BY_SUFFIX, MAX_SECONDS, TOO_SLOW, Format, format_of, too_large
 from redraft.readers.matter import recognised
-from redraft.readers.parts import Choice, chosen
+from redraft.readers.parts import Selection, select
 from redraft.readers.plain import decode, read_given, read_plain
 from redraft.sources import STDIN, path_of, read_source
-from redraft.text.languages import own_language, primary, settle
+from redraft.text.languages import own_language, primary, with_declared_language
 from redraft.text.sanitizer import CleanText, clean_with_notes, one_line
 
 # The child uses our module search path, not the current directory.
@@ -31,7 +31,7 @@ _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
     "from redraft.readers.formats import main; main(*sys.argv[2:])"
 )
-_WAIT = 5 * MOST_SECONDS
+_WAIT = 5 * MAX_SECONDS
 """The wall-clock limit in seconds: on a busy machine a process waits longer than it works."""
 _KEPT = ("PATH", "SYSTEMROOT", "TEMP", "TMP", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG")
 _CRASHED: dict[str, object] = {
@@ -40,7 +40,7 @@ _CRASHED: dict[str, object] = {
 }
 
 
-def read_apart(form: Format, data: bytes, name: str) -> ReadText:
+def read_in_subprocess(form: Format, data: bytes, name: str) -> ReadText:
     """Return the content of a file of this format; raise `DocumentError` if it cannot be read."""
     path = [os.path.abspath(one) for one in sys.path]
     command = [sys.executable, "-I", "-c", _START, json.dumps(path), form, name]
@@ -98,7 +98,7 @@ def installed_for(name: str | Path) -> str:
     return own if suffix not in SUFFIXES and own in plugins.names(_KIND) else ""
 
 
-def how_to_read() -> str:
+def unknown_type_hint() -> str:
     """Return the hint for a file of an unknown type."""
     plain = "convert it to .txt or .md first"
     own = f"redraft reads .txt, .md, {', '.join(sorted(BY_SUFFIX))}"
@@ -129,7 +129,7 @@ def read_installed(name: str, data: bytes, file: str) -> Document:
 
 
 def load(
-    source: str | Path, *, max_bytes: int | None = None, wanted: Choice | None = None, partial: bool = False
+    source: str | Path, *, max_bytes: int | None = None, wanted: Selection | None = None, partial: bool = False
 ) -> Document:
     """Read the document at `source`, the path of a file, or `-` for standard input.
 
@@ -142,7 +142,7 @@ def load(
     if not isinstance(source, str | Path):
         raise no_document(source)
     source = str(source)
-    wanted = wanted or Choice()
+    wanted = wanted or Selection()
     wanted = replace(wanted, partial=True) if partial else wanted
     data, name, form = _contents(source, max_bytes, "redraft.Document.from_text(text, title=...)")
     return load_bytes(data, name, wanted=wanted, form=form)
@@ -153,7 +153,7 @@ def _contents(source: str, max_bytes: int | None, instead: str) -> tuple[bytes, 
     readable = is_readable(source)
     path = path_of(source, instead)
     if not readable:
-        raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint=how_to_read())
+        raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint=unknown_type_hint())
     if source == STDIN:
         data = read_source(None, source, max_bytes)
         return data, "stdin", format_of(data)
@@ -168,28 +168,28 @@ def no_document(source: object) -> UsageError:
     )
 
 
-def load_bytes(data: bytes, name: str, *, wanted: Choice | None = None, form: Format | None = None) -> Document:
+def load_bytes(data: bytes, name: str, *, wanted: Selection | None = None, form: Format | None = None) -> Document:
     """Return the wanted part of the document in these bytes of a file of this name, from any origin.
 
     Its format is `form`, or else that of its suffix. An installed reader precedes redraft's own.
     """
-    wanted = wanted or Choice()
+    wanted = wanted or Selection()
     suffix, installed = PurePath(name).suffix.lower(), installed_for(name)
     if form := form or (None if installed else BY_SUFFIX.get(suffix)):
-        found = read_apart(form, data, name)
+        found = read_in_subprocess(form, data, name)
     elif installed:
         given = read_installed(installed, data, name)
         found = read_given(given, name)
     elif suffix in SUFFIXES:
         found = read_plain(data, name, markdown=suffix not in {".txt", ".text"})
     else:
-        raise DocumentError(f"{PurePath(name).suffix} files cannot be read", place=name, hint=how_to_read())
+        raise DocumentError(f"{PurePath(name).suffix} files cannot be read", place=name, hint=unknown_type_hint())
     if not wanted.partial:
         check(found.extents, name)
     document = found.as_document(name)
     whole = recognised(document)
-    part = chosen(whole, wanted)
-    return settle(part, wanted.language)
+    part = select(whole, wanted)
+    return with_declared_language(part, wanted.language)
 
 
 def read_text(source: str | Path) -> CleanText:
@@ -213,14 +213,14 @@ def parse(data: bytes, *, name: str, markdown: bool = True) -> Document:
     return read_plain(data, name, markdown).as_document(name)
 
 
-def finished(document: Document, name: str = "") -> Document:
+def prepared(document: Document, name: str = "") -> Document:
     """Return the document of a given title and text, with the text sanitized, its sections and its language.
 
     The sections are those of the Markdown headings. `name` is the file's name, if it was read from one.
     """
     called = name or document.title.strip() or "text"
     read = read_given(document, called).as_document(called)
-    return settle(replace(read, source=name))
+    return with_declared_language(replace(read, source=name))
 
 
 _BETWEEN = "\n\n\f\n\n"
@@ -229,7 +229,7 @@ _NAMED_IN_TITLE = 3
 _BEGINNING = 300
 
 
-def load_all(sources: Sequence[str | Path], *, wanted: Choice | None = None) -> Document:
+def load_all(sources: Sequence[str | Path], *, wanted: Selection | None = None) -> Document:
     """Read the documents at some paths as one; chapters and pages cannot be selected from several."""
     check_sources(sources)
     if len(sources) > 1 and wanted and (option := "chapters" if wanted.chapters else "pages" if wanted.pages else ""):
@@ -241,7 +241,7 @@ def load_all(sources: Sequence[str | Path], *, wanted: Choice | None = None) -> 
     for one in sources:
         document = load(one, wanted=wanted)
         documents = [*documents, document]
-    return together(documents)
+    return combine(documents)
 
 
 def check_sources(sources: Sequence[object]) -> None:
@@ -250,7 +250,7 @@ def check_sources(sources: Sequence[object]) -> None:
         raise UsageError("stdin can be read for one document only", hint="give the others as files")
 
 
-def together(documents: Sequence[Document]) -> Document:
+def combine(documents: Sequence[Document]) -> Document:
     """Combine documents into one, in order, each with a mark that names it; a repeated text is left out."""
     if not documents:
         raise UsageError("no document was given", hint="give the path of one, or of several")

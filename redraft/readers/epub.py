@@ -10,9 +10,21 @@ from typing import NamedTuple
 from redraft.document import Mark, MarkKind
 from redraft.errors import DocumentError
 from redraft.readers.builder import TITLE_WIDTH, Anchor, Heading, ReadCoverage, ReadText, TextBuilder
-from redraft.readers.formats import MOST_ENTRIES
+from redraft.readers.formats import MAX_ENTRIES
 from redraft.readers.html import HtmlWalker, body_of, kinds
-from redraft.readers.markup import Archive, Element, beside, child, elements, local, page, tag, text_in, text_of, xml
+from redraft.readers.markup import (
+    Archive,
+    Element,
+    child,
+    elements,
+    local_attribute,
+    page,
+    resolve_reference,
+    tag,
+    text_in,
+    text_of,
+    xml,
+)
 from redraft.text.sanitizer import one_line
 
 _CONTAINER = "META-INF/container.xml"
@@ -134,7 +146,7 @@ class _Book:
     def _manifest(self) -> Iterator[tuple[str, _Item]]:
         for one in elements(self._package, "item"):
             if (key := one.get("id")) and (href := one.get("href")):
-                part, _ = beside(self._package_part, href)
+                part, _ = resolve_reference(self._package_part, href)
                 properties = frozenset((one.get("properties") or "").split())
                 yield key, _Item(part, one.get("media-type") or "", properties)
 
@@ -143,7 +155,7 @@ class _Book:
         found: dict[str, MarkKind] = {}
         for one in elements(self._package, "reference"):
             if kind := _MATTER.get((one.get("type") or "").lower()):
-                part, fragment = beside(self._package_part, one.get("href") or "")
+                part, fragment = resolve_reference(self._package_part, one.get("href") or "")
                 if not fragment:
                     found[part] = kind
         return found
@@ -153,7 +165,7 @@ class _Book:
         if not self._archive.has(_ENCRYPTION):
             return
         root = xml(self._archive.part(_ENCRYPTION), self._name)
-        methods = [local(one, "Algorithm") for one in elements(root, "encryptionmethod")]
+        methods = [local_attribute(one, "Algorithm") for one in elements(root, "encryptionmethod")]
         if any(not any(font in method.lower() for font in _FONTS) for method in methods):
             raise DocumentError(
                 "the book is encrypted, and only its seller's programs can open it",
@@ -167,10 +179,10 @@ class _Book:
 
     def _headings(self, reading: ReadText) -> tuple[Heading, ...]:
         """Return the sections of the table of contents, as far as its entries point into the text."""
-        contents = list(islice(self._contents(), MOST_ENTRIES + 1))
-        if len(contents) > MOST_ENTRIES:
+        contents = list(islice(self._contents(), MAX_ENTRIES + 1))
+        if len(contents) > MAX_ENTRIES:
             raise DocumentError(
-                f"its contents have more than {MOST_ENTRIES:,} entries", place=self._name, hint=_BAD_BOOK
+                f"its contents have more than {MAX_ENTRIES:,} entries", place=self._name, hint=_BAD_BOOK
             )
         found = [
             Heading(at, entry.level, entry.title)
@@ -193,7 +205,7 @@ class _Book:
         if nav and self._archive.has(nav):
             root = page(self._archive.part(nav), self._name).roots[0]
             lists = [one for one in elements(root, "nav") if "toc" in kinds(one)]
-            if found := [entry for one in lists[:1] for entry in islice(_nav(one, nav), MOST_ENTRIES + 1)]:
+            if found := [entry for one in lists[:1] for entry in islice(_nav(one, nav), MAX_ENTRIES + 1)]:
                 yield from found
                 return
         ncx = next((one.part for one in self._items.values() if "ncx" in one.kind), None)
@@ -209,7 +221,7 @@ class _Book:
         lists = [one for one in elements(root, "nav") if "page-list" in kinds(one)]
         begins = []
         for link in (one for listed in lists for one in elements(listed, "a")):
-            part, fragment = beside(nav, link.get("href") or "")
+            part, fragment = resolve_reference(nav, link.get("href") or "")
             if (at := self._place(part, fragment)) is not None:
                 label = one_line(text_of(link), 20)
                 begins.append((at, Anchor(label, f"{part}#{fragment}" if fragment else part)))
@@ -249,7 +261,7 @@ def _nav(nav: Element, part: str) -> Iterator[_Entry]:
             below = (one.get("href") for one in elements(link if parent is None else parent, "a"))
             href = next((one for one in below if one), None)
         if href:
-            yield _Entry(level, one_line(text_of(link), TITLE_WIDTH), *beside(part, href))
+            yield _Entry(level, one_line(text_of(link), TITLE_WIDTH), *resolve_reference(part, href))
 
 
 def _ncx(root: Element, part: str) -> Iterator[_Entry]:
@@ -258,4 +270,4 @@ def _ncx(root: Element, part: str) -> Iterator[_Entry]:
         label, content = child(point, "navlabel"), child(point, "content")
         if label is not None and content is not None:
             title = one_line(text_of(label), TITLE_WIDTH)
-            yield _Entry(level, title, *beside(part, content.get("src") or ""))
+            yield _Entry(level, title, *resolve_reference(part, content.get("src") or ""))

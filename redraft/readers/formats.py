@@ -22,22 +22,22 @@ BY_SUFFIX: dict[str, Format] = {f".{name}": name for name in get_args(Format)} |
     ".docm": "docx",
     ".dotx": "docx",
 }
-MOST_MEMORY = 2_000_000_000
+MAX_MEMORY = 2_000_000_000
 _OF_PDF = 900_000_000
 """The memory limit for PDF files in bytes: with nested forms, a page grows as large as the limit allows."""
-MOST_SECONDS = 60
+MAX_SECONDS = 60
 """The limit of processor time in seconds."""
-MOST_ENTRIES = 30_000
+MAX_ENTRIES = 30_000
 """The most entries in the outline of a PDF file, or the table of contents of a book."""
 TOO_SLOW: dict[str, object] = {
-    "error": f"reading it takes more than {MOST_SECONDS} seconds",
+    "error": f"reading it takes more than {MAX_SECONDS} seconds",
     "hint": "split it, or convert it to .txt",
 }
 
 
 def most_memory(form: Format) -> int:
     """Return the memory limit in bytes of a process that reads this format."""
-    return _OF_PDF if form == "pdf" else MOST_MEMORY
+    return _OF_PDF if form == "pdf" else MAX_MEMORY
 
 
 def too_large(form: Format) -> dict[str, object]:
@@ -103,7 +103,7 @@ _HINT = "open it with the program that made it and save it again, or convert it 
 
 def _limit(form: Format) -> None:
     memory = most_memory(form)
-    seconds = (MOST_SECONDS, MOST_SECONDS + 1)
+    seconds = (MAX_SECONDS, MAX_SECONDS + 1)
     limits = {resource.RLIMIT_AS: (memory, memory), resource.RLIMIT_CPU: seconds, resource.RLIMIT_CORE: (0, 0)}
     for limit, most in limits.items():
         with suppress(ValueError, OSError):

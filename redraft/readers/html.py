@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from redraft.document import MarkKind
 from redraft.readers.builder import BREAK, Anchor, ReadCoverage, ReadText, Run, TextBuilder, cell_text
-from redraft.readers.markup import Element, child, elements, local, page, tag, text_in, text_of
+from redraft.readers.markup import Element, child, elements, local_attribute, page, tag, text_in, text_of
 from redraft.readers.recovery import size
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
@@ -30,7 +30,7 @@ _LONGEST = 1_000
 _DIALOGS = frozenset({"dialog", "alertdialog"})
 _LARGEST = 0.3
 """A larger share of the words of a page is not clutter, whatever its name; comments may be longer."""
-_FEWEST_LEFT, _LEFT_BESIDE = 60, 0.1
+_MIN_REMAINING, _LEFT_BESIDE = 60, 0.1
 """The least words, and the least words relative to the comments, of an article; with fewer, comments are the content.
 """
 _FEW_IN_SHARE_BAR = 60
@@ -55,7 +55,7 @@ def clutter(body: Element) -> Mapping[Element, str]:
         else:
             stack.extend(reversed(one))
     beside = total - removed - sum(comments.values())
-    if beside >= max(_FEWEST_LEFT, _LEFT_BESIDE * sum(comments.values())):
+    if beside >= max(_MIN_REMAINING, _LEFT_BESIDE * sum(comments.values())):
         found |= dict.fromkeys(comments, _COMMENTS)
     return found
 
@@ -161,7 +161,7 @@ def read(data: bytes, name: str) -> ReadText:
         seen += text_in(root) - text_in(main) + walker.seen
     builder.extents.append(ReadCoverage(name, found.held, seen))
     first = found.roots[0]
-    return builder.reading(title_of(first, builder), local(first, "lang"))
+    return builder.reading(title_of(first, builder), local_attribute(first, "lang"))
 
 
 def body_of(root: Element) -> Element:
@@ -212,7 +212,7 @@ def kinds(element: Element) -> set[str]:
     if not element.attrib:
         return set()
     roles = {role.removeprefix("doc-") for role in (element.get("role") or "").lower().split()}
-    return roles | set(local(element, "type").lower().split())
+    return roles | set(local_attribute(element, "type").lower().split())
 
 
 class HtmlWalker:

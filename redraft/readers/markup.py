@@ -20,8 +20,8 @@ from redraft.readers.builder import ReadCoverage
 from redraft.readers.plain import decode
 from redraft.readers.recovery import RAW, Token, size, tokens, tree
 
-_MOST_BYTES = 400_000_000
-_MOST_OF_ONE = 200_000_000
+_MAX_BYTES = 400_000_000
+_MAX_PART_BYTES = 200_000_000
 _BLOCK = 1_000_000
 _ENCRYPTED = 0x1
 
@@ -31,7 +31,7 @@ class Archive:
 
     def __init__(self, data: bytes, place: str) -> None:
         self._place = place
-        self._left = _MOST_BYTES
+        self._left = _MAX_BYTES
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
             self._names = {name: name for name in self._zip.namelist()}
@@ -48,7 +48,7 @@ class Archive:
     def size(self, name: str) -> int:
         """Return the size of a part in bytes, as the archive declares it."""
         real = self._real(name)
-        return min(self._zip.getinfo(real).file_size, _MOST_OF_ONE) if real is not None else 0
+        return min(self._zip.getinfo(real).file_size, _MAX_PART_BYTES) if real is not None else 0
 
     def part(self, name: str) -> bytes:
         real = self._real(name)
@@ -62,7 +62,7 @@ class Archive:
                 while block := file.read(_BLOCK):
                     made += block
                     self._left -= len(block)
-                    if self._left < 0 or len(made) > _MOST_OF_ONE:
+                    if self._left < 0 or len(made) > _MAX_PART_BYTES:
                         raise DocumentError(
                             "unpacked it is larger than 200 MB in one part, or than 400 MB in all",
                             place=self._place,
@@ -89,7 +89,7 @@ class Archive:
         return DocumentError("the archive is broken or cut off", place=self._place, hint="get the file again")
 
 
-def beside(part: str, href: str) -> tuple[str, str]:
+def resolve_reference(part: str, href: str) -> tuple[str, str]:
     """Return the part that a reference in another part points to, and the fragment in it."""
     path, _, fragment = href.partition("#")
     whole = posixpath.normpath(posixpath.join(posixpath.dirname(part), unquote(path))) if path else part
@@ -108,7 +108,7 @@ _HEAD = 4096
 _END_OF_PAGE = re.compile(r"</html\s*>", re.IGNORECASE)
 _BODY = re.compile(r"<body[\s>]", re.IGNORECASE)
 _END_OF_BODY = re.compile(r"</body\s*>", re.IGNORECASE)
-_MOST_PAGES = 100
+_MAX_PAGES = 100
 """The most pages in one file that are parsed one by one; with more, the file is read as a single page."""
 _ROOT = re.compile(r"<([A-Za-z_][\w:.-]*)")
 _XHTML = "http://www.w3.org/1999/xhtml"
@@ -178,7 +178,7 @@ def page(data: bytes, name: str) -> Page:
     found = list(tokens(text, name, xml=False))
     held = _size(found)
     pieces = _pieces(text)
-    parsed = [_parsed(piece) for piece in pieces] if len(pieces) <= _MOST_PAGES else []
+    parsed = [_parsed(piece) for piece in pieces] if len(pieces) <= _MAX_PAGES else []
     roots = tuple(one for one in parsed if one is not None)
     ends_early = len(_END_OF_BODY.findall(text)) > max(1, len(_BODY.findall(text)))
     if ends_early or ReadCoverage(name, held, sum(map(text_in, roots))).is_short:
@@ -267,7 +267,7 @@ def _plain(name: str) -> str:
     return name.rpartition("}")[2].lower()
 
 
-def local(element: Element, name: str) -> str:
+def local_attribute(element: Element, name: str) -> str:
     """Return an attribute by its name without a namespace; empty if there is none."""
     if (found := element.get(name)) is not None:
         return found

@@ -55,14 +55,14 @@ _NUMBER_ALONE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _LINE = re.compile(r"^[^\n]+", re.MULTILINE)
-_MOST_LINES = 300
-_LONGEST_ENTRY, _MOST_WORDS, _LONGEST_SYNOPSIS = 110, 16, 800
+_MAX_LINES = 300
+_LONGEST_ENTRY, _MAX_WORDS, _LONGEST_SYNOPSIS = 110, 16, 800
 _NEAR = 4
 _END_OF_LINE = 60
-_FEWEST_ENTRIES, _FEWEST_OF_INDEX = 3, 8
+_MIN_ENTRIES, _MIN_INDEX_ENTRIES = 3, 8
 _IN_INDEX = 0.6
 _LAST_PART = 0.6
-_MOST_BEFORE, _MOST_AFTER = 15_000, 30_000
+_MAX_BEFORE, _MAX_AFTER = 15_000, 30_000
 """The farthest end of a licence notice from the beginning in characters, and the farthest start from the end.
 
 Both notices are shorter; the same phrases elsewhere separate the books of one file.
@@ -84,7 +84,7 @@ def recognised(document: Document) -> Document:
 
 
 def _gutenberg(text: str) -> Iterator[Mark]:
-    start = _START.search(text, 0, _MOST_BEFORE) or _SMALL_PRINT.search(text, 0, _MOST_BEFORE)
+    start = _START.search(text, 0, _MAX_BEFORE) or _SMALL_PRINT.search(text, 0, _MAX_BEFORE)
     if start:
         at = start.end()
         for paragraph in _PARAGRAPH.finditer(text, at):
@@ -92,7 +92,7 @@ def _gutenberg(text: str) -> Iterator[Mark]:
                 break
             at = paragraph.end()
         yield Mark(0, at, "gutenberg")
-    if end := _END.search(text, max(start.end() if start else len(text) // 2, len(text) - _MOST_AFTER)):
+    if end := _END.search(text, max(start.end() if start else len(text) // 2, len(text) - _MAX_AFTER)):
         yield Mark(end.start(), len(text), "gutenberg")
 
 
@@ -132,7 +132,7 @@ def _end_of_contents(text: str, start: int, begins: set[int], alone: set[str]) -
     while not again and ends and ends[-1][0] in begins and len(ends) > 1 and not _has_reference(text[slice(*ends[-1])]):
         # The title of the first chapter, which the contents omit or word differently.
         ends.pop()
-    return ends[-1][1] if len(entries) >= _FEWEST_ENTRIES and ends else 0
+    return ends[-1][1] if len(entries) >= _MIN_ENTRIES and ends else 0
 
 
 def _entries_in(paragraph: str) -> list[str]:
@@ -160,11 +160,11 @@ def _prose_follows(text: str, at: int) -> bool:
 def _list_of_chapters(text: str) -> Span | None:
     """Return the first list of numbered titles that recur as separate lines, for a list without a heading."""
     start = count = stop = 0
-    for line in islice(_LINE.finditer(text, 0, min(len(text) // 2, _MOST_BEFORE)), _MOST_LINES):
+    for line in islice(_LINE.finditer(text, 0, min(len(text) // 2, _MAX_BEFORE)), _MAX_LINES):
         title = _REFERENCE.sub("", line[0][-_END_OF_LINE:]).strip()
         if _NUMBERED_ENTRY.match(line[0].strip()) and text.find(f"\n{title}\n", line.end()) >= 0:
             start, count, stop = start if count else line.start(), count + 1, line.end()
-        elif count >= _FEWEST_ENTRIES and line[0].strip():
+        elif count >= _MIN_ENTRIES and line[0].strip():
             return Span(start, stop)
         elif line[0].strip():
             count = 0
@@ -179,7 +179,7 @@ def _is_entry(line: str, alone: set[str]) -> bool:
 def _is_short_entry(line: str) -> bool:
     if _has_reference(line):
         return len(line) <= 2 * _LONGEST_ENTRY
-    return len(line) <= _LONGEST_ENTRY and count_words(line) <= _MOST_WORDS and not _is_sentence(line)
+    return len(line) <= _LONGEST_ENTRY and count_words(line) <= _MAX_WORDS and not _is_sentence(line)
 
 
 def _has_reference(line: str) -> bool:
@@ -208,7 +208,7 @@ def _index(text: str, end: int) -> Iterator[Mark]:
         stop = heading.end() + following.start() if following else end
         lines = [line.strip() for line in text[heading.end() : stop].split("\n") if len(line.strip()) > 1]
         told = sum(1 for line in lines if _has_reference(line))
-        if len(lines) >= _FEWEST_OF_INDEX and told >= _IN_INDEX * len(lines):
+        if len(lines) >= _MIN_INDEX_ENTRIES and told >= _IN_INDEX * len(lines):
             yield Mark(heading.start(), stop, "index")
             return
 

@@ -10,7 +10,7 @@ from redraft.readers.markup import (
     Archive,
     Element,
     elements,
-    local,
+    local_attribute,
     outermost,
     part,
     tag,
@@ -87,7 +87,7 @@ class _OdtReader:
 
     def _paragraph(self, one: Element, name: str, depth: int) -> None:
         runs = list(self._runs(one))
-        level = local(one, "outline-level")
+        level = local_attribute(one, "outline-level")
         if name == "h":
             self.builder.heading(int(level) if level.isascii() and level.isdigit() and len(level) < 3 else 1, runs)
         elif depth:

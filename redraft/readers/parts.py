@@ -41,7 +41,7 @@ _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 _KANJI = {sign: at for at, sign in enumerate("一二三四五六七八九十", 1)}
 
 
-_MOST_FRONT = 0.3
+_MAX_FRONT_SHARE = 0.3
 """The greatest share of a text that is taken for front matter."""
 
 
@@ -70,7 +70,7 @@ def chapters(document: Document) -> list[ChapterSection]:
 def before_chapters(document: Document, begin: int) -> Span | None:
     """Return what precedes the first chapter after `begin`, if there are several chapters and it is short."""
     starts = [one.section.span.start for one in chapters(document)]
-    short = len(starts) > 1 and begin < starts[0] < begin + _MOST_FRONT * (len(document.text) - begin)
+    short = len(starts) > 1 and begin < starts[0] < begin + _MAX_FRONT_SHARE * (len(document.text) - begin)
     return Span(begin, starts[0]) if short else None
 
 
@@ -205,7 +205,7 @@ _LAST = 10**9
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Selection:
     """What to read of a document: ranges of chapters and pages as people write them, and what to leave out.
 
     Also its language, such as `de`, if known beforehand.
@@ -219,9 +219,9 @@ class Choice:
     """Whether a damaged file is read even if more than a tenth of it is missing."""
 
 
-def choice(
+def read_selection(
     chapters: str = "", pages: str = "", skip: Collection[str] = (), language: str = "", *, partial: bool = False
-) -> Choice:
+) -> Selection:
     """Return a choice; `skip` adds to the defaults, and `none` removes them."""
     if language and not primary(language):
         raise UsageError(f"{language!r} is not a language", hint="give a code of ISO 639, such as de, ja or pt-BR")
@@ -231,12 +231,12 @@ def choice(
             f"--skip cannot leave out {unknown[0]!r}", hint=f"name some of {', '.join(MATTER)}, or {NOTHING}"
         )
     if NOTHING in wanted:
-        return Choice(chapters, pages, tuple(one for one in MATTER if one in wanted), language, partial)
+        return Selection(chapters, pages, tuple(one for one in MATTER if one in wanted), language, partial)
     skipped = tuple(one for one in MATTER if one in wanted or one in USUALLY_SKIPPED)
-    return Choice(chapters, pages, skipped, language, partial)
+    return Selection(chapters, pages, skipped, language, partial)
 
 
-def chosen(document: Document, wanted: Choice) -> Document:
+def select(document: Document, wanted: Selection) -> Document:
     """Return the wanted part of a document, with notes on what is left out."""
     notes = [*document.notes]
     if wanted.chapters:
@@ -318,7 +318,7 @@ def _ranges(option: str, wanted: str) -> Callable[[int], bool]:
     return lambda number: any(first <= number <= last for first, last in ranges)
 
 
-_FEWEST_WORDS = 40
+_MIN_WORDS = 40
 """The fewest words of a part; a shorter one, such as a title page, is joined to the next."""
 _FRONT, _AFTER = "Before the first chapter", "After {}"
 
@@ -330,7 +330,7 @@ class NamedPart(NamedTuple):
     span: Span
 
 
-def parted(document: Document) -> list[NamedPart]:
+def split_document(document: Document) -> list[NamedPart]:
     """Return the parts that cover a document in order: the documents it was combined from, else its chapters.
 
     What surrounds chapters, such as an introduction, is a part as well. Raises if there is only one part.
@@ -377,7 +377,7 @@ def _long_enough(text: str, found: list[NamedPart]) -> list[NamedPart]:
     start: int | None = None
     for title, span in found:
         whole = Span(span.start if start is None else start, span.end)
-        if count_words(text[slice(*span)]) >= _FEWEST_WORDS:
+        if count_words(text[slice(*span)]) >= _MIN_WORDS:
             kept.append(NamedPart(title, whole))
             start = None
         else:

@@ -17,7 +17,7 @@ from lxml import etree
 
 from redraft.errors import DocumentError
 
-MOST_ATTRIBUTES = 500
+MAX_ATTRIBUTES = 500
 RAW = frozenset({"script", "style"})
 """Elements of a page whose content is not text."""
 # A tag without `<` and `>` in its values, as nearly all are; no two alternatives match the same letters.
@@ -89,11 +89,11 @@ class _Scanner:
         name = name.rpartition(":")[2].lower()
         if slash:
             return Token("end", name)
-        if len(given) > 2 * MOST_ATTRIBUTES and (count := len(_ATTRIBUTE.findall(given))) > MOST_ATTRIBUTES:
+        if len(given) > 2 * MAX_ATTRIBUTES and (count := len(_ATTRIBUTE.findall(given))) > MAX_ATTRIBUTES:
             raise DocumentError(
                 f"one of its tags has {count:,} attributes",
                 place=self._place,
-                hint=f"such a file is malicious: up to {MOST_ATTRIBUTES} are read; convert it to .txt first",
+                hint=f"such a file is malicious: up to {MAX_ATTRIBUTES} are read; convert it to .txt first",
             )
         return Token("empty" if given.endswith("/") else "start", name, given)
 

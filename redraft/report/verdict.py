@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from redraft.report.dossier.comparison.sides import LEAST
+from redraft.report.dossier.comparison.sides import MIN_VALUES
 from redraft.report.tables import Cell, Table, figure, number
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count
 
-_MOST, _NAME = 3, 80
+_MAX, _NAME = 3, 80
 # A smaller difference is none at two digits.
 _SEEN = 0.005
 # From this number of 95% intervals on, one that excludes 0 by chance must be expected.
@@ -70,13 +70,13 @@ def verdict(experiment: str, tables: Sequence[Table]) -> str:
     apart = " and ".join(names) if len(names) == 2 else f"any two of the {len(names)} systems"
     sure = [one for one in known if one.low is not None and one.low > 0]
     if sure:
-        return f"{_listed(sure, _MOST)}{_rest(len(known), len(sure))}."
+        return f"{_listed(sure, _MAX)}{_rest(len(known), len(sure))}."
     if any(one.low is not None for one in known):
         return f"No metric tells {apart} apart: no 95% interval excludes 0."
     seen = [one for one in known if (one.by or 0) >= _SEEN]
-    why = f"with {known[0].over} there is no interval (it takes {LEAST})"
+    why = f"with {known[0].over} there is no interval (it takes {MIN_VALUES})"
     # Of several systems, what may be chance is only worth its largest difference.
-    most = _MOST if len(names) == 2 else 1
+    most = _MAX if len(names) == 2 else 1
     return f"{_listed(seen, most)}; {why}, so this may be chance." if seen else f"No metric tells {apart} apart; {why}."
 
 

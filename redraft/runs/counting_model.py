@@ -35,7 +35,7 @@ _QUESTIONS_A_SENTENCE = 3
 _FACTS_A_SENTENCE = 3
 _CHARACTERS_A_ROOT = 5_000
 """A tree has another root, with six more facts, for about this many characters of the excerpt."""
-_MOST_ROOTS = 8
+_MAX_ROOTS = 8
 _POINTS, _NAMES = 8, 10
 """The numbers of turning points and names in an outline."""
 _REASON = "The text says so in the sentence that is quoted, and nothing else in it speaks against that."
@@ -370,9 +370,9 @@ def _write_answer(given: qa.AnswerInput) -> qa.WrittenAnswer:
     return qa.WrittenAnswer(answered=True, sentences=sentences)
 
 
-def _tree(given: factual.GrowInput, skipped: int = 0) -> factual.FactTree:
+def _tree(given: factual.ExtractFactsInput, skipped: int = 0) -> factual.FactTree:
     """Return a tree of facts about the excerpt without its first `skipped` characters."""
-    roots = min(_MOST_ROOTS, round(1.3 + len(given.excerpt) / _CHARACTERS_A_ROOT))
+    roots = min(_MAX_ROOTS, round(1.3 + len(given.excerpt) / _CHARACTERS_A_ROOT))
     facts = iter([_sentence(_beginning(one, 14)) for one in _quotes([given.excerpt[skipped:]], 7 * roots)])
     return factual.FactTree(
         roots=[
@@ -402,13 +402,13 @@ def _align(given: factual.AlignInput) -> factual.Alignments:
     )
 
 
-def _mark(_: factual.ChunkMarksInput) -> factual.ChunkMarks:
+def _mark(_: factual.JudgeChunkInput) -> factual.ChunkMarks:
     return factual.ChunkMarks(
         major_facts=5, connections=3, explanation=_REASON, validity=4, coherence=4, cross_content=4
     )
 
 
-def _split(given: factual.FactsInput) -> factual.AllFacts:
+def _split(given: factual.SplitFactsInput) -> factual.AllFacts:
     return factual.AllFacts(
         sentences=[
             factual.SentenceFacts(id=one.id, facts=[_words(one.sentence, 8, 2 * at) for at in range(_FACTS_A_SENTENCE)])

@@ -21,7 +21,7 @@ from typing_extensions import override
 
 from redraft.domain import ReviewQuestion
 from redraft.errors import BudgetError, RunError, StoreError, UsageError
-from redraft.events import Event, StageStarted, streamed
+from redraft.events import Event, StageStarted, stream_to
 from redraft.graphs import assembly
 from redraft.graphs.review import ReviewAnswer
 from redraft.graphs.state import SessionProtocol
@@ -134,7 +134,7 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
 # A reviewer whose answers make no sense is asked no more; the run waits for another answer.
-_MOST_REFUSED = 3
+_MAX_REFUSED = 3
 
 
 class Driver:
@@ -201,7 +201,7 @@ class Driver:
             await graph.ainvoke(entry, config, context=self._session, durability="sync")
             question = _question(await graph.aget_state(config))
             refused = refused + 1 if question and question[1]["problem"] else 0
-            reply = await self._review(question[1]) if question and refused < _MOST_REFUSED else None
+            reply = await self._review(question[1]) if question and refused < _MAX_REFUSED else None
             if question is None or reply is None:
                 return
             # By id: LangGraph treats an empty answer without one as no answer, and would ask forever.
@@ -291,7 +291,7 @@ async def streaming(work: Callable[[], Coroutine[Any, Any, object]]) -> AsyncGen
 
     async def watched() -> None:
         try:
-            with streamed(happened.put_nowait):
+            with stream_to(happened.put_nowait):
                 await work()
         finally:
             happened.put_nowait(None)

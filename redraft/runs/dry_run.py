@@ -18,12 +18,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from redraft.agents.structured_writer import Completion, Flaw, StructuredWriter
 from redraft.agents.writer import Writer
 from redraft.domain import GIVEN, OTHER, Document, Evaluation, Finding, Span, TextKind, Usage
-from redraft.errors import worded
+from redraft.errors import for_reader
 from redraft.evaluators.base import METRIC, Case, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
 from redraft.evaluators.metric_info import refuse_self_check
 from redraft.evaluators.panel import BEYOND_COUNTING, Panel
-from redraft.events import Observer, unobserved
+from redraft.events import Observer, ignore_event
 from redraft.graphs.job import Job
 from redraft.graphs.policy import FINDINGS_AT_ONCE
 from redraft.graphs.state import Scope, Task
@@ -92,12 +92,12 @@ _STAGES: Mapping[str, tuple[str, Role]] = {
         )
     },
     **{one.name: (_BUILDING_QUESTIONS, "judge") for one in (qa.ASK_DOCUMENT, qa.RANK_QUESTIONS)},
-    **{one.name: (_BUILDING_FACTS[0], "judge") for one in factual.GROWING.values()},
+    **{one.name: (_BUILDING_FACTS[0], "judge") for one in factual.KEYFACT_PROMPTS.values()},
     **{
         one.name: (_BUILDING_FACTS[1], "validator")
         for one in (factual.FACTS_FAITHFUL, factual.FACTS_OBJECTIVE, factual.FACTS_SIGNIFICANT)
     },
-    **{one.name: (_BUILDING_FACTS[2], "judge") for one in factual.QUERYING.values()},
+    **{one.name: (_BUILDING_FACTS[2], "judge") for one in factual.QUERY_PROMPTS.values()},
     qa.WRITE_ANSWER.name: (_ANSWERING, "writer"),
     revision.DECIDE.name: ("deciding", "decider"),
     factual.RULE_ON_FINDINGS.name: ("second looks", "judge"),
@@ -308,7 +308,9 @@ class DryRuns:
     ) -> None:
         """Open the store; `own` are the user's metrics, and `roles` have the user's model objects."""
         self.store = Store(":memory:")
-        self.manager = DryManager(self.store, roles or ModelRoles(), {one.name: one for one in own}, prices, unobserved)
+        self.manager = DryManager(
+            self.store, roles or ModelRoles(), {one.name: one for one in own}, prices, ignore_event
+        )
         self.driver = _DryDriver(self.store, self, None, self.manager)
         self._built: dict[tuple[str, str, str], str | None] = {}
 
@@ -370,7 +372,7 @@ class DryRuns:
         drafts = [one.run for one in self.store.candidates.of(run) if one.number > 1 and one.run]
         chapters = [self.plan_of_run(one, order_of(order), prices) for one in parts]
         others = [self.plan_of_run(one, RunSpec(), prices) for one in drafts]
-        beyond = (worded(BEYOND_COUNTING),) if _is_beyond_the_built_in_judge(order, prepared.settings) else ()
+        beyond = (for_reader(BEYOND_COUNTING),) if _is_beyond_the_built_in_judge(order, prepared.settings) else ()
         each, (drafting, *stages) = [*chapters, *others], _stages(work, order)
         everything: list[StageUsage | RunPlan] = [*work, *each]
         free = [one.settings.model for one in work if one.cost(prices) is None]

@@ -19,9 +19,9 @@ from redraft.errors import (
 from redraft.evaluators.base import Case, statements_of
 from redraft.evaluators.preference import prefer, same
 from redraft.evaluators.statistics import Statistics
-from redraft.events import Notice, PartDone, RunDone, RunStarted, StageStarted, part_of_another
+from redraft.events import Notice, PartDone, RunDone, RunStarted, StageStarted, nested_run
 from redraft.graphs.job import Job
-from redraft.graphs.policy import unsure
+from redraft.graphs.policy import undecided_metrics
 from redraft.llm.budget import Budget
 from redraft.report.history.results import lost_rounds
 from redraft.runs.driver import AnswerLike, Driver
@@ -30,7 +30,7 @@ from redraft.runs.lineage import trace
 from redraft.runs.manager import RunManager, on_record
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare, recall, record
 from redraft.runs.request import candidate, chapter_of, order_of, settings_of
-from redraft.settings import YARDSTICKS
+from redraft.settings import REFERENCES
 from redraft.store.connection import off_loop
 from redraft.store.documents import ChapterRun, DraftCandidate
 from redraft.store.runs import Run
@@ -116,7 +116,7 @@ async def may_gain(manager: RunManager, run: Run) -> bool:
         part = await off_loop(manager.store.runs.get, chapter.run) if chapter.run else None
         if part is None or part.status != "done" or await may_gain(manager, part):
             return True
-    if run.kind in YARDSTICKS.values():
+    if run.kind in REFERENCES.values():
         built = await off_loop(_built, manager.store, run)
         return built is not None and bool(built.missing) and not built.imported
     judged = (await off_loop(manager.store.judgments.of, run.draft)).values() if run.draft and run.judging else ()
@@ -124,7 +124,7 @@ async def may_gain(manager: RunManager, run: Run) -> bool:
     reviewed = wanted is not None and wanted.review
     if not reviewed and any(one.outcome == "failed" or one.unjudged for one in judged):
         return True
-    if wanted and unsure({one.metric: one for one in judged}, wanted.goals, wanted.judged_share):
+    if wanted and undecided_metrics({one.metric: one for one in judged}, wanted.goals, wanted.judged_share):
         return True
     return await _closed(manager, run, [one for one in judged if one.missing])
 
@@ -191,7 +191,7 @@ async def _drafted(manager: RunManager, driver: Driver, run: Run, one: DraftCand
     if part.status == "done":
         return
     name = f"candidate {one.number} of {count}"
-    with part_of_another(name, run.id):
+    with nested_run(name, run.id):
         try:
             await driver.drive(part)
         except _LEFT_OUT as error:
@@ -259,7 +259,7 @@ class _ChapterRuns:
             self.manager.shared[part.id] = self.budget
             self.manager.limited[part.id] = self.job.run.limits
             if part.status != "done" or await may_gain(self.manager, part):
-                with part_of_another(chapter.title, self.job.run.id):
+                with nested_run(chapter.title, self.job.run.id):
                     part = await self._carried_out(chapter, part)
             await self._keep(chapter, part)
             self.done += 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from redraft.domain import Document, content_id
 from redraft.errors import BudgetError, RedraftError
-from redraft.events import Event, Notice, Observer, PartDone, RunStarted, StageStarted, unobserved
+from redraft.events import Event, Notice, Observer, PartDone, RunStarted, StageStarted, ignore_event
 from redraft.llm.base import Model
 from redraft.llm.budget import Budget, PriceTable
 from redraft.report.history.results import Result, read_result
@@ -90,7 +90,7 @@ class ExperimentRunner:
     store: Store
     limits: Limits
     prices: PriceTable | None = None
-    observer: Observer = unobserved
+    observer: Observer = ignore_event
     session: Session | None = None
     """The session that provides model objects and metrics; None if all are given by name."""
     stopped: BudgetError | None = None

@@ -12,14 +12,14 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
 
-from redraft.document import is_id
+from redraft.document import is_content_id
 from redraft.domain import REVIEW, Document, Evidence, Finding
 from redraft.errors import RunError, UsageError
-from redraft.fields import in_words
+from redraft.fields import error_text
 from redraft.graphs.state import Task
-from redraft.readers.documents import check_sources, finished, is_readable, load, no_document, read_text, together
+from redraft.readers.documents import check_sources, combine, is_readable, load, no_document, prepared, read_text
 from redraft.report.history.results import document_read
-from redraft.sources import MOST_BYTES, STDIN, is_no_path, read_file, read_stdin
+from redraft.sources import MAX_BYTES, STDIN, is_inline_text, read_file, read_stdin
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.languages import language_of
@@ -43,14 +43,14 @@ def document_of(store: Store, source: Sources) -> Document:
         if not isinstance(source, list | tuple):
             raise no_document(source)
         check_sources(source)
-        return together([document_of(store, one) for one in source])
+        return combine([document_of(store, one) for one in source])
     if isinstance(source, Document):
         if source.sections or source.source:
             return source
-        return finished(source)
+        return prepared(source)
     if not str(source):
         raise UsageError("the path of the document is empty", hint="pass the path of a file")
-    if is_id(str(source)) and store.documents.has(str(source)):
+    if is_content_id(str(source)) and store.documents.has(str(source)):
         return store.documents.get(str(source))
     return load(source)
 
@@ -63,9 +63,9 @@ def document_of_task(store: Store, task: Task) -> Document:
         return document_of(store, source)
     if not isinstance(text, str):
         raise UsageError(f"text is a {type(text).__name__}", hint="give the text of the document as a string")
-    if len(text) > MOST_BYTES:
-        raise UsageError(f"text has {len(text):,} characters", hint=f"give at most {MOST_BYTES:,}")
-    document = finished(Document.from_text(text))
+    if len(text) > MAX_BYTES:
+        raise UsageError(f"text has {len(text):,} characters", hint=f"give at most {MAX_BYTES:,}")
+    document = prepared(Document.from_text(text))
     if source is None:
         return document
     named = document_of(store, source)
@@ -81,7 +81,7 @@ def document_asked_about(store: Store, source: Sources) -> Sources:
     """The document that a question is about, if its id or that of a run on it is given; any other source unchanged."""
     if not isinstance(source, str) or not _RUN_OR_ID.fullmatch(source) or Path(source).exists():
         return source
-    if is_id(source):
+    if is_content_id(source):
         return document_of(store, source)
     try:
         return document_read(store, store.runs.get(source))
@@ -93,7 +93,7 @@ def summary_of(store: Store, source: str | Path) -> CleanText:
     """Return the summary that a graph was given: a path, the id of a stored text, or the text itself."""
     if not isinstance(source, str | Path):
         raise UsageError(f"summary is a {type(source).__name__}", hint="give its text, its path, or the id of a text")
-    if is_id(str(source)):
+    if is_content_id(str(source)):
         return CleanText(store.documents.text(str(source)), ())
     if isinstance(source, Path) or os.path.exists(source) or _is_file_name(source):
         return read_text(source)
@@ -105,7 +105,7 @@ def summary_of(store: Store, source: str | Path) -> CleanText:
 
 def _is_file_name(source: str) -> bool:
     path = Path(source)
-    return bool(path.suffix) and is_readable(path) and not is_no_path(source)
+    return bool(path.suffix) and is_readable(path) and not is_inline_text(source)
 
 
 def summary_text(given: str | Path, name: str = "summary") -> CleanText:
@@ -140,10 +140,10 @@ def draft_of_round(store: Store, run: Run, number: int) -> str:
     return store.runs.draft(drafts[number]).text
 
 
-MOST = 1000
+MAX_FINDINGS = 1000
 _LONGEST_PATH = 1000
 _LONGEST = 10_000
-_MOST_BYTES = 20_000_000
+_MAX_BYTES = 20_000_000
 _WANTED = (
     'it is what `redraft lineage RUN --lost --json` or `redraft evaluate --json` prints, or {"findings": [{"task":'
     ' "add", "explanation": "...", "sentence": "...", "expected": "...", "evidence": {"text": "..."}}]}'
@@ -172,7 +172,7 @@ _Handed = Annotated[Finding, BeforeValidator(_complete)]
 
 
 class _Findings(BaseModel):
-    findings: list[_Handed] = Field(max_length=MOST)
+    findings: list[_Handed] = Field(max_length=MAX_FINDINGS)
 
 
 class _Judged(BaseModel):
@@ -186,16 +186,16 @@ def read_findings(source: str) -> tuple[Finding, ...]:
     """Return the findings in a file, or in stdin, in redraft's JSON. Raises `UsageError` where there are none."""
     place = "stdin" if source == STDIN else source
     try:
-        data = read_stdin(_MOST_BYTES) if source == STDIN else read_file(Path(source).expanduser(), _MOST_BYTES)
+        data = read_stdin(_MAX_BYTES) if source == STDIN else read_file(Path(source).expanduser(), _MAX_BYTES)
     except OSError as error:
         raise UsageError(f"it cannot be read: {error.strerror}", place=place, hint="check the path") from error
     try:
         found = _FILE.validate_python(json.loads(data))
     except (ValueError, RecursionError) as error:
-        said = f": {in_words(error.errors()[0])}" if isinstance(error, ValidationError) else ""
+        said = f": {error_text(error.errors()[0])}" if isinstance(error, ValidationError) else ""
         raise UsageError(f"there are no findings in it{said}", place=place, hint=_WANTED) from error
     parts = found if isinstance(found, list) else [one for some in _parts(found) for one in some.findings]
-    return tuple(parts[:MOST])
+    return tuple(parts[:MAX_FINDINGS])
 
 
 def _parts(found: _Findings | _Judged) -> list[_Findings]:

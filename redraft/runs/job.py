@@ -42,13 +42,13 @@ from redraft.runs.model_pool import ModelPool, OpenModel
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import (
     FIGURES,
-    YARDSTICKS,
+    REFERENCES,
     Calibration,
     DraftConfig,
     EvidenceName,
     JudgeConfig,
+    is_language_model,
     reads_prompts,
-    writes,
 )
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -118,7 +118,7 @@ class JobFactory:
     def panel(self, judging: JudgeConfig) -> Panel:
         """Return the run's panel with its metrics and pack."""
         encoder = self._encoder(judging)
-        builds = self.run.kind in YARDSTICKS.values()
+        builds = self.run.kind in REFERENCES.values()
         known = () if builds else evaluators(judging, encoder, self.own)
         last = -1 if judging.confirm else None
         panel = tuple(self._judge(worker, turn) for worker in self.pool.judges[:last] for turn in self._turns(judging))
@@ -137,7 +137,7 @@ class JobFactory:
 
     def outliner(self, worker: OpenModel, sample: int) -> Outliner | None:
         """Return the outliner, with a model whose window suffices."""
-        if not writes(worker.settings.model):
+        if not is_language_model(worker.settings.model):
             return None
         window, language = worker.settings.context_tokens, self.run.settings.language
         return Outliner(self._judge(worker, sample), self.prepared.tokenizer, window, language)
@@ -152,14 +152,14 @@ class JobFactory:
         """Return the ids of the pack and key facts that the run's first draft was judged by, to continue with these. A
         done run starts afresh with the current ones; a run that builds them names what it built."""
         if self.run.status == "done":
-            return {self.run.kind: None} if self.run.kind in YARDSTICKS.values() else {}
+            return {self.run.kind: None} if self.run.kind in REFERENCES.values() else {}
         rounds = self.store.judgments.rounds(self.run.id)
         first = rounds[0].draft if rounds else self.run.draft
         judged = self.store.judgments.of(first) if first else {}
         return {
-            YARDSTICKS[one.needs]: judged[one.name].details[YARDSTICKS[one.needs]]
+            REFERENCES[one.needs]: judged[one.name].details[REFERENCES[one.needs]]
             for one in known
-            if one.needs and one.name in judged and YARDSTICKS[one.needs] in judged[one.name].details
+            if one.needs and one.name in judged and REFERENCES[one.needs] in judged[one.name].details
         }
 
     def reader(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceReader:
@@ -174,14 +174,14 @@ class JobFactory:
         return [
             Referee(self._judge(worker, turn), self.prepared.tokenizer, worker.window)
             for worker in self.pool.judges
-            if not in_words or writes(worker.settings.model)
+            if not in_words or is_language_model(worker.settings.model)
             for turn in self._turns(judging)
         ]
 
     def _arbiter(self, panel: Panel | None) -> Arbiter | None:
         """Return the judge for second looks: the last language model, so that with several judges it is not the one
         that wrote the questions."""
-        able = [worker for worker in self.pool.judges if writes(worker.settings.model)]
+        able = [worker for worker in self.pool.judges if is_language_model(worker.settings.model)]
         if panel is None or self.run.judging is None or not able:
             return None
         reader = replace(panel.reader, window=able[-1].settings.context_tokens)
@@ -219,7 +219,7 @@ class JobFactory:
             document=self.run.document,
             visit=self.attempt,
             calibrations=self._calibrations(worker),
-            probabilities=bool(judging and judging.probabilities and writes(settings.model)),
+            probabilities=bool(judging and judging.probabilities and is_language_model(settings.model)),
         )
 
     def _calibrations(self, worker: OpenModel) -> dict[str, Calibration]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from redraft.agents.judge import Judge
 from redraft.agents.tracer import SentenceTracer, TraceItem
-from redraft.builtin.facade import opened
+from redraft.builtin.facade import open_model
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.events import Notice, StageStarted
@@ -28,7 +28,7 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.languages import language_of
 from redraft.text.origins import Link, SentenceOrigin
-from redraft.text.quotes import points_back
+from redraft.text.quotes import needs_context
 from redraft.text.vectors import load_encoder
 
 SHARE = 0.12
@@ -116,7 +116,7 @@ class DraftTracer:
                 links = origins.between(*_neighbours(traced, at), CANDIDATES, _LONGEST_PLACE)
             places = {shown[link.text][slice(*link.span)][:_LONGEST_PLACE]: link for link in reversed(links)}
             chosen = dict(list(reversed(places.items()))[:CANDIDATES])
-            before = _cut(member.text, traced[at - 1]) if at and points_back(sentence, language) else ""
+            before = _cut(member.text, traced[at - 1]) if at and needs_context(sentence, language) else ""
             if chosen:
                 yield TraceQuery(
                     key, at, traced[at], TraceItem(sentence, before, tuple(chosen)), tuple(chosen.values())
@@ -250,7 +250,7 @@ def foreseen(store: Store, key: str, prepared: PreparedDocument) -> TracingPlan:
     assert run.draft is not None, "a run without a draft cannot be traced"
     window = prepared.settings.context_tokens
     # Calls no model: the judge only provides its prompts and reply sizes.
-    judge = Judge(opened(), prepared.book, store.judgments)
+    judge = Judge(open_model(), prepared.book, store.judgments)
     asking = SentenceTracer(judge, prepared.tokenizer, window)
     most = room_for(store, run.id, prepared.plan.document_tokens)
     tracing = DraftTracer(most, Tracer(store, prepared.document), run.draft)

@@ -12,7 +12,7 @@ from langgraph.errors import GraphBubbleUp, GraphInterrupt
 
 from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.base import Evaluator
-from redraft.events import Notice, Observer, RunDone, RunStarted, Waiting, of_run
+from redraft.events import Notice, Observer, RunDone, RunStarted, Waiting, for_run
 from redraft.graphs.job import Job, best_so_far
 from redraft.llm.addresses import OPENAI, provider_of
 from redraft.llm.base import Model
@@ -30,7 +30,7 @@ from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits
 from redraft.store.connection import entered_off_loop, off_loop
 from redraft.store.runs import Run, Status
 from redraft.store.store import Store
-from redraft.text.languages import reading
+from redraft.text.languages import language_context
 
 WAITING = "review"
 """The stop reason of a run that waits for a person."""
@@ -139,7 +139,7 @@ class RunManager:
         opened.present += 1
         try:
             await self._drive(opened)
-            with tracing(self.traced), reading(opened.job_factory.prepared.document):
+            with tracing(self.traced), language_context(opened.job_factory.prepared.document):
                 yield opened.job_factory
         except BaseException as error:
             if not opened.over:
@@ -158,7 +158,7 @@ class RunManager:
         opened = await self._opened(run)
         opened.present += 1
         try:
-            with tracing(self.traced), reading(opened.job_factory.prepared.document):
+            with tracing(self.traced), language_context(opened.job_factory.prepared.document):
                 yield opened.job_factory
         finally:
             opened.present -= 1
@@ -255,12 +255,12 @@ class RunManager:
             refinement=run.refinement,
             objects=self.model_roles.objects,
         )
-        observe = of_run(run.id, self.observe)
+        observe = for_run(run.id, self.observe)
         pool = await stack.enter_async_context(self.models(assigned, run, prepared, observe))
         # Resuming a done run repeats requests that were left open, rather than taking their cached replies.
         attempt = (await off_loop(self.store.calls.totals, run.id)).calls if run.status == "done" else 0
         job_factory = self.factory(self.store, run, prepared, pool, observe, own, attempt)
-        with reading(prepared.document):
+        with language_context(prepared.document):
             job = await job_factory.job()
         return _OpenRun(job_factory, job, stack.pop_all())
 

@@ -12,7 +12,7 @@ from langchain_core.language_models import BaseChatModel
 
 from redraft.errors import UsageError
 from redraft.events import Notice, Observer
-from redraft.fields import several
+from redraft.fields import list_argument
 from redraft.llm.addresses import OPENAI, address_in, has_usual_key, is_here, key_server, provider_of, server_at
 from redraft.llm.base import Model
 from redraft.llm.budget import FREE, Budget, PriceTable, builtin_prices
@@ -39,7 +39,7 @@ from redraft.store.batches import JobTracker
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.languages import known_language, unshown
+from redraft.text.languages import known_language, undetected_language
 from redraft.text.tokens import Tokenizer
 
 
@@ -221,7 +221,7 @@ async def at_work(
     budget: Budget | None = None,
 ) -> AsyncIterator[ModelPool]:
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
-    limits, language = run.limits, unshown(prepared.document) or known_language(prepared.document)
+    limits, language = run.limits, undetected_language(prepared.document) or known_language(prepared.document)
     if budget is None:
         budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
     opened: dict[tuple[object, ...], Model] = {}
@@ -433,7 +433,7 @@ def model_roles(
 
     writer = model if isinstance(model, ModelSettings) else None
     name = writer.model if writer else named(model)
-    panel = tuple(seat for one in several(judges, "judges") if (seat := named(one)) is not None)
+    panel = tuple(seat for one in list_argument(judges, "judges") if (seat := named(one)) is not None)
     others = panel, named(validator), named(decider)
     return ModelRoles(name, *others, objects=by_identity(seen.values()), writer=writer, models=models)
 

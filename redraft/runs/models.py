@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from redraft import plugins
 from redraft.builtin.facade import IDENTITY
-from redraft.builtin.facade import opened as open_extractive
+from redraft.builtin.facade import open_model as open_extractive
 from redraft.errors import UsageError
 from redraft.llm.addresses import OPENAI, address_in, base_url, is_here, name_of, openai_key, plain_address, provider_of
 from redraft.llm.base import LazyModel, Model
@@ -28,8 +28,8 @@ from redraft.settings import (
     RefineConfig,
     is_decision,
     is_entailment,
+    is_language_model,
     reads_prompts,
-    writes,
 )
 from redraft.store.batches import JobTracker
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
@@ -139,7 +139,7 @@ def _is_at_openai(settings: DraftConfig) -> bool:
 
 def reasoning_reserve(settings: DraftConfig) -> int:
     """Return the tokens that a model may use for reasoning in each call, besides its reply."""
-    if not writes(settings.model):
+    if not is_language_model(settings.model):
         return 0
     if settings.reasoning_tokens is not None:
         return settings.reasoning_tokens

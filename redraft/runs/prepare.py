@@ -21,10 +21,10 @@ from redraft.llm.servers import window_of_family
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
-from redraft.prompts.factual import FACTUAL, RULE_ON_FINDINGS
+from redraft.prompts.factual import FACT_PROMPTS, RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING, TRACE_SENTENCES
 from redraft.prompts.revision import CRITICIZE, DECIDE, REVISE
-from redraft.readers.parts import NamedPart, parted
+from redraft.readers.parts import NamedPart, split_document
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import handed_over
 from redraft.runs.model_names import identity_of, judging_under
@@ -57,13 +57,13 @@ from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import beginning, chunk
 from redraft.text.document_form import DocumentBody, body_of
-from redraft.text.languages import foreign_in, languages_of, read_as, reading, with_language
+from redraft.text.languages import language_context, language_key, languages_of, other_language_in, with_language
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words, has_words
 
 # A given summary may be shorter than the smallest sensible limit.
-_LEAST_LIMIT = 50
+_MIN_LIMIT = 50
 ANSWER_WORDS = 120
 """The default word limit of an answer."""
 
@@ -73,7 +73,7 @@ class PreparedDocument:
     """A document and all decisions before the first call."""
 
     document: Document
-    read_as: str
+    language_key: str
     """The id of its text, with its language where the text alone does not show it."""
     settings: DraftConfig
     chunks: Sequence[Chunk]
@@ -170,7 +170,7 @@ class _Reading:
 
     document: Document
     """The document with its language."""
-    read_as: str
+    language_key: str
     """The id of its text, with its language where the text alone does not show it."""
     settings: DraftConfig
     tokenizer: Tokenizer
@@ -187,16 +187,18 @@ def prepare(
     read = _read(document, settings, model, given)
     document, settings, tokenizer = read.document, read.settings, read.tokenizer
     chapters = list[NamedPart]()
-    with reading(document):
+    with language_context(document):
         if settings.by_chapter:
-            chapters, meter = parted(document), tokenizer.measure(document.text)
+            chapters, meter = split_document(document), tokenizer.measure(document.text)
             chunks = [Chunk(at, one.span, meter.tokens(*one.span)) for at, one in enumerate(chapters)]
         else:
             natural, (start, end) = settings.chunking == "natural", read.span
             chunks = chunk(document, tokenizer, settings.chunk_budget, end, start=start, natural=natural)
         plan = draft_plan(document, chunks, settings, tokenizer, read.book)
     told = (*document.notes, *read.warnings)
-    return PreparedDocument(document, read.read_as, settings, chunks, tokenizer, read.book, plan, told, tuple(chapters))
+    return PreparedDocument(
+        document, read.language_key, settings, chunks, tokenizer, read.book, plan, told, tuple(chapters)
+    )
 
 
 def identify(document: Document, settings: DraftConfig, order: RunSpec, model: Model | None = None) -> str:
@@ -205,19 +207,19 @@ def identify(document: Document, settings: DraftConfig, order: RunSpec, model: M
     read = _read(document, settings, model, order.given)
     used = prompts_used(read.book, read.settings, order.purpose, order.own, order.prompts)
     hashes = {name: one.hash for name, one in used.items()}
-    return read.settings.identity(read.read_as, read.tokenizer.name, hashes, order.asks())
+    return read.settings.identity(read.language_key, read.tokenizer.name, hashes, order.asks())
 
 
 def _read(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> _Reading:
     """Decide how a document is read: in which language, how much of it, by which strategy, and into how many words."""
     document = with_language(document, settings.source_language)
-    known_as, settings = read_as(document), settings.model_copy(update={"source_language": languages_of(document)})
+    known_as, settings = language_key(document), settings.model_copy(update={"source_language": languages_of(document)})
     settings, tokenizer, warnings = _completed(settings, model)
     if not has_words(document.text):
         raise DocumentError("the document has no words", place=document.source)
     drafts = settings.strategy not in (GIVEN_STRATEGY, ANSWER)
     update: dict[str, Any] = {} if drafts else {"chunking": "fixed"}
-    with reading(document):
+    with language_context(document):
         end, length = len(document.text), len(document.text)
         if settings.until is not None and settings.strategy != GIVEN_STRATEGY:
             end = beginning(document.text, tokenizer, settings.until)
@@ -226,7 +228,7 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
         if end == length:
             update["until"] = None
         words = count_words(document.text[:end])
-        least = max(_LEAST_LIMIT, count_words(given or ""))
+        least = max(_MIN_LIMIT, count_words(given or ""))
         update["words"] = fitting_words(settings.words, words) if drafts else settings.words or least
         settings, book = settings.model_copy(update=update), PromptBook(settings.prompts)
         if not drafts or settings.by_chapter:
@@ -281,7 +283,7 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
     judges = judging_under(prepared.settings, judging)
     has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
     check_judges(prepared.settings, judging, order.refinement, known, has_facts)
-    language = foreign_in(document)
+    language = other_language_in(document)
     if (
         isinstance(order.purpose, BuildKeyfacts | BuildQuestions)
         and judges[0].model == EXTRACTIVE
@@ -336,7 +338,7 @@ def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: St
     findings = handed_over(order.findings, document, order.given or "")
     run = Run(
         id=new_run_id(),
-        identity=settings.identity(prepared.read_as, tokenizer, hashes, asked),
+        identity=settings.identity(prepared.language_key, tokenizer, hashes, asked),
         document=document.id,
         settings=settings,
         limits=limits,
@@ -383,7 +385,7 @@ def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDoc
     plan = draft_plan(document, chunks, run.settings, tokenizer, book)
     warning = f"the vocabulary {run.tokenizer} is gone; tokens are estimated, and merges may be grouped differently"
     warnings = () if tokenizer.name == run.tokenizer else (warning,)
-    return PreparedDocument(document, read_as(document), run.settings, chunks, tokenizer, book, plan, warnings)
+    return PreparedDocument(document, language_key(document), run.settings, chunks, tokenizer, book, plan, warnings)
 
 
 def _with_other_prompts(store: Store, run: Run, book: PromptBook, changed: Sequence[str]) -> str:
@@ -414,7 +416,7 @@ def prompts_used(
     elif judging is not None:
         # Every run that judges stores the first of these; its identity depends on them.
         prompts += JUDGING
-        prompts += FACTUAL if isinstance(purpose, BuildKeyfacts) else ()
+        prompts += FACT_PROMPTS if isinstance(purpose, BuildKeyfacts) else ()
         prompts += [prompt for one in RunSpec(purpose, own=tuple(own)).evaluators() for prompt in one.prompts]
         prompts += _of_refining(purpose.refinement) if purpose.refinement else ()
     prompts += (PREFER_SUMMARY,) if settings.drafts > 1 else ()

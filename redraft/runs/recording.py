@@ -19,7 +19,7 @@ from redraft.settings import DraftConfig, Limits
 from redraft.sources import read_file
 from redraft.store.connection import off_loop
 
-_MOST_BYTES = 200_000_000
+_MAX_BYTES = 200_000_000
 _FLAGS = ("formless", "nameless")
 # Errors that are recorded: the model has replied, and redraft's next request depends on what is wrong with the reply.
 _REPLIES: dict[str, type[ReplyError]] = {
@@ -106,7 +106,7 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     entries: dict[str, dict[str, Any]] = {}
     at = 0
     try:
-        for line in read_file(path, _MOST_BYTES).decode().split("\n"):
+        for line in read_file(path, _MAX_BYTES).decode().split("\n"):
             at += 1
             if line.strip():
                 entry = json.loads(line)

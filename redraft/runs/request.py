@@ -15,7 +15,7 @@ from redraft.errors import PlanError, UsageError
 from redraft.evaluators.base import Evaluator, Metric, as_evaluator
 from redraft.evaluators.catalog import named
 from redraft.evaluators.rubric import Rubric
-from redraft.fields import checked, given_as, several
+from redraft.fields import list_argument, settings_argument, validated
 from redraft.graphs.plan import DIRECT, chapter_words
 from redraft.graphs.state import Scope, Task
 from redraft.graphs.strategies import name_of
@@ -35,9 +35,9 @@ from redraft.settings import (
     JudgeConfig,
     Limits,
     RefineConfig,
-    with_draft,
+    purpose_of_draft,
 )
-from redraft.text.languages import language_spans_of, settled, unshown
+from redraft.text.languages import declared_language, language_spans_of, undetected_language
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
 
@@ -63,9 +63,9 @@ class RunRequest:
         """Return the request with other base settings where they are given."""
         return replace(
             self,
-            settings=given_as(DraftConfig, settings, "settings") or self.settings,
-            judging=given_as(JudgeConfig, judging, "judging") or self.judging,
-            refinement=given_as(RefineConfig, refinement, "refinement") or self.refinement,
+            settings=settings_argument(DraftConfig, settings, "settings") or self.settings,
+            judging=settings_argument(JudgeConfig, judging, "judging") or self.judging,
+            refinement=settings_argument(RefineConfig, refinement, "refinement") or self.refinement,
         )
 
     def with_options(self, options: Mapping[str, Any]) -> RunRequest:
@@ -82,11 +82,13 @@ class RunRequest:
         refinement = self.refinement
         if refining:
             goals = {"goals": refinement.goals if refinement else DEFAULT_GOALS}
-            refinement = checked(RefineConfig, (refinement.model_dump() if refinement else goals) | refining)
+            refinement = validated(RefineConfig, (refinement.model_dump() if refinement else goals) | refining)
         return replace(
             self,
-            settings=checked(DraftConfig, self.settings.model_dump(exclude_unset=True) | _those(DraftConfig, options)),
-            judging=checked(JudgeConfig, self.judging.model_dump() | _those(JudgeConfig, options)),
+            settings=validated(
+                DraftConfig, self.settings.model_dump(exclude_unset=True) | _those(DraftConfig, options)
+            ),
+            judging=validated(JudgeConfig, self.judging.model_dump() | _those(JudgeConfig, options)),
             refinement=refinement,
             config=config,
         )
@@ -95,7 +97,7 @@ class RunRequest:
         """Return the request with metrics by name, as objects or as functions."""
         names: dict[str, None] = {}
         own = dict(self.own)
-        for one in several(metrics, "metrics"):
+        for one in list_argument(metrics, "metrics"):
             if isinstance(one, str):
                 names[one] = None
             else:
@@ -145,7 +147,7 @@ class RunRequest:
         judging = judging.model_copy(
             update={"metrics": tuple(dict.fromkeys(named)) or USUAL_METRICS, "rubrics": {**judging.rubrics, **rubrics}}
         )
-        return settings, RunSpec(with_draft(judging, wanted), own=own, **given)
+        return settings, RunSpec(purpose_of_draft(judging, wanted), own=own, **given)
 
 
 def _near(unknown: str, known: Sequence[str]) -> str:
@@ -213,7 +215,9 @@ def chapter_of(document: Document, title: str, span: Span) -> Document:
     detected unless the user gave one."""
     part = only(document, [span])
     if document.language:
-        language = document.language if unshown(document) else settled(document.language, part.text)
+        language = (
+            document.language if undetected_language(document) else declared_language(document.language, part.text)
+        )
     else:
         tongues = language_spans_of(part)
         language = tongues[0].language if len(tongues) == 1 else ""
@@ -232,7 +236,7 @@ def order_of(order: RunSpec) -> RunSpec:
     if order.judging is None:
         return order
     own = order.judging.model_copy(update={"pack": None, "keyfacts": None, "reference": None})
-    return replace(order, purpose=with_draft(own, order.refinement))
+    return replace(order, purpose=purpose_of_draft(own, order.refinement))
 
 
 def with_places(order: RunSpec, settings: DraftConfig) -> RunSpec:

@@ -22,11 +22,11 @@ from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import Evaluator, Metric
 from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import scoring
-from redraft.events import Event, Observer, harmless, unobserved
-from redraft.fields import given_as, several
+from redraft.events import Event, Observer, ignore_event, safe_observer
+from redraft.fields import list_argument, settings_argument
 from redraft.graphs.job import Job
 from redraft.graphs.state import CallOptions, Scope, Task
-from redraft.graphs.strategies import Strategy, check_there, name_of
+from redraft.graphs.strategies import Strategy, check_installed, name_of
 from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import Tracing, check_config, configured, is_traced, tracing
 from redraft.report.history.answers import Answer, read_answer
@@ -105,7 +105,7 @@ class Session:
         limits: Limits | None = None,
         prices: PriceTable | None = None,
         reviewer: Reviewer | None = None,
-        observer: Observer = unobserved,
+        observer: Observer = ignore_event,
         budget: Budget | None = None,
         trace_to_langsmith: bool = False,
         strategies: Sequence[Strategy] = (),
@@ -130,9 +130,9 @@ class Session:
             raise UsageError(
                 "observer is an async function, which would never be awaited", hint="make it a plain `def`"
             )
-        for strategy in several(strategies, "strategies"):
+        for strategy in list_argument(strategies, "strategies"):
             name_of(strategy)
-        limits = given_as(Limits, limits, "limits")
+        limits = settings_argument(Limits, limits, "limits")
         check_config(config)
         self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store)
@@ -143,7 +143,7 @@ class Session:
         self._observer, self._config = observer, config
         traced = trace_to_langsmith or is_traced()
         self._manager = RunManager(
-            self.store, self._model_roles, self._own, prices, harmless(observer), limits, budget, traced
+            self.store, self._model_roles, self._own, prices, safe_observer(observer), limits, budget, traced
         )
         self._driver = Driver(self.store, self, reviewer, self._manager)
         caller = sys._getframe(1)
@@ -227,7 +227,7 @@ class Session:
         refuse_idle("refine", options)
         asked = self._with(settings, judging, refinement, metrics, options)
         text = await self._text(summary)
-        return await self._made(source, asked, "refine", given=text, findings=several(findings, "findings"))
+        return await self._made(source, asked, "refine", given=text, findings=list_argument(findings, "findings"))
 
     async def ask(
         self,
@@ -317,7 +317,7 @@ class Session:
         bases = settings or run.settings, judging or run.judging, refinement or run.refinement
         asked = self._with(*bases, metrics, options).judged_as_before(run.settings, self._model_roles)
         return await self._made(
-            document, asked, "refine", given=text, parent=run.id, findings=several(findings, "findings")
+            document, asked, "refine", given=text, parent=run.id, findings=list_argument(findings, "findings")
         )
 
     async def resume(
@@ -329,12 +329,12 @@ class Session:
         that is worked on elsewhere. A run that is done stays as it is; but what it had to leave out is tried again:
         chunks, questions, key facts, an evaluation that failed, and a revision that never came.
         """
-        limits = given_as(Limits, limits, "limits")
+        limits = settings_argument(Limits, limits, "limits")
         check_config(config)
         run = await off_loop(self.store.runs.get, key)
         if isinstance(run.purpose, ExperimentPart):
             raise RunError(f"run {run.id} is part of an experiment", hint=f"repeat `redraft experiment {run.kind}`")
-        check_there(run)
+        check_installed(run)
         if self._model_roles.model is None:
             resolve(run.settings)
         elif self._model_roles.model != run.settings.model:
@@ -483,7 +483,7 @@ class Session:
         made, at = copy(self), self._manager
         made._owned, made._observer = False, observer
         made._manager = RunManager(
-            at.store, at.model_roles, at.own, at.prices, harmless(observer), limits, budget, at.traced
+            at.store, at.model_roles, at.own, at.prices, safe_observer(observer), limits, budget, at.traced
         )
         made._driver = Driver(self.store, made, None, made._manager)
         made._forgotten = weakref.finalize(made, close_forgotten, ("", 0), None, [])

@@ -12,9 +12,9 @@ from typing_extensions import TypedDict, Unpack
 from redraft.domain import Document, Evaluation, Finding
 from redraft.errors import UsageError
 from redraft.evaluators.base import Metric, as_evaluator
-from redraft.evaluators.metric_info import LEAST_SHARE, standing
+from redraft.evaluators.metric_info import MIN_SHARE, goal_status
 from redraft.events import Observer
-from redraft.fields import several
+from redraft.fields import list_argument
 from redraft.graphs.state import CallOptions
 from redraft.graphs.strategies import Strategy
 from redraft.llm.budget import PriceTable
@@ -117,7 +117,7 @@ def assert_summary(
     session is that of the fixture `redraft_session` where that is used, or else a new one with the built-in judge.
     """
     __tracebackhide__ = True
-    metrics = several(metrics, "metrics")
+    metrics = list_argument(metrics, "metrics")
     if not isinstance(session, SyncSession | None):
         raise UsageError(
             f"session is of the type {type(session).__name__}",
@@ -133,7 +133,7 @@ def assert_summary(
         asked = [*objects, *(name for name in wanted if name not in {as_evaluator(one).name for one in objects})]
         result = judge.evaluate(source, text, metrics=asked, judging=judging)
         short = {name: one for name, least_score in wanted.items()
-                 if standing(one := result.evaluations[name], least_score, LEAST_SHARE) != "met"}  # fmt: skip
+                 if goal_status(one := result.evaluations[name], least_score, MIN_SHARE) != "met"}  # fmt: skip
         if not short:
             return result
         message = "\n".join(_lines(result, short, wanted, document_read(judge.store, result.run)))

@@ -15,7 +15,7 @@ from redraft.agents import decider
 from redraft.domain import Draft, Finding
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import self_checks
-from redraft.fields import in_words
+from redraft.fields import error_text
 from redraft.graphs.evaluation import metric_verdict
 from redraft.report.history.results import document_read
 from redraft.runs import job
@@ -27,7 +27,7 @@ from redraft.text.retrieval import Passages as DocumentPassages
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import tokenizer_named
 
-_MOST_FINDINGS = 50
+_MAX_FINDINGS = 50
 
 Run = Annotated[str, Field(description="The id of the run, as every tool returns it.")]
 
@@ -59,7 +59,7 @@ class FindingsInput(_RunArguments):
 class ReviseInput(_RunArguments):
     """What a revision fixes."""
 
-    findings: list[str] = Field(min_length=1, max_length=_MOST_FINDINGS, description="The ids of the findings.")
+    findings: list[str] = Field(min_length=1, max_length=_MAX_FINDINGS, description="The ids of the findings.")
     instruction: str = Field(default="", max_length=2000, description="Additional instructions for the reviser.")
 
 
@@ -180,7 +180,7 @@ def _tool(name: str, what: str, given: type[BaseModel], work: Callable[..., Awai
 
 def _complaint(error: ValidationError | OldValidationError) -> str:
     first = error.errors()[0]
-    return f"{'.'.join(str(part) for part in first['loc'])}: {in_words(first)}"
+    return f"{'.'.join(str(part) for part in first['loc'])}: {error_text(first)}"
 
 
 class _RunTools:
@@ -215,8 +215,8 @@ class _RunTools:
             )
         said = [one for metric, one in judged.items() if given.metric in (None, metric)]
         found = [finding for one in said for finding in one.findings]
-        more = max(0, len(found) - _MOST_FINDINGS)
-        return Findings(run=shown.run, findings=found[:_MOST_FINDINGS], more=more)
+        more = max(0, len(found) - _MAX_FINDINGS)
+        return Findings(run=shown.run, findings=found[:_MAX_FINDINGS], more=more)
 
     async def draft(self, given: RunInput) -> DraftReport:
         shown = await self._best(given.run)

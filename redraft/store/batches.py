@@ -161,7 +161,7 @@ budget."""
 State = Literal["waiting", "leased", "done", "failed", "aside"]
 """An item is set `aside` when several workers have died while processing it."""
 Error = Mapping[str, str]
-MOST_DEATHS = 3
+MAX_CRASHES = 3
 LEASE_SECONDS = 60.0
 _PAGE = 500
 _TAKE = """
@@ -400,7 +400,7 @@ class Batches:
             held = raw.execute(_LEASED_BY, (name, worker)).fetchall()
             if any(row["deaths"] for row in held):
                 return []
-            rows = raw.execute(_NEXT + raw.skip_locked, (name, 0 if held else MOST_DEATHS, most)).fetchall()
+            rows = raw.execute(_NEXT + raw.skip_locked, (name, 0 if held else MAX_CRASHES, most)).fetchall()
             suspect = next((at for at, row in enumerate(rows) if row["deaths"]), len(rows))
             chosen = rows[: max(1, suspect)]
             named = {"batch": name, "worker": worker, "until": self._clock() + seconds}
@@ -504,7 +504,7 @@ def _lose(raw: Transaction, row: Row, how: str) -> None:
         "message": f"{deaths} workers died while processing it; the last one: {how}",
         "hint": "check the document; `redraft batch resume` tries it again",
     }
-    aside = deaths >= MOST_DEATHS
+    aside = deaths >= MAX_CRASHES
     raw.execute(
         "UPDATE items SET state = ?, worker = NULL, until = NULL, deaths = ?, answers = ?, error = ?"
         " WHERE batch = ? AND idx = ?",

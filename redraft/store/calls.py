@@ -20,7 +20,7 @@ Role = Literal["user", "assistant", "schema"]
 """Who wrote a message; `schema` is the JSON Schema of the reply, which providers take in different ways."""
 _DOCUMENT = "document"
 # Shorter values are no part of their own, since a row would take as much space.
-_LEAST, _QUOTED, _MOST_PLACES = 600, 200, 20
+_MIN, _QUOTED, _MAX_PLACES = 600, 200, 20
 # Lines between which prompts have values: fences, and the gaps between passages.
 _BORDER = re.compile(r"^(?:</?[a-z_]+(?: [^>\n]{0,80})?>|\[…\])$", re.MULTILINE)
 
@@ -112,7 +112,7 @@ def _parts(words: str, document: str) -> Iterator[str | Span]:
             yield rest + value[:before]
             yield Span(place, place + len(inner))
             rest = value[before + len(inner) :]
-        elif len(value) >= _LEAST:
+        elif len(value) >= _MIN:
             yield rest
             yield value
             rest = ""
@@ -127,7 +127,7 @@ def _parts(words: str, document: str) -> Iterator[str | Span]:
 def _place(words: str, document: str) -> int:
     """Return where the words are in the document, or -1; `find` takes long to prepare for long words."""
     at = -1
-    for _ in range(_MOST_PLACES):
+    for _ in range(_MAX_PLACES):
         at = document.find(words[:_QUOTED], at + 1)
         if at < 0 or document.startswith(words, at):
             return at

@@ -37,7 +37,7 @@ _OF_REPLY = ("error", "finish_reason", "cost_usd", "seconds", "waited", "booked_
 _OF_USAGE = ("prompt_tokens", "completion_tokens", "cached_prompt_tokens", "reasoning_tokens")
 # Sums of small costs are inexact; reaching a limit to the cent does not exceed it.
 _ROUNDING = 1e-9
-_MOST_DOCUMENTS = 8
+_MAX_DOCUMENTS = 8
 # Few calls are in flight at a time, but a large budget has many runs.
 _IN_FLIGHT = """
     SELECT id, run FROM calls c WHERE outcome = 'sent' AND id <> :booked
@@ -152,7 +152,7 @@ class Reservations:
             query = "SELECT t.id, t.text FROM runs r JOIN texts t ON t.id = r.document WHERE r.id = ?"
             if (row := self._connection.row(query, (run,))) is None:
                 return None, ""
-            if len(self._documents) >= _MOST_DOCUMENTS:
+            if len(self._documents) >= _MAX_DOCUMENTS:
                 self._documents.clear()
             known = self._documents[run] = (row["id"], row["text"])
         return known

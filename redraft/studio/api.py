@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.fields import checked
+from redraft.fields import validated
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.answers import read_answer
@@ -137,7 +137,7 @@ async def stop(request: Request) -> RunStatus:
 
 async def ask(request: Request) -> StartedRun:
     """Start the run that answers a question."""
-    given = checked(QuestionBody, await json_of(request))
+    given = validated(QuestionBody, await json_of(request))
     order = await read(request, question_order, await run_of(request), given.question)
     run = await work_of(request).start(*order)
     return StartedRun(run=run, events=f"/api/runs/{run}/events")
@@ -150,7 +150,7 @@ async def question(request: Request) -> PendingReview:
 
 async def review(request: Request) -> RunStatus:
     """Answer a waiting run."""
-    given = checked(ReviewBody, await json_of(request))
+    given = validated(ReviewBody, await json_of(request))
     run = await run_of(request)
     if problem := await work_of(request).answer(run.id, given.model_dump(mode="json")):
         raise UsageError(problem, hint=f"GET /api/runs/{run.id}/review shows the question again")
@@ -159,7 +159,7 @@ async def review(request: Request) -> RunStatus:
 
 async def say(request: Request) -> OpinionList:
     """Agree or disagree with a finding."""
-    given = checked(OpinionInput, await json_of(request))
+    given = validated(OpinionInput, await json_of(request))
     run = await run_of(request)
     return await off_loop(run_views.say, work_of(request).session.store, run.id, given)
 
@@ -179,7 +179,7 @@ async def pack_list(request: Request) -> PackList:
 
 async def strike(request: Request) -> NewId:
     """Create a new version of a pack without some questions."""
-    given = checked(StrikeBody, await json_of(request))
+    given = validated(StrikeBody, await json_of(request))
     store = work_of(request).session.store
     return NewId(id=await off_loop(packs.strike, store, request.path_params["pack"], given.questions))
 
@@ -189,7 +189,7 @@ async def description(request: Request) -> dict[str, Any]:
     return described([one for one in ENDPOINTS if one.is_there(context_of(request).config.read_only)])
 
 
-_MOST_ANSWERS = 20
+_MAX_ANSWERS = 20
 
 
 def question_order(store: Store, run: Run, question: str) -> tuple[Document, DraftConfig, RunSpec]:
@@ -202,7 +202,7 @@ def question_order(store: Store, run: Run, question: str) -> tuple[Document, Dra
 def answers_of(store: Store, run: str) -> AnswerList:
     """Return the latest questions about the document of a run."""
     document = store.runs.get(run).document
-    found = store.runs.latest(_MOST_ANSWERS, documents=[document], wanted=lambda one: one.kind == "ask")
+    found = store.runs.latest(_MAX_ANSWERS, documents=[document], wanted=lambda one: one.kind == "ask")
     return AnswerList(answers=tuple(_asked_question(store, one) for one in found))
 
 

@@ -41,8 +41,8 @@ from redraft.text.words import count, count_words
 
 _PAUSE = 1.0
 _USUAL = DraftConfig().model_dump(include={"model", "strategy", "words"})
-_MOST_KEPT = 16
-_MOST_NAMED = 3
+_MAX_KEPT = 16
+_MAX_NAMED = 3
 _API = "/api/batches"
 _OPENING = 60
 _MADE = re.compile(r"[0-9a-f]{8}")
@@ -129,7 +129,7 @@ def _title(store: Store, name: str) -> str:
     """Return the name of a batch, or its first documents if it was given none."""
     if not _MADE.fullmatch(name):
         return name
-    found = store.batches.some(name, "", "", 0, _MOST_NAMED)
+    found = store.batches.some(name, "", "", 0, _MAX_NAMED)
     more = store.batches.how_many(name) - len(found)
     said = ", ".join(source_name(one.source) for one in found)
     return f"{said} and {more:,} more" if more else said or name
@@ -137,8 +137,8 @@ def _title(store: Store, name: str) -> str:
 
 def failures(store: Store, name: str) -> tuple[ItemRow, ...]:
     """Return the first documents of a batch that failed or were set aside."""
-    found = [one for state in ("failed", "aside") for one in store.batches.some(name, state, "", 0, _MOST_NAMED)]
-    return tuple(_row(store, one) for one in found[:_MOST_NAMED])
+    found = [one for state in ("failed", "aside") for one in store.batches.some(name, state, "", 0, _MAX_NAMED)]
+    return tuple(_row(store, one) for one in found[:_MAX_NAMED])
 
 
 def _apart(store: Store, item: BatchItemRow) -> str:
@@ -184,7 +184,7 @@ class BatchTableCache:
             before = self._kept.pop(name, None)
             found = before if before and before[0] == standing else (standing, report_on(self._store, standing))
             self._kept[name] = found
-            while len(self._kept) > _MOST_KEPT:
+            while len(self._kept) > _MAX_KEPT:
                 del self._kept[next(iter(self._kept))]
         return found[1]
 

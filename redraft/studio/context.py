@@ -39,7 +39,7 @@ from redraft.text.words import dollars
 
 _log = logging.getLogger("redraft")
 # Feeds of finished runs are kept for pages that are opened a little later.
-_MOST_FEEDS = 200
+_MAX_FEEDS = 200
 
 
 class WorkManager:
@@ -115,7 +115,7 @@ class WorkManager:
         self._feeds.pop(run, None)
         self._feeds[run] = feed
         at_rest = [key for key, one in self._feeds.items() if one.over]
-        for key in at_rest[: max(0, len(at_rest) - _MOST_FEEDS)]:
+        for key in at_rest[: max(0, len(at_rest) - _MAX_FEEDS)]:
             del self._feeds[key]
         return run
 

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError
-from redraft.fields import checked, complaint
+from redraft.fields import first_error, validated
 from redraft.report.pages.assets import styles, template
 from redraft.store.connection import off_loop
 from redraft.studio.form import in_api, on_page
@@ -83,7 +83,7 @@ def problem_of(error: Exception, worded: Callable[[str], str] | None = None) -> 
         message, hint = map(worded, error.as_written)
         return status_of(error), Problem(code=error.code, message=message, hint=hint)
     if isinstance(error, ValidationError):
-        return 422, Problem(code="usage", message=complaint(error))
+        return 422, Problem(code="usage", message=first_error(error))
     if isinstance(error, HTTPException):
         message = _SENTENCES.get(error.status_code, error.detail)
         return error.status_code, Problem(code=_NAMES.get(error.status_code, "failed"), message=message)
@@ -185,7 +185,7 @@ class Endpoint:
 
 def query_of(request: Request, model: type[M]) -> M:
     """Return the query of a request as a model. Empty parameters count as missing."""
-    return checked(model, {name: value for name, value in request.query_params.items() if value})
+    return validated(model, {name: value for name, value in request.query_params.items() if value})
 
 
 def typed(value: BaseModel, status: int = 200) -> Response:

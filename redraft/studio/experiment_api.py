@@ -15,14 +15,14 @@ from starlette.responses import Response
 
 from redraft.batches.request import BATCH
 from redraft.errors import UsageError
-from redraft.fields import checked
+from redraft.fields import validated
 from redraft.lab.doctor.checkup import DOCTOR
 from redraft.lab.experiments.published import read_file_of_results
 from redraft.llm.addresses import OPENAI
 from redraft.llm.servers import names_for_people
 from redraft.report.history.summaries import RunSummary
 from redraft.report.pages.report import ReportSection, Results, sections
-from redraft.sources import MOST_BYTES, read_file
+from redraft.sources import MAX_BYTES, read_file
 from redraft.store.connection import off_loop
 from redraft.studio.context import context_of, work_of
 from redraft.studio.contracts import ExperimentDetails, ExperimentLine, ExperimentList, TableEntry
@@ -72,7 +72,7 @@ async def details(request: Request) -> ExperimentDetails:
 
 async def planned(request: Request, sent: SentRequest) -> ExperimentPlan:
     """Return the experiment that a request asks for, with its documents."""
-    context, asked = context_of(request), checked(ExperimentStart, sent.fields)
+    context, asked = context_of(request), validated(ExperimentStart, sent.fields)
     before = context.planned.look(sent.kept) if sent.kept else None
     return await off_loop(plan_asked, context.reading, context.models, asked, sent.files, before)
 
@@ -138,7 +138,7 @@ EXPERIMENTS = (
 
 
 _TABLES, _PICTURE = "tables.json", ".svg"
-_MOST_RUNS = 500
+_MAX_RUNS = 500
 _RUNS = ("made_in", "run", "runs", "judged_in")
 """The fields of an item that name the runs behind it."""
 
@@ -183,8 +183,8 @@ def experiment_details(rows: RunRows, folder: Path, work: ExperimentManager | No
     """Return an experiment with its tables, pictures and runs."""
     files = _folders(folder).get(name)
     known = {row.run: row for row in rows.all()} if files else {}
-    runs = tuple(known[run] for run in (_runs_in(files) if files else ()) if run in known)[:_MOST_RUNS]
-    runs = runs or rows.listed(RunFilter(experiment=name, per=_MOST_RUNS)).rows
+    runs = tuple(known[run] for run in (_runs_in(files) if files else ()) if run in known)[:_MAX_RUNS]
+    runs = runs or rows.listed(RunFilter(experiment=name, per=_MAX_RUNS)).rows
     if not runs and files is None:
         raise NotFound(f"there is no experiment {name!r}", hint="GET /api/experiments lists them")
     tables, settings = _tables(files) if files else ((), {})
@@ -230,7 +230,7 @@ def picture(folder: Path, name: str, file: str) -> bytes:
     found = _folders(folder).get(name)
     if found is None or file not in set(_pictures(found)):
         raise NotFound("there is no picture with this name")
-    return read_file(found / file, MOST_BYTES)
+    return read_file(found / file, MAX_BYTES)
 
 
 def _folders(folder: Path) -> dict[str, Path]:
@@ -249,7 +249,7 @@ def _runs_in(folder: Path) -> tuple[str, ...]:
 def _named_in(file: Path, changed: int) -> tuple[str, ...]:  # noqa: ARG001  (a changed file is read again)
     found: dict[str, list[str]] = {name: [] for name in _RUNS}
     try:
-        items = [json.loads(line) for line in read_file(file, MOST_BYTES).splitlines()]
+        items = [json.loads(line) for line in read_file(file, MAX_BYTES).splitlines()]
     except (OSError, ValueError):
         return ()
     for item in items:
@@ -272,7 +272,7 @@ def _tables(folder: Path) -> tuple[tuple[TableEntry, ...], dict[str, Any]]:
     if not (folder / _TABLES).is_file():
         return (), {}
     try:
-        content = json.loads(read_file(folder / _TABLES, MOST_BYTES))
+        content = json.loads(read_file(folder / _TABLES, MAX_BYTES))
         tables = tuple(TableEntry.model_validate(one) for one in content["tables"])
         return tables, dict(content.get("settings", {}))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:

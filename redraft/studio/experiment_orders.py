@@ -52,7 +52,7 @@ from redraft.studio.orders import (
     settings_of,
 )
 
-_MOST_DOCUMENTS = 200
+_MAX_DOCUMENTS = 200
 _SPLIT = re.compile(r"[,;\s]+")
 
 
@@ -104,7 +104,7 @@ class ExperimentBody(SettingsBody):
     kind: Kind = "grid"
     name: str = Field(default="", max_length=60)
     """What to call it. Default: its kind and the date."""
-    documents: tuple[str, ...] = Field(default=(), max_length=_MOST_DOCUMENTS)
+    documents: tuple[str, ...] = Field(default=(), max_length=_MAX_DOCUMENTS)
     """The ids of documents in the database."""
     from_batch: str = Field(default="", max_length=300)
     """The name of a batch, whose documents are used."""
@@ -204,7 +204,7 @@ def _references_in(text: str, documents: list[Document]) -> dict[str, str]:
 def _corpus(store: Store, asked: ExperimentBody, files: tuple[tuple[bytes, str], ...]) -> Corpus:
     found = [(one.title, Corpus([one])) for one in (document_named(store, key) for key in asked.documents)]
     if asked.from_batch:
-        items = store.batches.some(asked.from_batch, "", "", 0, _MOST_DOCUMENTS)
+        items = store.batches.some(asked.from_batch, "", "", 0, _MAX_DOCUMENTS)
         found.append((asked.from_batch, Corpus([store.documents.get(one.document) for one in items if one.document])))
         if not items:
             raise UsageError(f"no batch {asked.from_batch!r} has documents", hint="GET /api/batches lists them")
@@ -212,9 +212,9 @@ def _corpus(store: Store, asked: ExperimentBody, files: tuple[tuple[bytes, str],
     documents = {one.id: one for _, some in found for one in some.documents}
     if not documents:
         raise UsageError("no documents were given", hint="choose documents, upload files, or name a batch")
-    if len(documents) > _MOST_DOCUMENTS:
+    if len(documents) > _MAX_DOCUMENTS:
         hint = "redraft experiment takes larger sets"
-        raise UsageError(f"{len(documents):,} documents are too many here: at most {_MOST_DOCUMENTS}", hint=hint)
+        raise UsageError(f"{len(documents):,} documents are too many here: at most {_MAX_DOCUMENTS}", hint=hint)
     sets = {one.id: name for name, some in reversed(found) for one in some.documents}
     references = {key: text for _, some in reversed(found) for key, text in some.references.items()}
     return Corpus([*documents.values()], sets, references)
@@ -230,7 +230,7 @@ def documents_in_file(content: bytes, name: str) -> Corpus:
         return corpus([str(file)], DATASET)
 
 
-_LEAST_CHUNK = 64
+_MIN_CHUNK = 64
 _PAPERS = {"coverage": 0.6, "consistency": 0.73}
 """The default goals of LongSumEval."""
 
@@ -378,8 +378,8 @@ def _thesis(asked: ExperimentBody, models: Models) -> ThesisDesign:
 
 def _chunk_size(asked: ExperimentBody, models: Models) -> ChunkSizeDesign:
     sizes = tuple(sorted({*asked.chunk_sizes})) or SIZES
-    if sizes[0] < _LEAST_CHUNK:
-        raise UsageError(f"a chunk of {sizes[0]} tokens is too small", hint=f"use {_LEAST_CHUNK} tokens or more")
+    if sizes[0] < _MIN_CHUNK:
+        raise UsageError(f"a chunk of {sizes[0]} tokens is too small", hint=f"use {_MIN_CHUNK} tokens or more")
     names = tuple(one.name for one in _judges(asked, models))
     own = {name: known_model(name, models) for name in names if name != EXTRACTIVE}
     how = asked.said({"context_tokens", "temperature", "prompts", "replies"})

@@ -25,7 +25,7 @@ from redraft.studio.pages import ListPage, page
 from redraft.studio.start import KEPT, SentRequest, offer_of, sent_with
 
 _SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-_MOST_COMPARED = 4
+_MAX_COMPARED = 4
 _SHOWN = frozenset({"words", "chunk_tokens", "drafts", "until", "by_chapter"})
 """Settings that have their own place in the form, or that would make systems differ in more ways than requested."""
 
@@ -131,7 +131,7 @@ async def resume(request: Request) -> Response:
 
 async def compare(request: Request) -> Response:
     """Show experiments side by side."""
-    names = list(dict.fromkeys(request.query_params.getlist("name")))[:_MOST_COMPARED]
+    names = list(dict.fromkeys(request.query_params.getlist("name")))[:_MAX_COMPARED]
     sections = await off_loop(experiment_api.drawn, context_of(request).config.results, names)
     found = [one.results.place for section in sections for one in section.sets]
     if len(found) < 2:

@@ -25,7 +25,7 @@ from redraft.lab.experiments.pictures import drawn
 from redraft.llm.budget import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner, described
 from redraft.settings import Limits
-from redraft.sources import MOST_BYTES, read_file, write
+from redraft.sources import MAX_BYTES, read_file, write
 from redraft.store.store import Store
 from redraft.studio.experiment_orders import ExperimentBody, ExperimentPlan, designed
 from redraft.studio.feeds import Progress
@@ -249,7 +249,7 @@ class ExperimentManager:
 def order_in(folder: Path) -> ExperimentOrder | None:
     """Return the order in a folder of results; None if a command made them."""
     try:
-        return ExperimentOrder.model_validate_json(read_file(folder / ORDER, MOST_BYTES))
+        return ExperimentOrder.model_validate_json(read_file(folder / ORDER, MAX_BYTES))
     except (OSError, ValidationError):
         return None
 

@@ -15,13 +15,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from redraft.errors import RedraftError
-from redraft.sources import size
+from redraft.sources import readable_size
 from redraft.studio.context import StudioConfig
 from redraft.studio.endpoints import Problem, is_for_programs, refusal
 
-MOST_BYTES = 20_000_000
+MAX_BYTES = 20_000_000
 """The maximum size of an upload with its form, in bytes."""
-_MOST_OTHERWISE = 4_000_000
+_MAX_BODY_BYTES = 4_000_000
 _UPLOADS = frozenset(
     {"/api/runs", "/api/batches", "/api/chapters", "/runs/new", "/api/experiments", "/experiments/new"}
     | {"/sheets", "/sheets/filled"}
@@ -78,7 +78,7 @@ class Guard:
         if reply is not None:
             await reply(scope, receive, sending)
             return
-        limit = MOST_BYTES if path in _UPLOADS else _MOST_OTHERWISE
+        limit = MAX_BYTES if path in _UPLOADS else _MAX_BODY_BYTES
         announced = headers.get("content-length", "0")
         if announced.isdecimal() and int(announced) > limit:
             problem = Problem(code="too_large", message=_more_than(limit))
@@ -181,7 +181,7 @@ def _query(scope: Scope) -> dict[str, str]:
 
 
 def _more_than(limit: int) -> str:
-    return f"The request is larger than {size(limit)}"
+    return f"The request is larger than {readable_size(limit)}"
 
 
 def _limited(receive: Receive, limit: int) -> Receive:

@@ -17,7 +17,7 @@ from redraft.store.connection import off_loop
 from redraft.studio.context import StudioContext, context_of
 from redraft.studio.endpoints import Endpoint
 
-_MOST_MODELS = 200
+_MAX_MODELS = 200
 _FREE = Price(prompt=0, completion=0)
 _PATIENCE = 0.3
 _searches: set[asyncio.Task[LocalServers]] = set()
@@ -114,7 +114,7 @@ async def _looked(context: StudioContext) -> LocalServers:
     found = await off_loop(servers.local_servers, servers.USUAL)
     lines, usable = [], {}
     for one in found:
-        ids = (one.models or ())[:_MOST_MODELS]
+        ids = (one.models or ())[:_MAX_MODELS]
         names = {f"{one.port.prefix}{each}": each for each in ids}
         for name, each in names.items():
             usable[name] = ModelSettings(model=f"{OPENAI}:{each}", base_url=one.port.url, key_env=NO_KEY, price=_FREE)

@@ -18,11 +18,11 @@ from redraft.errors import UsageError
 from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 from redraft.evaluators.metric_info import refuse_self_check
 from redraft.evaluators.similarity import similarity
-from redraft.fields import checked, same
+from redraft.fields import field_like, validated
 from redraft.graphs.strategies import STRATEGIES
 from redraft.llm.addresses import shown_name
 from redraft.prompts.book import SETS
-from redraft.readers.parts import Choice, chosen
+from redraft.readers.parts import Selection, select
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import with_places
 from redraft.settings import (
@@ -36,7 +36,7 @@ from redraft.settings import (
     ModelSettings,
     RefineConfig,
     RubricSettings,
-    with_draft,
+    purpose_of_draft,
 )
 from redraft.store.store import Store
 from redraft.studio.endpoints import NotFound
@@ -72,7 +72,7 @@ def rubric_lines(given: object) -> str:
     """Return the text that `_rubrics` reads, for a form."""
     if not isinstance(given, Mapping):
         return str(given or "")
-    found = {name: checked(RubricSettings, dict(one)) for name, one in given.items()}
+    found = {name: validated(RubricSettings, dict(one)) for name, one in given.items()}
     stated = {name: one.model_dump(mode="json", exclude_defaults=True) for name, one in found.items()}
     if any(one.keys() - {"requirement"} for one in stated.values()):
         return json.dumps(stated, ensure_ascii=False)
@@ -125,8 +125,8 @@ class RunBody(SettingsBody):
     """The model that judges. Default: the one that writes."""
     judges: tuple[str, ...] = ()
     """More models that judge; several decide by majority."""
-    words: Annotated[int | None, Field(le=1_000_000)] = same(DraftConfig, "words")
-    query: Annotated[str | None, Field(max_length=2000)] = same(DraftConfig, "query")
+    words: Annotated[int | None, Field(le=1_000_000)] = field_like(DraftConfig, "words")
+    query: Annotated[str | None, Field(max_length=2000)] = field_like(DraftConfig, "query")
     metrics: tuple[str, ...] = ()
     """The metrics that judge a draft. Default: those of the goals, or coverage and consistency."""
     goals: dict[str, float] = Field(default_factory=dict)
@@ -155,7 +155,7 @@ class StartableRuns(NamedTuple):
         """Return the documents, or the chosen chapters of each."""
         if not self.asked.chapters:
             return self.documents
-        return tuple(chosen(one, Choice(self.asked.chapters, skip=())) for one in self.documents)
+        return tuple(select(one, Selection(self.asked.chapters, skip=())) for one in self.documents)
 
 
 def batch_of(asked: RunBody, models: Models) -> BatchRequest:
@@ -188,14 +188,14 @@ def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
         return settings, RunSpec()
     own = dict.fromkeys(asked.rubrics, asked.rubric_goal)
     refining = {"goals": {**own, **asked.goals} or DEFAULT_GOALS, **asked.said(_REFINING)}
-    refinement = checked(RefineConfig, refining) if asked.kind == "refine" else None
+    refinement = validated(RefineConfig, refining) if asked.kind == "refine" else None
     wanted = tuple(dict.fromkeys([*asked.metrics, *own, *(refinement.goals if refinement else ())]))
     judges = tuple(dict.fromkeys([*([asked.judge] if asked.judge else ()), *asked.judges]))
     judging = judging_of(asked, models, wanted, () if judges == (asked.model,) else judges)
     known = metrics((*judging.metrics, *(refinement.goals if refinement else ())), with_rubrics(judging, ()))
     check_goals(refinement.goals if refinement else (), known)
     refuse_self_check(settings, judging, refinement)
-    order = RunSpec(with_draft(judging, refinement), given=asked.summary)
+    order = RunSpec(purpose_of_draft(judging, refinement), given=asked.summary)
     return settings, with_places(order, settings)
 
 
@@ -207,7 +207,7 @@ def settings_of(asked: SettingsBody, models: Models, model: str, *, strategy: st
     if prompts not in SETS:
         raise UsageError(f"there is no set of prompts {prompts!r:.80}", hint=f"choose from: {', '.join(SETS)}")
     own = own_settings(known_model(model, models)) if model != EXTRACTIVE else {}
-    return checked(DraftConfig, {"strategy": strategy, **own, **asked.said(_DRAFTING), **changes})
+    return validated(DraftConfig, {"strategy": strategy, **own, **asked.said(_DRAFTING), **changes})
 
 
 def own_settings(table: ModelSettings) -> dict[str, Any]:
@@ -246,7 +246,7 @@ def judging_of(asked: SettingsBody, models: Models, wanted: tuple[str, ...], jud
     tables = {name: known_model(name, models) for name in others if name != EXTRACTIVE}
     values = {"metrics": wanted or USUAL_METRICS, "judges": judges, "models": tables, **asked.said(_JUDGING)}
     values["rubrics"] = {name: one for name, one in asked.rubrics.items() if name in wanted}
-    made = checked(JudgeConfig, values)
+    made = validated(JudgeConfig, values)
     if made.embeddings is None:
         similarity(made.similarity, None)
     return made
@@ -258,7 +258,7 @@ def limits_of(usual: Limits, max_cost: float | None, max_calls: int | None = Non
     for name, own in (("max_cost", max_cost), ("max_calls", max_calls)):
         given = [one for one in (own, getattr(usual, name)) if one is not None]
         changes[name] = min(given) if given else None
-    return checked(Limits, {**usual.model_dump(), **changes})
+    return validated(Limits, {**usual.model_dump(), **changes})
 
 
 def refuse_unpriced(models: Sequence[str], limits: Limits) -> None:
@@ -296,7 +296,7 @@ def aims() -> tuple[str, ...]:
 
 
 T = TypeVar("T")
-_MOST, _SECONDS = 16, 3600.0
+_MAX, _SECONDS = 16, 3600.0
 
 
 class ExpiringItems(Generic[T]):
@@ -309,7 +309,7 @@ class ExpiringItems(Generic[T]):
         """Store an item, and return its key."""
         key = secrets.token_urlsafe(12)
         self._kept[key] = (time.monotonic(), thing)
-        while len(self._kept) > _MOST:
+        while len(self._kept) > _MAX:
             self._kept.popitem(last=False)
         return key
 

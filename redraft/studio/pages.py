@@ -16,7 +16,7 @@ from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.domain import DEFERRED, Finding
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import MEANINGS
-from redraft.fields import checked
+from redraft.fields import validated
 from redraft.report.dossier.comparison.build import read_comparison
 from redraft.report.history.certificates import in_words, packaged, self_checked
 from redraft.report.history.requests import request_outcomes
@@ -37,7 +37,7 @@ from redraft.studio.run_views import RunFilter, RunList
 from redraft.text.places import part_read
 
 Here = Literal["runs", "new", "batches", "packs", "models", "experiments", "sheets", "api", ""]
-_MOST_COMPARED = 6
+_MAX_COMPARED = 6
 _FINDINGS: TypeAdapter[list[Finding]] = TypeAdapter(list[Finding], config=DEFERRED)
 _ROWS = 100
 
@@ -177,13 +177,13 @@ def _answer_of(form: FormData) -> ReviewBody:
     add = tuple(line.strip() for line in str(form.get("add", "")).splitlines() if line.strip())
     edited = str(form.get("edited", "")).replace("\r\n", "\n") if act == "edited" else None
     given = {"drop": drop, "add": add, "edited": edited, "stop": act == "stop"}
-    answered: ReviewBody = checked(ReviewBody, given)
+    answered: ReviewBody = validated(ReviewBody, given)
     return answered
 
 
 async def compare(request: Request) -> Response:
     """Show runs side by side."""
-    keys = list(dict.fromkeys(request.query_params.getlist("run")))[:_MOST_COMPARED]
+    keys = list(dict.fromkeys(request.query_params.getlist("run")))[:_MAX_COMPARED]
     if len(keys) < 2:
         raise UsageError("nothing to compare", hint="select two or more runs in the list")
     return HTMLResponse(await read(request, _comparison_page, keys, context_of(request).config.read_only))
@@ -218,7 +218,7 @@ async def strike(request: Request) -> Response:
         ranks = [int(one) for one in form.getlist("strike") if isinstance(one, str) and one.isdecimal()]
     if not ranks:
         return await _pack(request, "no question is selected")
-    given = checked(StrikeBody, {"questions": ranks})
+    given = validated(StrikeBody, {"questions": ranks})
     try:
         made = await off_loop(
             packs.strike, work_of(request).session.store, request.path_params["pack"], given.questions

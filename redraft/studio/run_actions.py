@@ -15,7 +15,7 @@ from starlette.responses import Response
 from redraft.domain import Document
 from redraft.errors import RunError
 from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
-from redraft.fields import checked
+from redraft.fields import validated
 from redraft.graphs.review import requests
 from redraft.report.dossier.build import call_of, read_dossier
 from redraft.report.dossier.contents import CallDetails
@@ -158,7 +158,7 @@ def forked(store: Store, run: Run, asked: ForkBody, work: WorkManager, models: M
     prompts = {"prompts": asked.prompts} if asked.prompts else {}
     drafting = run.settings.model_copy(update={"words": asked.words or run.settings.words, **writer, **prompts})
     roles = work.session.terms.model_roles
-    wanted = RunRequest(drafting, judging, checked(RefineConfig, known | said)).judged_as_before(run.settings, roles)
+    wanted = RunRequest(drafting, judging, validated(RefineConfig, known | said)).judged_as_before(run.settings, roles)
     found = requests([one for one in asked.requests if one.strip()])
     settings, spec = wanted.order("refine", roles, given=given, parent=run.id, findings=found)
     return PlannedStart(store.documents.get(run.document), settings, spec)
@@ -166,7 +166,7 @@ def forked(store: Store, run: Run, asked: ForkBody, work: WorkManager, models: M
 
 async def fork(request: Request) -> StartedRun:
     """Refine a draft of a run in a new run."""
-    asked, run, work = checked(ForkBody, await json_of(request)), await run_of(request), work_of(request)
+    asked, run, work = validated(ForkBody, await json_of(request)), await run_of(request), work_of(request)
     planned = await read(request, forked, run, asked, work, context_of(request).models)
     made = await work.start(*planned, asked.max_cost)
     return StartedRun(run=made, events=f"/api/runs/{made}/events")

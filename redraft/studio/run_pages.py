@@ -16,7 +16,7 @@ from starlette.routing import Route
 from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.catalog import metrics, names, with_rubrics
-from redraft.fields import checked
+from redraft.fields import validated
 from redraft.prompts.book import SETS
 from redraft.report.dossier.build import PROMPTS_ELSEWHERE, read_dossier
 from redraft.report.history.summaries import RunSummary, shown_names
@@ -117,7 +117,7 @@ async def plan(request: Request) -> Response:
         if (wanted.asked.kind, sent.fields.get("goals")) == ("refine", {}) and not wanted.asked.rubrics:
             raise UsageError("no goal was given", hint="give a metric a number under “Goals”, or a requirement")
         sent = await with_summary(sent)
-        wanted = wanted._replace(asked=checked(StartBatchBody, sent.fields))
+        wanted = wanted._replace(asked=validated(StartBatchBody, sent.fields))
         several = len(wanted.documents) > 1
         made = await (plan_of_batch(context, wanted) if several else off_loop(plan_of, context, wanted))
     except RedraftError as error:
@@ -145,7 +145,7 @@ async def start(request: Request) -> Response:
     return RedirectResponse(f"/runs/{await begun(context, wanted)}", 303)
 
 
-_MOST_OFFERED = 50
+_MAX_OFFERED = 50
 
 
 async def run(request: Request) -> Response:
@@ -168,7 +168,7 @@ def _comparable(all_of: Callable[[], list[RunSummary]], run: RunStatus) -> list[
     """Return the other runs with a summary of the same document: the one it was started from, then the newest."""
     rows = (row for row in all_of() if row.document == run.document and row.run != run.run)
     summaries = [row for row in rows if row.words is not None and row.kind in run_views.DRAFTED - {"ask"}]
-    return sorted(summaries, key=lambda row: row.run != run.parent)[:_MOST_OFFERED] if run.kind != "ask" else []
+    return sorted(summaries, key=lambda row: row.run != run.parent)[:_MAX_OFFERED] if run.kind != "ask" else []
 
 
 def _dossier_page(store: Store, status: RunStatus, read_only: bool, others: Sequence[RunSummary]) -> str:
@@ -203,7 +203,7 @@ async def refine_answered(request: Request) -> Response:
         said, start = _fork_of(form), form.get("act") == "start"
     asked = ForkBody.model_construct(**said)
     try:
-        asked = checked(ForkBody, said)
+        asked = validated(ForkBody, said)
         if asked.goals == {} and not asked.requests:
             raise UsageError("nothing to change was given", hint="give a request or a goal")
         planned = await read(request, forked, run, asked, work, context.models)

@@ -187,7 +187,7 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
 DRAFTED = frozenset({"summarize", "evaluate", "refine", "ask"})
 """The kinds of runs that have a dossier."""
 _RESUMABLE = frozenset({"stopped", "failed", "interrupted", "killed"})
-_MOST_PIECES = 40
+_MAX_PIECES = 40
 
 
 def status_of(store: Store, run: Run, *, at_work: bool) -> RunStatus:
@@ -214,7 +214,7 @@ def pieces_of(store: Store, run: str) -> PieceList:
     chunks = store.chunks(known)
     found = store.runs.pieces(run)
     latest = {(one.level, one.index): one for one in found}
-    order = sorted(latest, reverse=True)[:_MOST_PIECES]
+    order = sorted(latest, reverse=True)[:_MAX_PIECES]
     return PieceList(
         chunks=len(chunks),
         total=len(latest),

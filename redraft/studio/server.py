@@ -31,7 +31,7 @@ SECONDS = 10.0
 """The maximum time for the head of a request, and between two parts of its body."""
 SLOWEST = 1_000
 """The minimum rate of a body in bytes per second; a slower one is aborted after about SECONDS."""
-MOST_OF_AN_ADDRESS = 64
+MAX_PER_ADDRESS = 64
 """The maximum number of connections from one address without a complete request."""
 _Protocol: Any = AutoHTTPProtocol
 # Keyed by server, because a process may have several.
@@ -53,7 +53,7 @@ class HttpConnection(_Protocol):  # type: ignore[misc]
         peer = transport.get_extra_info("peername")
         self._from = (id(self.server_state), str(peer[0]) if isinstance(peer, tuple) else "")
         super().connection_made(transport)
-        if _half_open[self._from] >= MOST_OF_AN_ADDRESS:
+        if _half_open[self._from] >= MAX_PER_ADDRESS:
             transport.abort()
         else:
             self._wait(SECONDS)
@@ -103,7 +103,7 @@ class HttpConnection(_Protocol):  # type: ignore[misc]
 
 USUAL_PORT = 8765
 _TRIED = 50
-_LEAST_TOKEN = 8
+_MIN_TOKEN = 8
 _SECONDS_TO_END = 5
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -155,9 +155,9 @@ def is_loopback(host: str) -> bool:
 
 def config_for(host: str, port: int, config: StudioConfig) -> StudioConfig:
     """Return the configuration for an address: host names, token, and whether reading needs it."""
-    if config.token and len(config.token) < _LEAST_TOKEN:
+    if config.token and len(config.token) < _MIN_TOKEN:
         raise UsageError(
-            f"--token needs at least {_LEAST_TOKEN} characters", hint="leave it out, and the studio makes one"
+            f"--token needs at least {_MIN_TOKEN} characters", hint="leave it out, and the studio makes one"
         )
     if not config.token.isascii() or not config.token.isprintable() or any(one in config.token for one in ' ";,\\'):
         raise UsageError("--token has characters that a cookie cannot hold", hint="use letters and digits")

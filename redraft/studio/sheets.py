@@ -16,10 +16,10 @@ from redraft.errors import RedraftError, UsageError
 from redraft.lab.agreement.sheets import AS_ABOVE, ASKED_COLUMN, ID, PERSON, Sheet, fill_sheet, parse_sheet
 from redraft.prompts.coherence import ERROR_TYPES
 from redraft.studio.endpoints import problem_of
-from redraft.studio.guard import MOST_BYTES
+from redraft.studio.guard import MAX_BYTES
 from redraft.studio.pages import page
 
-_MOST_FIELDS = 100_000
+_MAX_FIELDS = 100_000
 _LONG = 400
 """From this length a text is shown in full width, and not in a list."""
 _UNSAFE = re.compile(r"[^\w.-]+")
@@ -47,7 +47,7 @@ async def new(request: Request) -> Response:
 async def opened(request: Request) -> Response:
     """Show a sheet as a form."""
     try:
-        async with request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
+        async with request.form(max_files=1, max_fields=_MAX_FIELDS, max_part_size=MAX_BYTES) as form:
             text, name = await _sheet_in(form)
             person = str(form.get("person") or "1")
         sheet = parse_sheet(text)
@@ -100,7 +100,7 @@ def _rows(sheet: Sheet, column: str) -> Iterator[_ShownRow]:
 
 async def saved(request: Request) -> Response:
     """Return the sheet with the answers of the form, to be downloaded."""
-    async with request.form(max_files=0, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
+    async with request.form(max_files=0, max_fields=_MAX_FIELDS, max_part_size=MAX_BYTES) as form:
         sheet = parse_sheet(str(form.get("sheet", "")))
         name = _UNSAFE.sub("-", str(form.get("name", "")))[-80:] or "sheet.csv"
         text = fill_sheet(sheet, _answers(form, len(sheet.rows)))

@@ -15,10 +15,10 @@ from redraft.batches.request import BatchEstimate, estimate
 from redraft.domain import Document
 from redraft.errors import DocumentError, RedraftError, UsageError
 from redraft.evaluators.catalog import names
-from redraft.fields import checked
+from redraft.fields import validated
 from redraft.lab.doctor.checkup import DOCTOR
 from redraft.llm.addresses import shown_name
-from redraft.readers.documents import finished, text_in
+from redraft.readers.documents import prepared, text_in
 from redraft.readers.parts import chapters
 from redraft.report.history.summaries import shown_names
 from redraft.runs.dry_run import dry_run, prepare_plan
@@ -39,7 +39,7 @@ from redraft.studio.contracts import (
 )
 from redraft.studio.experiment_orders import UPLOADED, documents_in_file
 from redraft.studio.form import on_page
-from redraft.studio.guard import MOST_BYTES
+from redraft.studio.guard import MAX_BYTES
 from redraft.studio.orders import (
     BatchBody,
     Models,
@@ -61,8 +61,8 @@ KEPT = "kept"
 """The form field with the key of an earlier plan, whose document is used."""
 GOAL = "goal."
 _LONGEST_NAME = 200
-_MOST_FIELDS, _MOST_DOCUMENTS, _MOST_CHAPTERS = 400, 200, 500
-MOST_FILES = 50
+_MAX_FIELDS, _MAX_DOCUMENTS, _MAX_CHAPTERS = 400, 200, 500
+MAX_FILES = 50
 _LISTS = frozenset({"metrics", "judges", "models", "strategies", "documents"})
 _FORMS = ("multipart/form-data", "application/x-www-form-urlencoded")
 
@@ -99,7 +99,7 @@ def is_form(request: Request) -> bool:
 async def sent_with(request: Request) -> SentRequest:
     """Return the fields and files of a form."""
     # A field for a file counts even if it is empty.
-    async with request.form(max_files=MOST_FILES + 1, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
+    async with request.form(max_files=MAX_FILES + 1, max_fields=_MAX_FIELDS, max_part_size=MAX_BYTES) as form:
         files = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
         given = tuple([(await one.read(), plain_name(one.filename or "")) for one in files])
         texts = {name: one for name in UPLOADED if isinstance(one := form.get(name), UploadFile) and one.filename}
@@ -127,7 +127,7 @@ async def limit_asked(request: Request) -> float | None:
             given = {"max_cost": form.get("max_cost") or None}
     elif await request.body():
         given = await json_of(request)
-    return checked(ResumeBody, given).max_cost
+    return validated(ResumeBody, given).max_cost
 
 
 async def json_of(request: Request) -> Any:
@@ -164,7 +164,7 @@ def fields_of(form: FormData) -> dict[str, Any]:
 
 async def wanted_from(request: Request, sent: SentRequest, model: type[RunBody] = StartBatchBody) -> StartableRuns:
     """Return the run or the batch that a parsed request asks for."""
-    asked = checked(model, sent.fields)
+    asked = validated(model, sent.fields)
     keys = [*([asked.document] if asked.document is not None else []), *getattr(asked, "documents", ())]
     if sent.kept and not (keys or sent.files or asked.text is not None):
         return context_of(request).pending.look(sent.kept)._replace(asked=asked)
@@ -173,13 +173,13 @@ async def wanted_from(request: Request, sent: SentRequest, model: type[RunBody] 
     found, left_out = await off_loop(_uploaded, sent.files)
     found += [await read(request, document_named, key) for key in keys]
     if asked.text is not None:
-        found.append(await off_loop(finished, Document.from_text(asked.text, asked.title)))
+        found.append(await off_loop(prepared, Document.from_text(asked.text, asked.title)))
     documents, same = _told_apart(found)
     if not documents:
         raise UsageError("no document was given", hint="give a file, or choose a document")
-    if len(documents) > _MOST_DOCUMENTS:
+    if len(documents) > _MAX_DOCUMENTS:
         hint = "redraft batch takes larger sets"
-        raise UsageError(f"{len(documents):,} documents are too many here: at most {_MOST_DOCUMENTS}", hint=hint)
+        raise UsageError(f"{len(documents):,} documents are too many here: at most {_MAX_DOCUMENTS}", hint=hint)
     return StartableRuns(asked, documents, left_out + same)
 
 
@@ -218,7 +218,7 @@ def chapters_of(wanted: StartableRuns) -> ChapterList:
         ChapterLine(
             number=one.number, title=one.section.title, words=count_words(document.text[slice(*one.section.span)])
         )
-        for one in known[:_MOST_CHAPTERS]
+        for one in known[:_MAX_CHAPTERS]
     )
     return ChapterList(chapters=tuple(lines))
 
@@ -286,7 +286,7 @@ async def offer_of(request: Request) -> RunChoices:
 
 
 def _offer(store: Store, models: Models) -> RunChoices:
-    documents = store.documents.titles(without=DOCTOR)[:_MOST_DOCUMENTS]
+    documents = store.documents.titles(without=DOCTOR)[:_MAX_DOCUMENTS]
     return RunChoices(
         documents=tuple(
             DocumentLine(id=key, title=title, characters=n, part=part_read(notes)) for key, title, n, notes in documents
@@ -295,5 +295,5 @@ def _offer(store: Store, models: Models) -> RunChoices:
         models={EXTRACTIVE: EXTRACTIVE} | {name: shown_name(one.model, one.base_url) for name, one in models.items()},
         metrics=names(),
         goals=aims(),
-        most_bytes=MOST_BYTES,
+        most_bytes=MAX_BYTES,
     )

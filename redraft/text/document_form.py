@@ -28,19 +28,19 @@ _OF_REPORTS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _SPOKEN, _SPOKEN_IN_CHAPTERS = 0.2, 0.12
-_FEWEST_HEADINGS, _FEWEST_CHAPTERS = 2, 2
-_FEWEST_PARAGRAPHS = 4
+_MIN_HEADINGS, _MIN_CHAPTERS = 2, 2
+_MIN_PARAGRAPHS = 4
 
 
 def kind_by_form(text: str) -> TextKind:
     """Return `narrative` or `report` if the form shows it, else `other`."""
-    if len({found[1].casefold() for found in _OF_REPORTS.finditer(text)}) >= _FEWEST_HEADINGS:
+    if len({found[1].casefold() for found in _OF_REPORTS.finditer(text)}) >= _MIN_HEADINGS:
         return "report"
     paragraphs = [found[0] for found in _PARAGRAPH.finditer(text)]
-    if len(paragraphs) < _FEWEST_PARAGRAPHS:
+    if len(paragraphs) < _MIN_PARAGRAPHS:
         return "other"
     spoken = sum(1 for one in paragraphs if SPEECH.search(one)) / len(paragraphs)
-    in_chapters = len({found[0].strip() for found in _CHAPTER.finditer(text)}) >= _FEWEST_CHAPTERS
+    in_chapters = len({found[0].strip() for found in _CHAPTER.finditer(text)}) >= _MIN_CHAPTERS
     return "narrative" if spoken >= (_SPOKEN_IN_CHAPTERS if in_chapters else _SPOKEN) else "other"
 
 

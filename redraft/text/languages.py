@@ -29,9 +29,9 @@ _NOTHING_SAID = frozenset(["und", "zxx", "mul", "mis"])
 _SAMPLES, _SAMPLE = 5, 1_000
 # Fewer letters of the Latin script may be a row of names. With these bounds 4 of 53,322 English sentences are taken for
 # another language (`benchmarks/detection.py`); other scripts are detected much sooner.
-_FEWEST_LATIN, _SURE_LATIN = 60, 0.97
-_FEWEST_OTHERS, _SURE_OTHERS = 30, 0.9
-_FEWEST_UNSPACED, _SURE_UNSPACED = 6, 0.7
+_MIN_LATIN, _SURE_LATIN = 60, 0.97
+_MIN_OTHERS, _SURE_OTHERS = 30, 0.9
+_MIN_UNSPACED, _SURE_UNSPACED = 6, 0.7
 _LATIN_ENDS = "\u024f"
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
@@ -46,7 +46,7 @@ def primary(tag: str) -> str:
     return UNKNOWN if code in _NOTHING_SAID else _CALLED.get(code, code)
 
 
-def shown_by(text: str) -> str:
+def detected_language(text: str) -> str:
     """Return the detected language of a text, such as `de`; empty if it is too short or mixed."""
     samples = _samples(text)
     votes = Counter(one for one in map(_told, samples) if one)
@@ -79,8 +79,8 @@ def _told(sample: str) -> str:
 def _bounds(letters: list[str]) -> tuple[int, float]:
     """Return the least number of letters for a script, and the detector's least probability."""
     if 2 * sum(one <= _LATIN_ENDS for one in letters) > len(letters):
-        return _FEWEST_LATIN, _SURE_LATIN
-    return (_FEWEST_UNSPACED, _SURE_UNSPACED) if _unspaced(letters) else (_FEWEST_OTHERS, _SURE_OTHERS)
+        return _MIN_LATIN, _SURE_LATIN
+    return (_MIN_UNSPACED, _SURE_UNSPACED) if _unspaced(letters) else (_MIN_OTHERS, _SURE_OTHERS)
 
 
 def _shown(sample: str, letters: list[str]) -> str:
@@ -164,7 +164,7 @@ _reading: ContextVar[_LanguageContext | None] = ContextVar("redraft_reading", de
 
 
 @contextmanager
-def reading(document: Document) -> Iterator[None]:
+def language_context(document: Document) -> Iterator[None]:
     """Process everything within the context in the language of a document, or of each of several."""
     language, language_spans = known_language(document), language_spans_of(document)
     shown = frozenset(_told(one) for one in _samples(document.text)) - {UNKNOWN}
@@ -179,7 +179,7 @@ def reading(document: Document) -> Iterator[None]:
 
 def known_language(document: Document) -> str:
     """Return the language of a document, such as `de`; empty if it is mixed or unknown."""
-    return primary(document.language) or shown_by(document.text)
+    return primary(document.language) or detected_language(document.text)
 
 
 def language_spans_of(document: Document) -> tuple[LanguageSpan, ...]:
@@ -188,7 +188,7 @@ def language_spans_of(document: Document) -> tuple[LanguageSpan, ...]:
     parts = () if primary(document.language) else document.members
     found: list[LanguageSpan] = []
     for mark, (start, after) in zip(parts, pairwise([*(mark.start for mark in parts), end]), strict=True):
-        own = primary(mark.language) or shown_by(document.text[mark.start : mark.end]) or known
+        own = primary(mark.language) or detected_language(document.text[mark.start : mark.end]) or known
         if found and found[-1].language == own:
             found[-1] = LanguageSpan(Span(found[-1].span.start, after), own)
         else:
@@ -196,7 +196,7 @@ def language_spans_of(document: Document) -> tuple[LanguageSpan, ...]:
     return tuple(found) if len(found) > 1 else (LanguageSpan(Span(0, end), found[0].language if found else known),)
 
 
-def foreign_in(document: Document) -> str:
+def other_language_in(document: Document) -> str:
     """Return a language other than English of a document, or of one of several; empty if there is none."""
     told = (known_language(document), *(one.language for one in language_spans_of(document)))
     return next(filter(is_foreign, told), "")
@@ -207,7 +207,7 @@ def language_of(text: str) -> str:
 
     While a document is processed that is its language, unless the text is clearly in another one.
     """
-    shown, about = shown_by(text), _reading.get()
+    shown, about = detected_language(text), _reading.get()
     return about.read_by(shown) if about else shown
 
 
@@ -249,15 +249,15 @@ def languages_of(document: Document) -> str:
     return ",".join(one.strip() if primary(one) else UNKNOWN for one in told)
 
 
-def settle(document: Document, told: str = "") -> Document:
+def with_declared_language(document: Document, told: str = "") -> Document:
     """Return the document with its declared language, or with the detected one where its text is clearly in another;
     a `told` language replaces it."""
-    return with_language(replace(document, language=settled(document.language, document.text)), told or None)
+    return with_language(replace(document, language=declared_language(document.language, document.text)), told or None)
 
 
-def settled(said: str, text: str) -> str:
+def declared_language(said: str, text: str) -> str:
     """Return the declared language of a document, unless its text is clearly in another one."""
-    shown, own = shown_by(text), primary(said)
+    shown, own = detected_language(text), primary(said)
     return said if own and (_are_alike(own, shown) or shown in (UNKNOWN, own)) else shown
 
 
@@ -266,19 +266,19 @@ def is_foreign(language: str) -> bool:
     return primary(language) not in (UNKNOWN, ENGLISH)
 
 
-def unshown(document: Document) -> str:
+def undetected_language(document: Document) -> str:
     """Return the language of a document if its text shows another one or none, since results depend on it; for several
     documents those of all."""
     language_spans = language_spans_of(document)
     if len(language_spans) == 1:
-        return "" if language_spans[0].language == shown_by(document.text) else language_spans[0].language
-    shown = all(shown_by(document.text[slice(*one.span)]) == one.language for one in language_spans)
+        return "" if language_spans[0].language == detected_language(document.text) else language_spans[0].language
+    shown = all(detected_language(document.text[slice(*one.span)]) == one.language for one in language_spans)
     return "" if shown else ", ".join(one.language for one in language_spans)
 
 
-def read_as(document: Document) -> str:
+def language_key(document: Document) -> str:
     """Return the id of a text, with its language if it differs from the detected one, as part of a cache key."""
-    language = unshown(document)
+    language = undetected_language(document)
     return f"{document.id} in {language}" if language else document.id
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from redraft.document import Span
 from redraft.text.languages import language_of, language_spans_in
-from redraft.text.origins import MOST, Link, OriginTracer, SentenceOrigin
+from redraft.text.origins import MAX_PLACES, Link, OriginTracer, SentenceOrigin
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Encoder, terms
 
@@ -126,11 +126,11 @@ def _followed(
 def _best(ways: Sequence[Sequence[OriginPlace]]) -> tuple[OriginPlace, ...]:
     """Return the best place through each parent, and then the second best."""
     best: dict[Span, OriginPlace] = {}
-    for rank in range(MOST):
+    for rank in range(MAX_PLACES):
         for place in sorted((way[rank] for way in ways if rank < len(way)), key=lambda place: -place.weight):
             if place.span not in best or best[place.span].weight < place.weight:
                 best[place.span] = place
-    return tuple(best.values())[:MOST]
+    return tuple(best.values())[:MAX_PLACES]
 
 
 # The weight of what earlier passages already cover; if nothing else is left, repeated content comes next.

@@ -24,7 +24,7 @@ Method = Literal["quotation", "words", "embedding", "model", "judge"]
 """What a link is based on: the same words in order, the same telling words, a similar meaning, a model's reply, or a
 judge's quote."""
 
-MOST = 3
+MAX_PLACES = 3
 """The most places that a sentence is traced to."""
 
 
@@ -207,9 +207,9 @@ Scores = npt.NDArray[np.float64]
 
 # Fitted on one half of benchmarks/lineage.py, and evaluated on the other: 95 of 100 planted inventions stay below, and
 # three of 1,000 copied, reworded or fused sentences.
-FLOOR = 0.23
+MIN_SUPPORT = 0.23
 """The least support of a sentence that comes from somewhere."""
-FLOOR_EMBEDDED = 0.28
+MIN_SUPPORT_EMBEDDED = 0.28
 """The least support if meanings are compared as well."""
 # The least support that a further place adds.
 _ADDS = 0.1
@@ -223,7 +223,7 @@ _CHANCE = 2.0
 # The weight of similar meaning relative to shared words.
 _MEANING = 0.5
 _QUOTATIONS = 2
-_MOST_WORDS = 100
+_MAX_WORDS = 100
 
 
 class SentenceMatch(NamedTuple):
@@ -372,11 +372,11 @@ class OriginTracer:
         sought = self._sought(told, alike)
         everything = np.ones(len(sought.worth))
         said, whole = sought.said(everything), sought.borne_out(everything)
-        floor = FLOOR if alike is None else FLOOR_EMBEDDED
+        floor = MIN_SUPPORT if alike is None else MIN_SUPPORT_EMBEDDED
         best = int(np.argmax(whole))
         if whole[best] < floor:
             return SentenceOrigin(span, (), float(1 - whole[best] / floor))
-        method: Method = "words" if said[best] >= FLOOR or alike is None else "embedding"
+        method: Method = "words" if said[best] >= MIN_SUPPORT or alike is None else "embedding"
         links = (
             self._link(best, float(whole[best]), method),
             *(self._link(at, float(whole[at]), "words") for at in self._further(sought, best)),
@@ -415,7 +415,7 @@ class OriginTracer:
         if there is not None:
             held = [places[there[places]] for places in held]
         # For overlong sentences the rarest words suffice.
-        held = sorted(held, key=len)[:_MOST_WORDS]
+        held = sorted(held, key=len)[:_MAX_WORDS]
         near = np.zeros((len(held), int(self._starts[-1])))
         for row, places in zip(near, held, strict=True):
             self._spread(row, places)
@@ -437,7 +437,7 @@ class OriginTracer:
         """Return the places that support what those before them do not."""
         left = np.ones(len(sought.worth))
         at = first
-        for _ in range(MOST - 1):
+        for _ in range(MAX_PLACES - 1):
             left = np.minimum(left, 1 - sought.near[:, at])
             gains = sought.said(left)
             at = int(np.argmax(gains))

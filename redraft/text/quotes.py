@@ -138,7 +138,7 @@ _POINTING = re.compile(
 )
 
 
-def points_back(sentence: str, language: str = ENGLISH) -> bool:
+def needs_context(sentence: str, language: str = ENGLISH) -> bool:
     """Return whether a sentence may need those before it to be understood."""
     return not is_foreign(language) and bool(_POINTING.search(sentence))
 
@@ -161,7 +161,7 @@ _SOFT_C = re.compile(r"c(?![eiy])")
 _CONSONANTS = re.compile("(?:E(?=[^AEIOUY]$))?([^AEIOUY]*)")
 
 
-def carries(text: str, source: str) -> bool | None:
+def shares_names(text: str, source: str) -> bool | None:
     """Return whether a text has numbers or names of its source, as a translation does; None if the source has none."""
     numbers = _numbers(source)
     names, common = _names(source)

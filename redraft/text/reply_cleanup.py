@@ -12,7 +12,7 @@ from itertools import groupby
 from redraft.document import Span
 from redraft.lazy import pattern
 from redraft.text.languages import language_of
-from redraft.text.quotes import carries
+from redraft.text.quotes import shares_names
 from redraft.text.sentences import ends_sentence, sentences
 from redraft.text.units import words
 from redraft.text.vectors import telling_terms
@@ -180,7 +180,7 @@ _REAL_TEXT = 5
 """The fewest words that must be left."""
 
 
-def unframed(text: str) -> str:
+def strip_framing(text: str) -> str:
     """Return the text without introductory and closing remarks."""
     text = text.strip()
     while taken := next((found for one in _OPENINGS if (found := one.match(text))), None):
@@ -199,7 +199,7 @@ def unframed(text: str) -> str:
 # How often a sentence is repeated in a loop.
 _OFTEN = 3
 # Shorter sentences may well be repeated ("And so it was."), and occur in any text ("Write plain prose.").
-_FEWEST = 4
+_MIN_KEY_WORDS = 4
 # The number of consecutive repetitions of a short one that make a loop.
 _IN_A_ROW = 5
 # How often a cycle of letters or words is repeated at the very end in a loop.
@@ -207,13 +207,13 @@ _TURNS, _TURNS_OF_LONGER = 8, 4
 _LONG_TURN, _LONGEST_TURN = 25, 200
 
 
-def unlooped(text: str) -> str:
+def strip_loops(text: str) -> str:
     """Return the text with only one of each sentence or line that occurs at least three times, and without a final
     loop."""
     text = _without_cycles(_without_stutter(text))
     parts = list(_parts(text))
     said = [_said(text, part) for part in parts]
-    loops = {key for key, times in Counter(said).items() if times >= _OFTEN and len(set(key)) >= _FEWEST}
+    loops = {key for key, times in Counter(said).items() if times >= _OFTEN and len(set(key)) >= _MIN_KEY_WORDS}
     loops |= {key for key, row in groupby(said) if len(set(key)) > 1 and len(list(row)) >= _IN_A_ROW}
     if not loops:
         return text
@@ -241,7 +241,7 @@ def without_copies(text: str, instructions: str, material: Collection[str]) -> s
     """Return the text without sentences of the `instructions`, unless they are also in `material`."""
     parts = list(_parts(text))
     ordered = {_said(instructions, part) for part in _parts(instructions)}
-    copies = {key for part in parts if len(key := _said(text, part)) >= _FEWEST and key in ordered}
+    copies = {key for part in parts if len(key := _said(text, part)) >= _MIN_KEY_WORDS and key in ordered}
     if not copies:
         return text
     given = [f" {' '.join(words(one))} " for one in material]
@@ -330,11 +330,11 @@ def _of(text: str, kept: Sequence[Span], parts: Sequence[Span]) -> str:
 
 # The least share of telling words in common with the source, by whether the text is far shorter than requested, and
 # whether it refers to itself.
-_LEAST = {(False, False): 0.2, (False, True): 0.4, (True, False): 0.4, (True, True): 0.75}
+_MIN_SHARED = {(False, False): 0.2, (False, True): 0.4, (True, False): 0.4, (True, True): 0.75}
 # A text is far shorter than requested below this share of the requested words, and below this many words.
 _FAR_SHORTER, _LONGEST_REFUSAL = 1 / 3, 60
 # The fewest telling words for a decision, if the text is far too short, or all of them are in its source.
-_FEWEST_TELLING = 3
+_MIN_TELLING = 3
 # Up to this many words in another script are seldom an unrequested translation.
 _SHORT = 20
 _LETTERS_A_WORD = 2.5
@@ -352,7 +352,7 @@ _EAST_ASIAN = frozenset(("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"))
 def is_no_summary(text: str, source: str, words: int, language: str | None = None) -> bool:
     """Return whether a text is not a summary of its source, for which up to this many words were requested, in
     `language` or the source's own."""
-    if count_words(text) >= _FEWEST_TELLING and text in source:
+    if count_words(text) >= _MIN_TELLING and text in source:
         return False
     unlike = is_unspaced(text) and not is_unspaced(source) and not language
     length = count_words(text) / (_LETTERS_A_WORD if unlike else 1)
@@ -362,15 +362,15 @@ def is_no_summary(text: str, source: str, words: int, language: str | None = Non
     spoken, read = language_of(text), language_of(source)
     telling = telling_terms(text, spoken)
     share = len(telling & telling_terms(source, read)) / len(telling) if telling else 0.0
-    if brief and len(telling) < _FEWEST_TELLING:
+    if brief and len(telling) < _MIN_TELLING:
         return own or share < 1
-    if share >= _LEAST[brief, own]:
+    if share >= _MIN_SHARED[brief, own]:
         return False
     asked_so = not language and _script(text) == _script(source)
     if asked_so and not (spoken and read and spoken != read):
-        return brief or own or not carries(source, text)
+        return brief or own or not shares_names(source, text)
     # It may be a translation, requested or not.
-    if carries(source, text):
+    if shares_names(source, text):
         return brief and (own or not language)
     speaks = own and length <= _LONGEST_REFUSAL
     return brief or speaks or asked_so or (not language and length <= _SHORT)
@@ -412,7 +412,7 @@ _INTRODUCED = re.compile(
     r"\b((?:[A-Z][\w'’-]+ ){0,2}[A-Z][\w'’-]+), (?:an?|the|der|die|das|ein|eine|le|la|un|une|el|una?|il|o|os)"
     r" [^,.;\n]{3,80}[,.;]"
 )
-_FEWEST_WORDS = 6
+_MIN_WORDS = 6
 _ALIKE = 0.8
 
 
@@ -429,7 +429,7 @@ def _introduces_twice(summary: str) -> bool:
 def _says_twice(summary: str) -> bool:
     """Return whether two sentences have nearly the same words."""
     bags = [frozenset(words(summary[span.start : span.end])) for span in sentences(summary)]
-    told = [bag for bag in bags if len(bag) >= _FEWEST_WORDS]
+    told = [bag for bag in bags if len(bag) >= _MIN_WORDS]
     return any(
         len(one & other) >= _ALIKE * min(len(one), len(other)) for at, one in enumerate(told) for other in told[:at]
     )

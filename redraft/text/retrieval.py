@@ -16,7 +16,7 @@ import numpy.typing as npt
 from redraft.document import Document, Span
 from redraft.lazy import pattern
 from redraft.text.chunks import overlapping, pieces, windows
-from redraft.text.languages import language_spans_of, unshown
+from redraft.text.languages import language_spans_of, undetected_language
 from redraft.text.origin_chains import PassageMatcher
 from redraft.text.origins import indexed
 from redraft.text.tokens import Meter, Tokenizer
@@ -50,7 +50,7 @@ class DocumentSearch:
     def name(self) -> str:
         """Return what the parts and their ranking depend on, as part of a cache key."""
         by = f"{self.method} and {self._encoder.weights}" if self._encoder else self.method
-        said = f" in {language}" if (language := unshown(self._document)) else ""
+        said = f" in {language}" if (language := undetected_language(self._document)) else ""
         return f"{by} {self.sizes[0]}-{self.sizes[1]} {self._tokenizer.name}{said}"
 
 

@@ -29,8 +29,8 @@ _NAMED_BEFORE = re.compile(
 )
 _UNNAMED = re.compile(r"[ \t]*(?:>>+[ \t]*|[QA][.:][ \t]+(?=[^\W\d_a-z]))")
 _ASIDE = re.compile(r"\([^()]*\)")
-_MOST_WORDS = 6
-_FEWEST = 3
+_MAX_WORDS = 6
+_MIN = 3
 LINE = r"[^\S\n]*(?:\[(?:\d{1,3}:)?\d{1,2}:\d\d[^\]\n]{0,9}\]|>>|[A-Z][A-Z0-9 .'’&-]{1,40}:\s)"
 """A pattern of the beginning of a line with another speaker."""
 
@@ -76,7 +76,7 @@ def times_in(text: str) -> list[Mark]:
         if label and label.time:
             found.append((line.start(), label.time))
     rising = sum(a[1] <= b[1] for a, b in pairwise(found))
-    if len(found) < _FEWEST or rising < 0.9 * (len(found) - 1):
+    if len(found) < _MIN or rising < 0.9 * (len(found) - 1):
         return []
     ends = [at for at, _ in found[1:]] + [len(text)]
     spans = (Span(at, at + len(text[at:end].rstrip())) for (at, _), end in zip(found, ends, strict=True))
@@ -87,12 +87,12 @@ def _is_loud(name: str) -> bool:
     """Return whether a name is in capitals, such as THE CHAIRMAN and SPEAKER 1, ignoring brackets."""
     plain = _ASIDE.sub("", name)
     letters = [one for one in plain if one.isalpha()]
-    return len(letters) > 1 and all(one.isupper() for one in letters) and len(plain.split()) <= _MOST_WORDS
+    return len(letters) > 1 and all(one.isupper() for one in letters) and len(plain.split()) <= _MAX_WORDS
 
 
 def _is_name(name: str) -> bool:
     words = _ASIDE.sub("", name).split()
-    return 0 < len(words) <= _MOST_WORDS and all(not word[0].islower() for word in words)
+    return 0 < len(words) <= _MAX_WORDS and all(not word[0].islower() for word in words)
 
 
 # A blank line, a list item, a heading and another speaker end a paragraph.
@@ -257,7 +257,7 @@ def _split(body: str, paragraph: Span, offset: int, language: str) -> Iterator[S
 def _segment(text: str, language: str) -> list[str]:
     """Return the splitter's sentences, which join to `text`; the whole text if the splitter fails."""
     foreign = is_foreign(language)
-    missed, goes_on = (_MISSED_ELLIPSIS, _goes_on_abroad) if foreign else (_MISSED_END, _goes_on)
+    missed, goes_on = (_MISSED_ELLIPSIS, _continues_in_other_languages) if foreign else (_MISSED_END, _continues)
     try:
         parts: list[str] = segment(language if foreign else ENGLISH, missed.sub(_marked, _UNFIT.sub(" ", text)))
     except BaseException as error:  # a panic of the splitter's Rust code is not an Exception
@@ -283,7 +283,7 @@ def _counts(text: str, at: int, numbered: re.Pattern[str] = _NUMBERED) -> bool:
     return text[at:].lstrip()[:1].isdigit() and bool(numbered.search(text, max(0, at - _LONGEST_NUMBERED), at))
 
 
-def _goes_on(text: str, at: int) -> bool:
+def _continues(text: str, at: int) -> bool:
     """Return whether a full stop belongs to a number, an ordinal or an abbreviation."""
     follows, before = text[at:].lstrip()[:1], max(0, at - _LONGEST_ORDINAL)
     if (follows.islower() or follows.isdigit()) and _MONEY.search(text, before, at):
@@ -293,7 +293,7 @@ def _goes_on(text: str, at: int) -> bool:
     return _counts(text, at) or (follows.isupper() and bool(_ORDINAL.search(text, before, at)))
 
 
-def _goes_on_abroad(text: str, at: int) -> bool:
+def _continues_in_other_languages(text: str, at: int) -> bool:
     """Return the same for other languages: before a small letter, within a word, after an initial, in a date, before a
     page number and the like, or before a speech tag."""
     follows, before = text[at:].lstrip()[:1], max(0, at - _LONGEST_ORDINAL)
@@ -325,7 +325,7 @@ def _block_end(body: str, at: int, end: int) -> int:
     return space if space > at + _BLOCK // 2 else at + _BLOCK
 
 
-def worded(text: str) -> list[str]:
+def sentences_with_words(text: str) -> list[str]:
     """Return the sentences of a text that have words, each on one line."""
     lines = (one_line(text[span.start : span.end]) for span in sentences(text))
     return [line for line in lines if count_words(line)]

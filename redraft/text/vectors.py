@@ -36,7 +36,7 @@ _POSSESSIVE = pattern(r"['’]s$")
 # Contractions such as "didn't" carry no more meaning than the stop words they are made of.
 _CONTRACTION = pattern(r"['’](?:t|ll|ve|re|d|m)$")
 _APOSTROPHE = pattern("['’]")
-_FEWEST_TERMS_CONTAINED = 3
+_MIN_TERMS_CONTAINED = 3
 # Inflected words are the same up to this length.
 _STEM = 6
 # As in scikit-learn.
@@ -161,7 +161,7 @@ class SentenceVectors:
         near, which = np.unique(self._sentences[entries], return_inverse=True)
         same = _sums(which, factors * self._weights[entries], len(near))
         shorter = np.minimum(self._sizes[near], self._sizes[index])
-        same[(np.bincount(which) >= shorter) & (shorter >= _FEWEST_TERMS_CONTAINED)] = 1.0
+        same[(np.bincount(which) >= shorter) & (shorter >= _MIN_TERMS_CONTAINED)] = 1.0
         return near, same
 
     def _times(self, by_term: Weights) -> Weights:

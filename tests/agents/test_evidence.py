@@ -17,7 +17,7 @@ from redraft.builtin.questions import ask_whether
 from redraft.domain import Document, Span
 from redraft.evaluators.base import statements_of
 from redraft.prompts.coherence import PREFER_SUMMARY
-from redraft.prompts.factual import FACTUAL, RULE_ON_FINDINGS
+from redraft.prompts.factual import FACT_PROMPTS, RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import REVISE
 from redraft.text.retrieval import Passages
@@ -66,7 +66,7 @@ async def test_no_request_about_key_facts_is_larger_than_the_window(tmp_path: Pa
     count = tokenizer_named(result.run.tokenizer).count
     # What a query comes to depends on the writer; this one names all keepers of the tree.
     sizes = [(sheet.prompt, count(sheet.text) + sheet.wanted) for sheet in court.sheets]
-    assert {prompt for prompt, _ in sizes} == {prompt.name for prompt in FACTUAL}
+    assert {prompt for prompt, _ in sizes} == {prompt.name for prompt in FACT_PROMPTS}
     assert [(prompt, size) for prompt, size in sizes if size > window] == []
     assert max(len(sheet.items("facts")) for sheet in court.asked("align_facts")) > 15
 

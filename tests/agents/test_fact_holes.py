@@ -14,7 +14,7 @@ import pytest
 from pydantic import ValidationError
 
 from redraft.agents.evidence import EvidenceReader, TokenRates
-from redraft.agents.fact_checker import ALIGNMENT, OPINION, SUPPORT, FactAlignment, FactChecker, facts_at_once
+from redraft.agents.fact_checker import ALIGNMENT, OPINION, SUPPORT, FactAlignment, FactChecker, facts_per_request
 from redraft.agents.judge import Judge
 from redraft.domain import Document, KeyFacts
 from redraft.errors import JudgingError
@@ -436,8 +436,8 @@ async def test_hundreds_of_leaves_are_split_and_batched_and_none_gets_lost(tmp_p
     for prompt, entry in (("facts_faithful", SUPPORT), ("facts_objective", OPINION), ("align_facts", ALIGNMENT)):
         sizes = [len(sheet.items("facts")) for sheet in court.asked(prompt)]
         assert sum(sizes) == 300
-        assert 1 < max(sizes) <= facts_at_once(3000, entry.frame)
-        assert max(sizes) >= facts_at_once(3000, entry.tokens(TokenRates(2.5, 40)))
+        assert 1 < max(sizes) <= facts_per_request(3000, entry.frame)
+        assert max(sizes) >= facts_per_request(3000, entry.tokens(TokenRates(2.5, 40)))
     over = [seen for seen in server.seen if seen.completion_tokens >= seen.body["max_completion_tokens"]]
     assert len(over) == 1
     assert result.scores == {"keyfact_recall": 100 / 300, "faithfulness": 1.0}
@@ -451,7 +451,7 @@ async def test_hundreds_of_leaves_are_split_and_batched_and_none_gets_lost(tmp_p
 def test_a_batch_of_facts_leaves_room_for_the_text_that_they_are_from(context: int) -> None:
     room = min(3000, int(0.3 * context))
     for tokens in (30, 45, 90):
-        most = facts_at_once(room, tokens)
+        most = facts_per_request(room, tokens)
         assert 1 <= most <= 60
         assert most * tokens <= room
         assert min(4096, context // 2) + most * (40 + tokens) + 450 <= context

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from redraft.agents.decider import _attempt
 from redraft.agents.evidence import GAP, EvidenceReader
-from redraft.agents.points import to_choose, to_fix
+from redraft.agents.points import point_to_choose, point_to_fix
 from redraft.agents.reviser import Reviser, RevisionReply, RevisionRequest, read_reply
 from redraft.agents.structured_writer import Completion, StructuredWriter
 from redraft.domain import Document, Evidence, Finding, Round, Span
@@ -102,7 +102,7 @@ async def test_a_summary_that_was_wrong_from_end_to_end_may_become_what_the_evid
     assert (await revised("Nobody ever wrote a book.", says)).flaw
 
 
-@pytest.mark.parametrize("told", [to_fix, to_choose], ids=["the reviser", "the decider"])
+@pytest.mark.parametrize("told", [point_to_fix, point_to_choose], ids=["the reviser", "the decider"])
 def test_a_judges_reason_is_no_answer_of_the_document(told: Callable[[int, Finding], Any]) -> None:
     reason = Finding("faithfulness", "entity", "correct", "Not so.", sentence="Bob came.", expected="It was Tom.")
     answer = Finding("consistency", "entity", "correct", "Not so.", sentence="B.", question="Who?", expected="Tom")
@@ -164,8 +164,8 @@ def test_passages_with_little_between_them_are_shown_as_one() -> None:
 
 def test_a_point_with_question_and_answers_has_no_instruction_that_repeats_its_task() -> None:
     wrong = Finding("consistency", "inconsistent", "correct", "It is wrong.", "Ann came.", "Who came?", "Ann", "Bob")
-    assert to_fix(1, wrong).instruction == ""
-    assert to_fix(1, replace(wrong, found="")).instruction == "It is wrong."
+    assert point_to_fix(1, wrong).instruction == ""
+    assert point_to_fix(1, replace(wrong, found="")).instruction == "It is wrong."
 
 
 REPLY = """<points>

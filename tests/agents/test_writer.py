@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from redraft.agents.structured_writer import MAX_TRIES, Completion, StructuredWriter
-from redraft.agents.writer import Writer, is_nothing
+from redraft.agents.writer import Writer, is_no_answer
 from redraft.domain import Usage
 from redraft.errors import EmptyReply
 from redraft.llm.base import FunctionModel, Line, Reply, Request, ScriptedModel
@@ -110,8 +110,8 @@ def test_tidying_takes_only_what_lost_little(words: int) -> None:
 
 @pytest.mark.parametrize("said", ["NOTHING", "Nothing.", "**NOTHING**", ' "nothing" '])
 def test_the_sign_that_there_is_nothing_is_known_in_any_dress(said: str) -> None:
-    assert is_nothing(said)
-    assert not is_nothing(f"{said} is said of the lamp.")
+    assert is_no_answer(said)
+    assert not is_no_answer(f"{said} is said of the lamp.")
 
 
 @pytest.mark.parametrize(
@@ -147,8 +147,8 @@ def test_the_sign_that_there_is_nothing_is_known_in_any_dress(said: str) -> None
     ],
 )
 def test_words_in_place_of_the_sign_are_no_summary_either(said: str) -> None:
-    assert is_nothing(said)
-    assert not is_nothing(f"{said} Hester keeps the lamp at the harbour, and in 1924 the bank fails.")
+    assert is_no_answer(said)
+    assert not is_no_answer(f"{said} Hester keeps the lamp at the harbour, and in 1924 the bank fails.")
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_words_in_place_of_the_sign_are_no_summary_either(said: str) -> None:
     ],
 )
 def test_a_summary_that_begins_with_such_a_word_stays_one(said: str) -> None:
-    assert not is_nothing(said)
+    assert not is_no_answer(said)
 
 
 EMPTY = EmptyReply("the reply is empty", text="", usage=Usage())

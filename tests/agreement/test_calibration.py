@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import redraft
-from redraft.agents.accounts import HIGH, LOW, calibrated, fit_deviation, raw_cut, verdict
+from redraft.agents.accounts import HIGH, LOW, calibrated, fit_deviation, raw_threshold, verdict
 from redraft.evaluators.consensus import interval_of_mean
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.lab.agreement.report import LabelledProbability, cross_fit, fit_calibration, fit_quality
@@ -43,8 +43,8 @@ def test_the_fit_recovers_how_a_judge_exaggerates() -> None:
     assert found is not None
     assert found.slope == pytest.approx(SLOPE, abs=0.03)
     assert found.intercept == pytest.approx(INTERCEPT, abs=0.06)
-    assert raw_cut(HIGH, found) == pytest.approx(exaggerated(HIGH), abs=0.02)
-    assert raw_cut(LOW, found) == pytest.approx(exaggerated(LOW), abs=0.05)
+    assert raw_threshold(HIGH, found) == pytest.approx(exaggerated(HIGH), abs=0.02)
+    assert raw_threshold(LOW, found) == pytest.approx(exaggerated(LOW), abs=0.05)
 
 
 def test_a_calibrated_probability_decides_and_not_what_the_judge_says() -> None:

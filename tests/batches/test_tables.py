@@ -16,7 +16,7 @@ from redraft.batches.tables import BatchSnapshot, BatchTotals, report_of
 from redraft.batches.worker import count_files, keep_texts, text_of
 from redraft.errors import UsageError
 from redraft.readers.documents import load
-from redraft.readers.parts import Choice
+from redraft.readers.parts import Selection
 from redraft.report.dossier.comparison.sides import interval_of_mean
 from redraft.store.batches import Batch, ItemCounts
 from redraft.store.store import Store
@@ -95,7 +95,7 @@ def test_what_was_read_ahead_needs_no_file_any_more(store: Store, folder: Path) 
     with ChatServer() as server:
         limits = opened(store, folder, server.base_url)
         assert count_files(store, "b") == 3
-        keep_texts(store, "b", Choice())
+        keep_texts(store, "b", Selection())
         for file in (folder / "in").iterdir():
             file.unlink()
         worked(store, limits)
@@ -108,7 +108,7 @@ def test_what_was_read_ahead_needs_no_file_any_more(store: Store, folder: Path) 
 
 def test_it_is_read_as_its_worker_would_have_read_it_and_only_once(store: Store, folder: Path) -> None:
     (folder / "in" / "book.md").write_text("# Chapter 1\n\nThe first.\n\n# Chapter 2\n\nThe second.\n", "utf-8")
-    reading = Choice(chapters="2", language="de")
+    reading = Selection(chapters="2", language="de")
     opened(store, folder)
     (item,) = store.batches.items("b")
     keep_texts(store, "b", reading)

@@ -26,15 +26,15 @@ from redraft.lab.agreement.correlation import bigram_baseline, filled_series
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import (
     AlignInput,
-    ChunkMarksInput,
+    ExtractFactsInput,
     Fact,
-    FactsInput,
-    GrowInput,
+    JudgeChunkInput,
     LevelledFact,
     QueryInput,
+    SplitFactsInput,
     TreeFact,
+    ValidateFactsInput,
     VerifyInput,
-    VetInput,
 )
 from redraft.prompts.qa import Statement
 from redraft.store.judgments import Agreement, JudgeSetup
@@ -43,7 +43,7 @@ from tests.builtin.support import STORY, sample, split
 
 def _facts(excerpt: str) -> list[list[str]]:
     """The facts of each root: itself, its branches, their leaves."""
-    roots = grow(GrowInput(excerpt=excerpt)).roots
+    roots = grow(ExtractFactsInput(excerpt=excerpt)).roots
     return [
         [root.fact, *(one.fact for one in root.branches), *(leaf for one in root.branches for leaf in one.leaves)]
         for root in roots
@@ -66,11 +66,13 @@ def test_a_short_excerpt_has_one_root() -> None:
 @pytest.mark.parametrize("text", ["", "# A heading", "Ada rowed.", "…"])
 def test_of_a_text_without_two_sentences_there_is_no_tree(text: str) -> None:
     with pytest.raises(RejectedRequest):
-        grow(GrowInput(excerpt=text))
+        grow(ExtractFactsInput(excerpt=text))
 
 
-def _vet(*facts: str) -> VetInput:
-    return VetInput(excerpt=STORY, facts=[TreeFact(id=n, level="leaf", fact=fact) for n, fact in enumerate(facts)])
+def _vet(*facts: str) -> ValidateFactsInput:
+    return ValidateFactsInput(
+        excerpt=STORY, facts=[TreeFact(id=n, level="leaf", fact=fact) for n, fact in enumerate(facts)]
+    )
 
 
 def test_a_fact_is_vetted_by_its_words() -> None:
@@ -125,15 +127,15 @@ def test_a_wrong_sentence_has_the_kind_of_its_error_and_the_line_that_shows_it()
 
 def test_a_sentence_that_claims_something_is_one_fact() -> None:
     said = ["Ada rowed, and Voss fled.", "Who rowed?"]
-    given = FactsInput(sentences=[Statement(id=n, sentence=text) for n, text in enumerate(said)])
+    given = SplitFactsInput(sentences=[Statement(id=n, sentence=text) for n, text in enumerate(said)])
     assert [one.facts for one in split_facts(given).sentences] == [["Ada rowed, and Voss fled."], []]
 
 
 def test_marks_rise_with_the_chunk_and_fall_where_it_breaks_off() -> None:
-    small, large = (judge_chunk(ChunkMarksInput(excerpt=text)) for text in (STORY, sample()[:14_000]))
+    small, large = (judge_chunk(JudgeChunkInput(excerpt=text)) for text in (STORY, sample()[:14_000]))
     assert small.major_facts < large.major_facts
     assert small.validity < large.validity
-    assert judge_chunk(ChunkMarksInput(excerpt=f"{STORY} And then the")).coherence < small.coherence
+    assert judge_chunk(JudgeChunkInput(excerpt=f"{STORY} And then the")).coherence < small.coherence
 
 
 @pytest.mark.slow

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from redraft.builtin.draft import standing_alone, summarize_whole
+from redraft.builtin.draft import summarize_whole, with_dependent_last
 from redraft.builtin.prose import LAST_RESORT, plain, read
-from redraft.builtin.references import NamedPeople, details, points_out
+from redraft.builtin.references import NamedPeople, details, has_outside_reference
 from redraft.prompts.summarization import WholeInput
 from redraft.text.languages import ENGLISH
 from redraft.text.sentences import sentences
@@ -117,7 +117,7 @@ KNOWN = [
     ],
 )
 def test_a_sentence_that_names_whom_it_means_stands_alone(text: str) -> None:
-    assert not points_out(text, NamedPeople(KNOWN))
+    assert not has_outside_reference(text, NamedPeople(KNOWN))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_sentence_that_names_whom_it_means_stands_alone(text: str) -> None:
     ],
 )
 def test_a_sentence_that_points_out_of_itself_does_not(text: str) -> None:
-    assert points_out(text, NamedPeople(KNOWN))
+    assert has_outside_reference(text, NamedPeople(KNOWN))
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_who_speaks_and_dates_and_headings_are_no_sentences(scrap: str) -> None:
 
 def test_what_somebody_says_is_a_last_resort() -> None:
     found = read(['"The lamp burned all night," said Tobias Renn. The board paid Ada Quill in coal.'], ENGLISH)
-    assert [one.standing <= LAST_RESORT for one in standing_alone(found, ENGLISH)] == [True, False]
+    assert [one.standing <= LAST_RESORT for one in with_dependent_last(found, ENGLISH)] == [True, False]
 
 
 @pytest.mark.parametrize("words", [45, 60, 90])

@@ -15,7 +15,7 @@ import redraft
 from redraft.cli.main import app
 from redraft.cli.options import of_field
 from redraft.cli.sections import Command
-from redraft.fields import parameters_of, same, setting
+from redraft.fields import field_like, parameters_of, setting
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, RefineConfig
 from tests.cli.inside import Inside
 
@@ -192,7 +192,7 @@ def test_the_parameters_of_a_model_are_those_of_its_fields_that_are_options() ->
 
 def test_the_same_field_of_another_model_has_its_bounds_beside_its_own() -> None:
     class Body(BaseModel):
-        words: Annotated[int | None, Field(le=100)] = same(DraftConfig, "words")
+        words: Annotated[int | None, Field(le=100)] = field_like(DraftConfig, "words")
 
     shown = Body.model_json_schema()["properties"]["words"]
     assert shown["anyOf"][0] == {"type": "integer", "minimum": 10, "maximum": 100}

@@ -19,7 +19,7 @@ from unittest.mock import Mock
 import pytest
 
 from redraft.cli.views.history import _request
-from redraft.domain import Became, Finding, PointAnswer, Round
+from redraft.domain import Finding, PointAnswer, PointOutcome, Round
 from redraft.graphs.review import reviewed
 from redraft.report.history.requests import RequestOutcome, count_unmet, request_outcomes
 from redraft.store.store import Store
@@ -113,7 +113,7 @@ def test_a_request_in_words_reaches_the_reviser_and_the_trace_says_what_it_repor
     ],
 )
 def test_the_trace_and_the_result_say_whether_a_request_was_met(
-    became: Became, accepted: bool, says: str, after: str
+    became: PointOutcome, accepted: bool, says: str, after: str
 ) -> None:
     asked = Finding("review", "request", "change", "Say how it ends.")
     made = Round(1, "d", "b", ("review",), (asked.id,), accepted, "coverage fell", "")

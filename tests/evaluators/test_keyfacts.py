@@ -15,9 +15,9 @@ from redraft.evaluators.keyfact_recall import Shares, along_path, gaps, recalls
 from redraft.evaluators.reference.keyfacts import (
     ListedFact,
     bin_of,
+    flatten,
     items_of,
     keyfacts_id,
-    linear,
     middle_of,
     pruned,
     pruning,
@@ -42,14 +42,14 @@ def reply(roots: Reply) -> FactTree:
 
 
 def listed(*roots: Reply) -> list[tuple[int, Level, int | None, str]]:
-    return [(fact.id, fact.level, fact.parent, fact.text) for fact in linear([reply(one) for one in roots])]
+    return [(fact.id, fact.level, fact.parent, fact.text) for fact in flatten([reply(one) for one in roots])]
 
 
 def tree(
     roots: Reply, *wrong: str, perspective: Perspective = "analytical", position: float = 0.5, query: str = "Why?"
 ) -> Tree:
     """A tree from which the facts that are `wrong` were pruned."""
-    facts = [replace(fact, objections=WRONG if fact.text in wrong else ()) for fact in linear([reply(roots)])]
+    facts = [replace(fact, objections=WRONG if fact.text in wrong else ()) for fact in flatten([reply(roots)])]
     return Tree(0, perspective, Span(0, 10), position, pruned(facts), query)
 
 
@@ -91,7 +91,7 @@ def test_a_tree_becomes_a_list_depth_first() -> None:
     ids=["a leaf twice", "in two branches", "as a branch or a root", "a root twice", "its branch too", "in two roots"],
 )
 def test_what_is_said_twice_is_listed_once_where_it_was_first(roots: list[Reply], facts: str) -> None:
-    found = linear([reply(one) for one in roots])
+    found = flatten([reply(one) for one in roots])
 
     assert letters(found) == facts
     assert [fact.id for fact in found] == list(range(1, len(facts) + 1))
@@ -102,12 +102,12 @@ def test_what_is_said_twice_is_listed_once_where_it_was_first(roots: list[Reply]
 
 def test_the_halves_of_a_tree_are_one_list() -> None:
     assert (
-        letters(linear([reply({"A": {"B": ["C"]}}), reply({"G": {"H": ["I"]}}), reply({"A": {"E": []}})])) == "ABCEGHI"
+        letters(flatten([reply({"A": {"B": ["C"]}}), reply({"G": {"H": ["I"]}}), reply({"A": {"E": []}})])) == "ABCEGHI"
     )
 
 
 def test_a_fact_is_one_line_and_not_endless() -> None:
-    found = linear([reply({"A\nline": {"B" * 900: []}})])
+    found = flatten([reply({"A\nline": {"B" * 900: []}})])
 
     assert found[0].text == "A line"
     assert len(found[1].text) == 400

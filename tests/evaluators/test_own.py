@@ -30,7 +30,7 @@ from redraft.prompts.contract import Fence, Prompt, PromptInput, ReplyModel
 from redraft.report.history.trace import read_trace
 from redraft.runs.dry_run import dry_run
 from redraft.runs.prepare import RunSpec, prepare, recall, record
-from redraft.settings import JudgeConfig, Limits, PolicyName, RefineConfig, with_draft
+from redraft.settings import JudgeConfig, Limits, PolicyName, RefineConfig, purpose_of_draft
 from redraft.store.runs import Run
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
@@ -137,7 +137,7 @@ def begun(court: Court, *own: Evaluator, metrics: tuple[str, ...] = (), **refine
     """A run that is on record, and what it is to do."""
     wanted = JudgeConfig(metrics=(*(one.name for one in own), *metrics))
     goals = RefineConfig(**refinement) if refinement else None
-    order = RunSpec(with_draft(wanted, goals), given=SUMMARY, own=own)
+    order = RunSpec(purpose_of_draft(wanted, goals), given=SUMMARY, own=own)
     prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, SUMMARY)
     return record(prepared, order, Limits(), court.store), order
 
@@ -202,9 +202,9 @@ def test_what_it_asks_is_in_the_sum_of_a_dry_run(court: Court) -> None:
     prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, SUMMARY)
     usual = JudgeConfig(metrics=("coverage",), repeat=2)
     goals = RefineConfig(goals={"coverage": 1}, rounds=2)
-    without = dry_run(prepared, RunSpec(with_draft(usual, goals), SUMMARY))
+    without = dry_run(prepared, RunSpec(purpose_of_draft(usual, goals), SUMMARY))
     both = usual.model_copy(update={"metrics": ("liked", "coverage", "says_tom")})
-    order = RunSpec(with_draft(both, goals), SUMMARY, own=(Liked(), SaysTom()))
+    order = RunSpec(purpose_of_draft(both, goals), SUMMARY, own=(Liked(), SaysTom()))
     found = dry_run(prepared, order)
 
     judging, drafts = ["asking about the document", "coverage", "liked"], ["revising", "comparing first and best"]

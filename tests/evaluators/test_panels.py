@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 
 from redraft import JudgeConfig, Session
 from redraft.domain import Evaluation
-from redraft.evaluators.base import concluded
-from redraft.evaluators.consensus import DISPUTED, ItemVotes, JudgeVerdicts, PanelVerdicts, aggregate, objected
+from redraft.evaluators.base import mean_evaluation
+from redraft.evaluators.consensus import (
+    DISPUTED,
+    ItemVotes,
+    JudgeVerdicts,
+    PanelVerdicts,
+    aggregate,
+    items_with_objections,
+)
 from redraft.evaluators.coverage import shares
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import recalls
@@ -47,7 +54,7 @@ def weighted(parts: Any, name: str) -> float:
 @given(panels())
 def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[JudgeVerdicts]) -> None:
     panel = PanelVerdicts.of(sittings, len(ITEMS))
-    items, evaluation = panel.items, concluded(Statistics(), panel)
+    items, evaluation = panel.items, mean_evaluation(Statistics(), panel)
 
     assert items.keys() == {n for sitting in sittings for n in sitting.by_item}
     if not items:
@@ -74,7 +81,7 @@ def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[JudgeVer
 @given(panels())
 def test_where_something_is_lost_there_is_a_finding_that_says_by_how_many(sittings: list[JudgeVerdicts]) -> None:
     items = aggregate(sittings, range(len(ITEMS)))
-    found = objected(items, GOOD)
+    found = items_with_objections(items, GOOD)
 
     assert set(found) == {n for sitting in sittings for n, verdict in sitting.by_item.items() if verdict != GOOD}
     for n in items:

@@ -17,8 +17,8 @@ from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.similarity import f1, similarity, stems, words
 from redraft.settings import JudgeConfig, SimilarityName
-from redraft.text.languages import language_of, reading
-from redraft.text.sentences import worded
+from redraft.text.languages import language_context, language_of
+from redraft.text.sentences import sentences_with_words
 from redraft.text.vectors import Embeddings
 from redraft.text.words import stemmer
 from tests.text.hostile import raw_texts
@@ -155,7 +155,7 @@ def test_answers_are_stemmed_by_the_language_that_is_read(language: str) -> None
     one, other, like, unlike = INFLECTED[language]
     threshold = JudgeConfig().threshold
     assert alike("rouge1", one, other) <= threshold, "which as English are not alike"
-    with reading(Document.from_text(READ[language])):
+    with language_context(Document.from_text(READ[language])):
         assert alike("rouge1", one, other) > threshold
         assert alike("rouge1", like, unlike) <= threshold
 
@@ -163,10 +163,10 @@ def test_answers_are_stemmed_by_the_language_that_is_read(language: str) -> None
 def test_words_of_english_are_no_more_alike_in_another_language_than_they_are_there() -> None:
     # By the rules of English "Preis" is a plural, and "Einigungen" is none.
     assert alike("rouge1", "Preis", "Prei") == 1
-    with reading(Document.from_text(READ["german"])):
+    with language_context(Document.from_text(READ["german"])):
         assert alike("rouge1", "Preis", "Prei") == 0
         assert alike("rouge1", "Einigung", "Einigungen") == 1
-    with reading(Document.from_text(READ["japanese"])):
+    with language_context(Document.from_text(READ["japanese"])):
         assert alike("rouge1", "Watson", "Watsons") == 0
         assert alike("rouge1", "東京タワー", "東京") == pytest.approx(2 * 2 / 7)
 
@@ -174,8 +174,8 @@ def test_words_of_english_are_no_more_alike_in_another_language_than_they_are_th
 @pytest.mark.slow
 @pytest.mark.parametrize("language", READ)
 def test_no_two_sentences_of_a_text_become_alike_by_its_stems(language: str) -> None:
-    with reading(Document.from_text(READ[language])):
-        found = list(dict.fromkeys(worded(READ[language])))
+    with language_context(Document.from_text(READ[language])):
+        found = list(dict.fromkeys(sentences_with_words(READ[language])))
         most = max(alike("rouge1", one, other) for one, other in combinations(found, 2))
     assert most <= JudgeConfig().threshold
 

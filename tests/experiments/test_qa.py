@@ -19,7 +19,7 @@ import pytest
 
 from redraft import DraftConfig, Limits, Store
 from redraft.domain import record_json
-from redraft.events import CallAnswered, Event, Observer, unobserved
+from redraft.events import CallAnswered, Event, Observer, ignore_event
 from redraft.lab.experiments.pictures import drawn
 from redraft.lab.experiments.plan import NamedModel
 from redraft.lab.experiments.qa.experiment import QaDesign, QaOutcome, qa
@@ -59,7 +59,7 @@ class Valley:
         )
 
     async def run(
-        self, *models: str, limits: Limits | None = None, observer: Observer = unobserved, **changes: Any
+        self, *models: str, limits: Limits | None = None, observer: Observer = ignore_event, **changes: Any
     ) -> QaOutcome:
         """The experiment, from where it is."""
         named = {"models": self.seats(*models)} if models else {}

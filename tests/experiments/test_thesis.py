@@ -11,7 +11,7 @@ import pytest
 from benchmarks.papers_thesis import checks
 from redraft.errors import UsageError
 from redraft.evaluators.reference.typed import TypedQuestionBuilder
-from redraft.events import unobserved
+from redraft.events import ignore_event
 from redraft.lab.experiments.context.experiment import place_sentences
 from redraft.lab.experiments.context.records import PHASES, SummarySentencePlaces, phase_of
 from redraft.lab.experiments.context.tables import (
@@ -199,7 +199,7 @@ async def test_who_asks_sees_the_reference_and_other_questions_are_kept(tmp_path
     document = book(6)
     with Store(tmp_path / "redraft.db") as store:
         plain = builder(store, document, replies)
-        made = TypedQuestionBuilder(plain.judge, plain.reader, plain.end, 1, unobserved, "A summary of millers.")
+        made = TypedQuestionBuilder(plain.judge, plain.reader, plain.end, 1, ignore_event, "A summary of millers.")
         await made.build()
         assert made.key != plain.key
         assert set(seen) == {"A summary of millers."}

@@ -15,7 +15,7 @@ import pytest
 
 from redraft import DraftConfig, Limits, Store
 from redraft.domain import Document
-from redraft.events import Observer, unobserved
+from redraft.events import Observer, ignore_event
 from redraft.lab.experiments.hamlet.experiment import HamletDesign, HamletOutcome, hamlet
 from redraft.lab.experiments.hamlet.tables import EXPERIMENT
 from redraft.lab.experiments.pictures import drawn
@@ -67,7 +67,7 @@ class Lab:
         self,
         limits: Limits | None = None,
         prices: PriceTable | None = None,
-        observer: Observer = unobserved,
+        observer: Observer = ignore_event,
         **changes: Any,
     ) -> HamletOutcome:
         """The experiment, from where it is."""

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.metric_info import MetricAim
 from redraft.graphs.policy import (
-    MOST_LACKING,
+    MAX_MISSING_ITEMS,
     POLICIES,
     AcceptanceDecision,
     RevisionPlan,
     acceptance,
-    aim,
-    lacking,
+    missed_metrics,
+    missing_content,
+    plan_revision,
     reason_to_stop,
     room_for_more,
     sentences_to_keep,
-    unmet,
 )
 from redraft.graphs.review import REVIEW
 
@@ -68,8 +68,8 @@ def metrics_of(chosen: RevisionPlan | None) -> tuple[str, ...]:
 
 
 def test_what_has_no_score_misses_its_goal_and_what_just_reaches_it_does_not() -> None:
-    assert unmet({COVERAGE: 0.8, CONSISTENCY: None}, GOALS) == [CONSISTENCY]
-    assert unmet({COVERAGE: 0.8}, GOALS) == [CONSISTENCY]
+    assert missed_metrics({COVERAGE: 0.8, CONSISTENCY: None}, GOALS) == [CONSISTENCY]
+    assert missed_metrics({COVERAGE: 0.8}, GOALS) == [CONSISTENCY]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_what_has_no_score_misses_its_goal_and_what_just_reaches_it_does_not() -
     ],
 )
 def test_each_policy_chooses(policy: Any, coverage: float, consistency: float | None, metrics: tuple[str, ...]) -> None:
-    assert metrics_of(aim(POLICIES[policy], judged(coverage, consistency), GOALS, (), AIMS)) == metrics
+    assert metrics_of(plan_revision(POLICIES[policy], judged(coverage, consistency), GOALS, (), AIMS)) == metrics
 
 
 @pytest.mark.parametrize(
@@ -109,12 +109,12 @@ def test_metrics_that_nobody_knew_of_have_their_turn_by_what_they_are_about(poli
     scores = {"style": 0.1, COVERAGE: 0.2, "luck": 0.3, "names": 0.4, "faithfulness": 0.5, "keyfact_recall": 0.6}
     draft = {name: Evaluation(name, 1, "scored", score, findings=findings(name, 1)) for name, score in scores.items()}
     goals, tried, turns = dict.fromkeys(scores, 1.0), list[str](), list[str]()
-    while chosen := aim(replace(POLICIES[policy], follows=False), draft, goals, tried, about):
+    while chosen := plan_revision(replace(POLICIES[policy], follows=False), draft, goals, tried, about):
         turns += chosen.metrics
         tried += [finding.id for finding in chosen.findings]
 
     assert turns == order
-    assert metrics_of(aim(POLICIES["all"], draft, goals, (), about)) == tuple(scores)
+    assert metrics_of(plan_revision(POLICIES["all"], draft, goals, (), about)) == tuple(scores)
 
 
 def test_what_carries_the_content_is_to_be_kept_whichever_metric_says_so() -> None:
@@ -140,14 +140,14 @@ def test_a_sentence_with_an_open_finding_of_any_metric_is_not_to_be_kept() -> No
 def test_the_weakest_is_the_furthest_from_its_goal_in_proportion() -> None:
     goals: dict[str, float] = {COVERAGE: 0.4, CONSISTENCY: 1.0}
 
-    assert metrics_of(aim(POLICIES["weakest-first"], judged(0.3, 0.5), goals, (), AIMS)) == (CONSISTENCY,)
+    assert metrics_of(plan_revision(POLICIES["weakest-first"], judged(0.3, 0.5), goals, (), AIMS)) == (CONSISTENCY,)
 
 
 def test_a_goal_of_nothing_is_never_missed_by_a_score() -> None:
     said = judged(0.0, 0.9, found=0)
     said[COVERAGE] = replace(said[COVERAGE], findings=_adding(COVERAGE, 1))
-    assert aim(POLICIES["weakest-first"], said, {COVERAGE: 0.1, CONSISTENCY: 0.5}, (), AIMS) is not None
-    assert aim(POLICIES["weakest-first"], said, {COVERAGE: 0.0, CONSISTENCY: 0.5}, (), AIMS) is None
+    assert plan_revision(POLICIES["weakest-first"], said, {COVERAGE: 0.1, CONSISTENCY: 0.5}, (), AIMS) is not None
+    assert plan_revision(POLICIES["weakest-first"], said, {COVERAGE: 0.0, CONSISTENCY: 0.5}, (), AIMS) is None
 
 
 @pytest.mark.parametrize("policy", STRICT)
@@ -155,10 +155,10 @@ def test_six_findings_at_once_half_of_them_for_what_is_false(policy: Any) -> Non
     draft = judged(0.5, 0.9, found=8)
     many, tried = {COVERAGE: findings(COVERAGE, 8), CONSISTENCY: findings(CONSISTENCY, 8)}, list[str]()
     for these in (slice(0, 3), slice(3, 6), slice(6, 8)):
-        chosen = aim(policy, draft, GOALS, tried, AIMS)
+        chosen = plan_revision(policy, draft, GOALS, tried, AIMS)
         assert chosen == RevisionPlan((COVERAGE,), (*many[COVERAGE][these], *many[CONSISTENCY][these]))
         tried += [finding.id for finding in chosen.findings]
-    assert aim(policy, draft, GOALS, tried, AIMS) is None
+    assert plan_revision(policy, draft, GOALS, tried, AIMS) is None
 
 
 @pytest.mark.parametrize("policy", STRICT)
@@ -171,20 +171,20 @@ def test_what_the_document_contradicts_is_corrected_although_every_goal_is_met(p
     goals, about = {**GOALS, "style": 0.5}, {**AIMS, "style": "form"}
     false = (*findings(COVERAGE, 1), *findings(CONSISTENCY, 1))
 
-    assert aim(policy, draft, goals, (), about) == RevisionPlan((COVERAGE, CONSISTENCY), false)
-    assert aim(policy, draft, goals, [one.id for one in false], about) is None
-    assert aim(PAPER, draft, goals, (), about) is None
+    assert plan_revision(policy, draft, goals, (), about) == RevisionPlan((COVERAGE, CONSISTENCY), false)
+    assert plan_revision(policy, draft, goals, [one.id for one in false], about) is None
+    assert plan_revision(PAPER, draft, goals, (), about) is None
 
 
 def test_all_metrics_take_turns_at_the_six() -> None:
-    chosen = aim(POLICIES["all"], judged(0.5, 0.5, found=8), GOALS, (), AIMS)
+    chosen = plan_revision(POLICIES["all"], judged(0.5, 0.5, found=8), GOALS, (), AIMS)
 
     assert chosen is not None
     assert [finding.metric for finding in chosen.findings] == [COVERAGE, CONSISTENCY] * 3
 
 
 def test_the_paper_takes_all_findings() -> None:
-    chosen = aim(PAPER, judged(0.5, 0.5, found=30), GOALS, (), AIMS)
+    chosen = plan_revision(PAPER, judged(0.5, 0.5, found=30), GOALS, (), AIMS)
 
     assert chosen is not None
     assert chosen.findings == findings(COVERAGE, 30)
@@ -194,8 +194,10 @@ def test_a_metric_without_anything_more_to_try_gives_its_turn_away_but_not_in_th
     draft = judged(0.5, 0.5)
     tried = {metric: [finding.id for finding in findings(metric, 3)] for metric in draft}
 
-    assert metrics_of(aim(POLICIES["consistency-first"], draft, GOALS, tried[CONSISTENCY], AIMS)) == (COVERAGE,)
-    assert aim(PAPER, draft, GOALS, tried[COVERAGE], AIMS) is None
+    assert metrics_of(plan_revision(POLICIES["consistency-first"], draft, GOALS, tried[CONSISTENCY], AIMS)) == (
+        COVERAGE,
+    )
+    assert plan_revision(PAPER, draft, GOALS, tried[COVERAGE], AIMS) is None
 
 
 @given(name=NAMES, coverage=SCORES, consistency=SCORES, tried=st.sets(st.integers(0, 7)))
@@ -205,9 +207,9 @@ def test_an_aim_is_a_metric_that_misses_its_goal_and_findings_not_yet_tried(
     draft = judged(coverage, consistency, found=4)
     every = [finding.id for evaluation in draft.values() for finding in evaluation.findings]
     gone = [every[n] for n in tried]
-    chosen = aim(POLICIES[name], draft, GOALS, gone, AIMS)
+    chosen = plan_revision(POLICIES[name], draft, GOALS, gone, AIMS)
 
-    missed = unmet({COVERAGE: coverage, CONSISTENCY: consistency}, GOALS)
+    missed = missed_metrics({COVERAGE: coverage, CONSISTENCY: consistency}, GOALS)
     if chosen is None:
         left = [finding for metric in missed for finding in draft[metric].findings if finding.id not in gone]
         assert POLICIES[name].follows or not left
@@ -382,7 +384,7 @@ def test_the_paper_does_not_stop_for_want_of_progress() -> None:
 def test_what_somebody_has_asked_for_comes_first_though_all_goals_are_met(policy: Any) -> None:
     wanted = findings(REVIEW, 7)
     draft = {**judged(0.9, 0.9, 0), REVIEW: Evaluation(REVIEW, 1, "not_applicable", findings=wanted)}
-    chosen = aim(policy, draft, GOALS, [wanted[0].id], AIMS)
+    chosen = plan_revision(policy, draft, GOALS, [wanted[0].id], AIMS)
     assert chosen == RevisionPlan((REVIEW,), wanted[1:])
     scores: Draft = {COVERAGE: 0.9, CONSISTENCY: 0.9}
     for refused in (0, 5):
@@ -390,8 +392,8 @@ def test_what_somebody_has_asked_for_comes_first_though_all_goals_are_met(policy
         assert going is None
     assert reason_to_stop(policy, scores, GOALS, rounds_left=0, refused_in_a_row=0, next_aim=chosen) == "rounds"
     tried = [one.id for one in wanted]
-    assert aim(policy, draft, GOALS, tried, AIMS) is None
-    assert aim(policy, {**draft, **judged(0.1, 0.9)}, GOALS, tried, AIMS) is not None
+    assert plan_revision(policy, draft, GOALS, tried, AIMS) is None
+    assert plan_revision(policy, {**draft, **judged(0.1, 0.9)}, GOALS, tried, AIMS) is not None
 
 
 def test_what_is_there_because_somebody_has_asked_for_it_is_to_be_kept() -> None:
@@ -420,7 +422,7 @@ def test_free_words_go_to_what_is_missing_beside_what_the_revision_is_for(
 ) -> None:
     said = judged(coverage, 0.5)
     said[COVERAGE] = replace(said[COVERAGE], findings=_adding(COVERAGE, 8))
-    chosen = aim(POLICIES["consistency-first"], said, GOALS, [], AIMS, free)
+    chosen = plan_revision(POLICIES["consistency-first"], said, GOALS, [], AIMS, free)
 
     assert chosen is not None
     assert chosen.metrics == (CONSISTENCY,)
@@ -434,17 +436,17 @@ def test_what_is_known_to_be_false_is_corrected_beside_whatever_a_revision_is_fo
     false = findings(CONSISTENCY, 3)
 
     for policy in STRICT:
-        chosen = aim(policy, said, GOALS, [false[0].id], AIMS)
+        chosen = plan_revision(policy, said, GOALS, [false[0].id], AIMS)
         assert chosen == RevisionPlan((COVERAGE,), (*_adding(COVERAGE, 2), *false[1:])), (
             "the goal of consistency is met"
         )
     wanted = {**said, REVIEW: Evaluation(REVIEW, 1, "not_applicable", findings=asked)}
     for consistency in (0.9, 0.5):
         both = {**wanted, CONSISTENCY: judged(0.5, consistency)[CONSISTENCY]}
-        chosen = aim(STRICT[0], both, GOALS, [], AIMS, 9)
+        chosen = plan_revision(STRICT[0], both, GOALS, [], AIMS, 9)
         assert chosen == RevisionPlan((REVIEW, CONSISTENCY), (*asked, *false)), "nothing is added"
-    assert aim(PAPER, wanted, GOALS, [], AIMS, 9) == RevisionPlan((REVIEW,), asked)
-    assert aim(PAPER, said, GOALS, [], AIMS, 9) == RevisionPlan((COVERAGE,), _adding(COVERAGE, 2))
+    assert plan_revision(PAPER, wanted, GOALS, [], AIMS, 9) == RevisionPlan((REVIEW,), asked)
+    assert plan_revision(PAPER, said, GOALS, [], AIMS, 9) == RevisionPlan((COVERAGE,), _adding(COVERAGE, 2))
 
 
 def test_what_a_draft_lacks_is_told_with_its_answers_and_what_is_false_is_not() -> None:
@@ -453,16 +455,16 @@ def test_what_a_draft_lacks_is_told_with_its_answers_and_what_is_false_is_not() 
     said = judged(0.5, 0.5, 3)
     said[COVERAGE] = replace(said[COVERAGE], findings=(asked, replace(asked, expected="")))
     said["keyfact_recall"] = replace(said[COVERAGE], metric="keyfact_recall", findings=(fact,) * 20)
-    assert lacking(said)[:3] == ["Who came? Ann", "It rained.", "It rained."]
-    assert len(lacking(said)) == MOST_LACKING
+    assert missing_content(said)[:3] == ["Who came? Ann", "It rained.", "It rained."]
+    assert len(missing_content(said)) == MAX_MISSING_ITEMS
 
 
 def test_free_words_never_take_the_place_of_what_misses_its_goal_and_the_paper_knows_none() -> None:
     said = judged(0.9, 0.5, 7)
     said[COVERAGE] = replace(said[COVERAGE], findings=_adding(COVERAGE, 8))
     for policy, many in ((STRICT[0], 6), (PAPER, 7)):
-        chosen = aim(policy, said, GOALS, [], AIMS, 9)
+        chosen = plan_revision(policy, said, GOALS, [], AIMS, 9)
         assert chosen is not None
         assert chosen.findings == findings(CONSISTENCY, 7)[:many]
     said[CONSISTENCY] = judged(0.9, 0.9, 0)[CONSISTENCY]
-    assert aim(STRICT[0], said, GOALS, [], AIMS, 9) is None
+    assert plan_revision(STRICT[0], said, GOALS, [], AIMS, 9) is None

@@ -13,7 +13,7 @@ from redraft.graphs.hierarchical import SourceParagraphs
 from redraft.graphs.plan import SOURCE_SHARE
 from redraft.llm.base import Line, Request
 from redraft.prompts.qa import DocumentQuestion, DocumentQuestions, Ranking
-from redraft.prompts.summarization import MOST_POINTS, Outline, Term, outline_text
+from redraft.prompts.summarization import MAX_POINTS, Outline, Term, outline_text
 from redraft.readers.documents import parse
 from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig
@@ -304,7 +304,7 @@ async def test_it_is_no_longer_than_was_asked(tmp_path: Path) -> None:
     async with desk.session() as session, session.at_work(result.run.id) as job:
         outline = await job.outline()
     assert outline is not None
-    assert len(outline.turning_points) == MOST_POINTS
+    assert len(outline.turning_points) == MAX_POINTS
 
 
 @pytest.mark.slow

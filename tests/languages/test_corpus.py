@@ -14,26 +14,26 @@ from redraft.builtin.draft import compose
 from redraft.domain import Document, Span
 from redraft.evaluators.statistics import measures
 from redraft.readers.documents import load, load_all
-from redraft.readers.parts import Choice
+from redraft.readers.parts import Selection
 from redraft.report.history.results import read_result
 from redraft.runs.request import chapter_of
 from redraft.store.store import Store
 from redraft.text.languages import (
-    foreign_in,
+    language_context,
+    language_key,
     language_of,
     language_spans_in,
     languages_of,
+    other_language_in,
     own_language,
-    read_as,
-    reading,
-    unshown,
+    undetected_language,
     with_language,
 )
 from redraft.text.origins import OriginTracer
 from redraft.text.places import document_of
 from redraft.text.quotes import source_of
 from redraft.text.retrieval import Passages
-from redraft.text.sentences import sentences, worded
+from redraft.text.sentences import sentences, sentences_with_words
 from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import ChatServer
 from tests.cli.inside import MODEL, Inside
@@ -61,7 +61,7 @@ def paths(tmp_path: Path) -> list[str]:
 
 
 def own_sentences(document: Document) -> list[str]:
-    with reading(document):
+    with language_context(document):
         return [document.text[one.start : one.end] for one in sentences(document.text)]
 
 
@@ -72,7 +72,7 @@ def test_its_sentences_are_those_of_each_document_alone(paths: list[str]) -> Non
     found = [one for one in own_sentences(corpus) if not one.startswith("#")]
     assert found == [one for each in alone for one in each if not one.startswith("#")]
     assert corpus.language == ""
-    with reading(corpus):
+    with language_context(corpus):
         assert [language for _, language in language_spans_in(corpus.text)] == ["en", "de", "ja"]
         assert [language for _, language in language_spans_in(corpus.text[: len(ENGLISH)])] == ["en"]
         counted = measures(corpus.text, "Nothing.", ["Nothing."], (1, 1))["source"]["sentences"]
@@ -81,7 +81,7 @@ def test_its_sentences_are_those_of_each_document_alone(paths: list[str]) -> Non
 
 def test_what_is_looked_for_is_found_by_the_words_of_each(paths: list[str]) -> None:
     corpus = load_all(paths)
-    with reading(corpus):
+    with language_context(corpus):
         passages = Passages(corpus, EstimatingTokenizer())
         for asked, name in (
             ("Wem wurde die Mühle verkauft?", "de.txt"),
@@ -104,24 +104,24 @@ def test_a_sentence_is_no_nearer_for_the_words_of_another_language(paths: list[s
     english, german, _ = (load_all([path]) for path in paths)
     corpus = load_all(paths[:2])
     asked = "Der Händler verkaufte die Mühle im Herbst"
-    with reading(german):
+    with language_context(german):
         (alone,) = OriginTracer([german.text]).trace(asked)
-    with reading(corpus):
+    with language_context(corpus):
         (among,) = OriginTracer([corpus.text]).trace(asked)
     assert among.links[0].weight == alone.links[0].weight
     assert corpus.text[slice(*among.links[0].span)] == german.text[slice(*alone.links[0].span)]
-    with reading(english):
+    with language_context(english):
         assert OriginTracer([english.text]).trace(asked)[0].links == ()
 
 
 def test_the_user_s_word_holds_for_all(paths: list[str]) -> None:
-    said = load_all(paths, wanted=Choice(language="nl"))
-    assert (said.language, own_language(said), foreign_in(said)) == ("nl", "", "nl")
-    with reading(said):
+    said = load_all(paths, wanted=Selection(language="nl"))
+    assert (said.language, own_language(said), other_language_in(said)) == ("nl", "", "nl")
+    with language_context(said):
         assert [language for _, language in language_spans_in(said.text)] == ["nl"]
-    assert unshown(said) == "nl"
+    assert undetected_language(said) == "nl"
     again = with_language(load_all(paths), languages_of(said))
-    assert (again.language, own_language(again), read_as(again)) == ("nl", "", read_as(said))
+    assert (again.language, own_language(again), language_key(again)) == ("nl", "", language_key(said))
     assert [mark.language for mark in said.marks if mark.kind == "document"] == ["en", "de", "ja"], "its own"
 
 
@@ -131,8 +131,8 @@ def test_what_the_files_say_is_told_and_said_again(paths: list[str]) -> None:
     (folder / "low.html").write_text(f'<html lang="nds"><body><p>{low}</p></body></html>', "utf-8")
     corpus = load_all([paths[0], str(folder / "low.html")])
     assert languages_of(corpus) == "en,nds"
-    assert unshown(corpus) == "en, nds"
-    with reading(corpus):
+    assert undetected_language(corpus) == "en, nds"
+    with language_context(corpus):
         assert [language for _, language in language_spans_in(corpus.text)] == ["en", "nds"]
         assert (
             language_of("Der olde Fischer war früh auf den Beinen und sah nach seinem Boote, das im Hafen lag.")
@@ -150,12 +150,12 @@ def test_a_chapter_of_it_is_in_its_document_s_language(paths: list[str]) -> None
             part = chapter_of(corpus, mark.label, Span(mark.start, mark.end))
             assert part.language == mark.language
     both = chapter_of(corpus, "both", Span(0, corpus.marks[1].end))
-    assert (both.language, foreign_in(both)) == ("", "de")
+    assert (both.language, other_language_in(both)) == ("", "de")
 
 
 def test_the_built_in_model_drafts_each_by_its_own_language(paths: list[str]) -> None:
     corpus = load_all(paths[:2])
-    with reading(corpus):
+    with language_context(corpus):
         # With room for so few words the longer document would have all of it, were they one.
         drafted = compose([corpus.text], [1], 40)
         assert "Im Abschnitt Abb. 3 sieht man die Kammer." in compose([corpus.text], [1], 200)
@@ -223,9 +223,9 @@ def test_every_step_from_the_file_to_the_dossier(language: str, tmp_path: Path) 
     drafted = command.run("summarize", "text.md", "-w", "60", "-o", "summary.md")
     assert drafted.code == 0, drafted.err
     summary = (tmp_path / "summary.md").read_text("utf-8")
-    own = {" ".join(one.split()) for one in worded(text)}
-    assert worded(summary)
-    assert set(worded(summary)) <= own, "each of its sentences is one of the document's"
+    own = {" ".join(one.split()) for one in sentences_with_words(text)}
+    assert sentences_with_words(summary)
+    assert set(sentences_with_words(summary)) <= own, "each of its sentences is one of the document's"
 
     judged = command.run("evaluate", "text.md", "summary.md", "--json")
     assert judged.code == 3
@@ -237,7 +237,7 @@ def test_every_step_from_the_file_to_the_dossier(language: str, tmp_path: Path) 
 
     shown = command.run("show", found["run"], "--cite").out
     cited = shown.partition("\n[1]")[0]
-    assert len(re.findall(r"\[\d+\]", cited)) >= len(worded(summary)) - 1
+    assert len(re.findall(r"\[\d+\]", cited)) >= len(sentences_with_words(summary)) - 1
     assert "none unsupported" in command.run("lineage", found["run"]).out
 
     assert command.run("export", found["run"], "-o", "dossier.html").code == 0
@@ -264,7 +264,7 @@ async def test_beside_a_judge_that_reads_the_language_the_built_in_one_is_silent
         settings = DraftConfig(model=MODEL, base_url=server.base_url, words=60)
         async with Session(tmp_path / "redraft.db", settings=settings) as session:
             judging = JudgeConfig(judges=("extractive", MODEL), metrics=("faithfulness",))
-            result = await session.evaluate(document, worded(document.text)[3], judging=judging)
+            result = await session.evaluate(document, sentences_with_words(document.text)[3], judging=judging)
     assert result.evaluations["faithfulness"].score == 1.0
     assert "judges" not in result.evaluations["faithfulness"].details
 
@@ -273,7 +273,7 @@ async def test_a_summary_in_another_language_than_the_document_is_not_accused(tm
     english = (
         "The lock of Altamira stood empty in winter. Juan Robledo took it over in March, and wrote down every barge."
     )
-    spanish = worded((HERE / "spanish.md").read_text("utf-8"))[3]
+    spanish = sentences_with_words((HERE / "spanish.md").read_text("utf-8"))[3]
     (tmp_path / "text.txt").write_text(english, "utf-8")
     async with Session(tmp_path / "redraft.db") as session:
         result = await session.evaluate(

@@ -12,7 +12,7 @@ import pytest
 
 from redraft import DraftConfig, JudgeConfig, RefineConfig, Session
 from redraft.builtin.draft import tidy
-from redraft.builtin.prose import finish
+from redraft.builtin.prose import as_sentence
 from redraft.builtin.revise import revise
 from redraft.domain import Document, Span
 from redraft.evaluators.base import statements_of
@@ -22,10 +22,10 @@ from redraft.prompts.summarization import TidyInput
 from redraft.readers.documents import load
 from redraft.runs.prepare import recall
 from redraft.store.store import Store
-from redraft.text.languages import foreign_in, language_of, reading, shown_by
+from redraft.text.languages import detected_language, language_context, language_of, other_language_in
 from redraft.text.positions import uniformity
 from redraft.text.quotes import source_of
-from redraft.text.sentences import sentences, worded
+from redraft.text.sentences import sentences, sentences_with_words
 from redraft.text.units import indexed, units
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
@@ -66,16 +66,16 @@ def command(tmp_path: Path) -> Inside:
 
 
 def test_whatever_is_in_the_document_s_language_is_read_by_what_is_said_of_it() -> None:
-    assert (shown_by(LOW), shown_by(LATIN)) == ("", "la")
-    assert len(worded(LOW)) == 6
-    with reading(_said(LOW, "de")):
-        assert len(worded(LOW)) == len(sentences(LOW, Span(0, len(LOW)))) == 5
+    assert (detected_language(LOW), detected_language(LATIN)) == ("", "la")
+    assert len(sentences_with_words(LOW)) == 6
+    with language_context(_said(LOW, "de")):
+        assert len(sentences_with_words(LOW)) == len(sentences(LOW, Span(0, len(LOW)))) == 5
         assert language_of("Ja, bzw. Nein.") == "de"
         assert language_of(LATIN) == "la", "which is in another language than the document shows"
-    with reading(_said(LATIN, "en")):
+    with language_context(_said(LATIN, "en")):
         assert language_of(LATIN) == language_of(OF_LATIN) == language_of("Omnia.") == "en"
         assert language_of(GERMAN) == "de"
-        with reading(_said(GERMAN, "")):
+        with language_context(_said(GERMAN, "")):
             assert language_of("Ja.") == "de"
         assert language_of("Omnia.") == "en"
     assert language_of("Omnia.") == ""
@@ -83,7 +83,7 @@ def test_whatever_is_in_the_document_s_language_is_read_by_what_is_said_of_it() 
 
 def test_a_text_in_english_is_none_of_the_document_s_language_because_a_licence_is_in_english() -> None:
     licence = "This text is in the public domain, and you may do with it whatever you want to do with it at all. " * 12
-    with reading(_said(licence + "\n\n" + GERMAN * 8, "")):
+    with language_context(_said(licence + "\n\n" + GERMAN * 8, "")):
         assert language_of("") == "de"
         assert language_of(licence) == "en"
 
@@ -231,9 +231,9 @@ def test_the_built_in_model_says_that_it_writes_in_no_other_language(command: In
 def test_english_words_are_for_english_alone() -> None:
     german = "Der Kapitän las das Foreword und schrieb es auf die Tafel an der Wand. In diesem Excerpt steht es nicht."
     assert tidy(TidyInput(summary=german)) == german
-    assert finish("Er sah sie an", "de") == "Er sah sie an."
-    assert finish("He looked at her, and") == "He looked at her."
-    with reading(_said(GERMAN, "")):
+    assert as_sentence("Er sah sie an", "de") == "Er sah sie an."
+    assert as_sentence("He looked at her, and") == "He looked at her."
+    with language_context(_said(GERMAN, "")):
         assert exact("an der Wand", "der Wand") < 1
         (_, second) = statements_of("Der Hafen wurde im Winter geschlossen, und niemand war da. Here kam er nicht hin.")
         assert second.before == ""
@@ -251,8 +251,8 @@ def test_english_words_are_for_english_alone() -> None:
 
 
 def test_a_mixed_corpus_is_foreign_and_one_that_is_said_to_be_english_is_not() -> None:
-    assert foreign_in(_said(GERMAN, "en")) == ""
-    assert foreign_in(_said(GERMAN, "")) == "de"
+    assert other_language_in(_said(GERMAN, "en")) == ""
+    assert other_language_in(_said(GERMAN, "")) == "de"
 
 
 READERS = {
@@ -335,7 +335,7 @@ async def test_what_is_missing_is_worked_in_and_the_limit_is_kept(
     language: str, served: ChatServer, tmp_path: Path
 ) -> None:
     document = load(str(HERE / f"{language}.md"))
-    first = next(one for one in worded(document.text) if not one.startswith("#"))
+    first = next(one for one in sentences_with_words(document.text) if not one.startswith("#"))
     refinement = RefineConfig(goals={"coverage": 0.5, "consistency": 0.9}, rounds=2, allow_self_check=True)
     async with Session(tmp_path / "redraft.db", settings=settings(language, served)) as session:
         result = await session.refine(document, first, refinement=refinement, judging=JudgeConfig(questions=8))
@@ -354,7 +354,7 @@ def test_the_command_shows_findings_in_the_language_of_the_text(
 ) -> None:
     command = Inside(tmp_path, served.base_url, REDRAFT_MODEL=MODEL, COLUMNS="100")
     (tmp_path / "text.md").write_text((HERE / f"{language}.md").read_text("utf-8"), "utf-8")
-    (tmp_path / "one.md").write_text(worded((HERE / f"{language}.md").read_text("utf-8"))[3], "utf-8")
+    (tmp_path / "one.md").write_text(sentences_with_words((HERE / f"{language}.md").read_text("utf-8"))[3], "utf-8")
     done = command.run("evaluate", "text.md", "one.md", "--questions", "6")
     assert done.code == 0, done.err
     assert "\ufffd" not in done.out
@@ -367,7 +367,7 @@ async def test_an_irrelevant_summary_is_not_covered_in_whichever_words_the_judge
     language: str, tmp_path: Path
 ) -> None:
     other = load(str(HERE / f"{'russian' if language != 'russian' else 'german'}.md"))
-    irrelevant = worded(other.text)[4]
+    irrelevant = sentences_with_words(other.text)[4]
     with ChatServer(replace(READERS[language], refuses=REFUSALS[language])) as server:
         async with Session(tmp_path / "redraft.db", settings=settings(language, server)) as session:
             judging = JudgeConfig(metrics=("coverage",), questions=8)
@@ -379,5 +379,5 @@ async def test_an_irrelevant_summary_is_not_covered_in_whichever_words_the_judge
 @language
 def test_quotes_are_found_in_a_text_of_the_language(language: str) -> None:
     text = (HERE / f"{language}.md").read_text("utf-8")
-    for one in worded(text):
+    for one in sentences_with_words(text):
         assert source_of(text, one, [Span(0, len(text))]) is not None, one

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from redraft.errors import RefusedReply
-from redraft.llm.base import BROKEN_OFF, Complaint, Request, Sampling
-from redraft.llm.reply_reader import NoValueError, declines, read_value, whole_entries, without_thoughts
-from redraft.prompts.factual import FactTree, GrowInput
+from redraft.llm.base import TRUNCATED, Complaint, Request, Sampling
+from redraft.llm.reply_reader import NoValueError, declines, read_value, strip_reasoning, whole_entries
+from redraft.prompts.factual import ExtractFactsInput, FactTree
 from redraft.prompts.qa import (
     COMPARE_ANSWERS,
     AskDocumentInput,
@@ -139,7 +139,7 @@ async def test_a_doubtful_answer_is_asked_for_again(desk: Desk) -> None:
     ],
 )
 def test_prose_is_rid_of_thoughts(text: str, rest: str) -> None:
-    assert without_thoughts(text) == rest
+    assert strip_reasoning(text) == rest
 
 
 REFUSALS = [
@@ -278,7 +278,7 @@ def test_any_value_is_found_in_prose_and_fences(content: Any, before: str, after
 def test_garbage_is_a_complaint_and_never_a_crash(text: str) -> None:
     with suppress(NoValueError):
         read_value(text, Box)
-    without_thoughts(text)
+    strip_reasoning(text)
 
 
 @pytest.mark.slow
@@ -391,7 +391,7 @@ def test_questions_count_by_themselves_and_a_tree_or_an_order_that_is_cut_is_non
     assert found is not None
     assert [one.question for one in found.questions] == ["Why 0?", "Why 1?"]
     roots = [{"fact": f"It is so {n}.", "branches": [{"fact": "It was so.", "leaves": []}]} for n in range(3)]
-    assert whole_entries(json.dumps({"roots": roots})[:-9], FactTree, GrowInput(excerpt="So.")) is None
+    assert whole_entries(json.dumps({"roots": roots})[:-9], FactTree, ExtractFactsInput(excerpt="So.")) is None
     assert whole_entries('{"order": ["bcdf", "', Ranking, GIVEN) is None
 
 
@@ -400,6 +400,6 @@ async def test_such_a_reply_is_told_from_one_that_came_to_its_end_from_memory_to
     async with desk.serving([Answer(WHOLE[:-20], "length")]) as (server, model):
         replies = [await model.ask(request), await model.ask(request)]
     assert [(one.finish_reason, one.broken_off, len(one.value.comparisons)) for one in replies] == [
-        (BROKEN_OFF, True, 3)
+        (TRUNCATED, True, 3)
     ] * 2
     assert len(server.seen) == 1

@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft.agents.accounts import Attempt, Entries, account
+from redraft.agents.accounts import Attempt, Entries, collect_results
 from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,
@@ -395,7 +395,7 @@ def test_items_are_asked_about_in_halves_without_more_room() -> None:
             raise LateReply(SAID, text="", usage=Usage())
         return Entries([(numbers[0], "yes")])
 
-    found = asyncio.run(account([[0, 1, 2, 3]], ask))  # type: ignore[arg-type]
+    found = asyncio.run(collect_results([[0, 1, 2, 3]], ask))  # type: ignore[arg-type]
     assert found.verdicts == {0: "yes", 1: "yes", 2: "yes"}
     assert found.trouble == SAID
     assert {times for _, times in asked} == {1}
@@ -461,7 +461,7 @@ class Flood:
 @pytest.mark.slow
 @pytest.mark.parametrize("layers", [0, 1, 2], ids=["endless", "packed", "packed twice"])
 async def test_an_answer_that_is_too_long_is_cut_off(desk: Desk, layers: int) -> None:
-    desk.monkeypatch.setattr(http_client, "MOST_BYTES", LIMIT)
+    desk.monkeypatch.setattr(http_client, "MAX_BYTES", LIMIT)
     flood = Flood(bomb(layers) if layers else b"", layers)
     with flood.serving() as url:
         server = ChatServer()

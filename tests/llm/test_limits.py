@@ -24,7 +24,7 @@ from redraft.llm.reply_forms import ReplyShape
 from redraft.llm.structured_output import full_schema, modes_for
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
-from redraft.prompts.factual import FactTree, GrowInput
+from redraft.prompts.factual import ExtractFactsInput, FactTree
 from redraft.prompts.qa import (
     ASK_DOCUMENT,
     COMPARE_ANSWERS,
@@ -159,7 +159,7 @@ def ids_of(seen: Seen, name: str) -> Any:
 def test_a_tree_has_as_many_facts_as_needed() -> None:
     """As in HAMLET's prompts; what ends a reply that loops is its room."""
     schema = convert_to_openai_tool(FactTree)["function"]["parameters"]
-    assert "maxItems" not in json.dumps(ReplyShape(FactTree).limited(schema, GrowInput(excerpt="So.")))
+    assert "maxItems" not in json.dumps(ReplyShape(FactTree).limited(schema, ExtractFactsInput(excerpt="So.")))
 
 
 @pytest.mark.parametrize(

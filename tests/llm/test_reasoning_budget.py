@@ -13,7 +13,7 @@ from redraft.errors import CutReply, CutThought, RejectedRequest, UnreadableRepl
 from redraft.llm.addresses import base_url
 from redraft.llm.base import FunctionModel, LazyModel
 from redraft.llm.chat import ChatModel
-from redraft.llm.reasoning_budget import MOST, START, refuses_sampling, usual_room
+from redraft.llm.reasoning_budget import MAX_ROOM, START, refuses_sampling, usual_room
 from redraft.runs.models import open_model, reasoning_reserve
 from redraft.settings import DraftConfig
 from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen
@@ -112,12 +112,12 @@ async def test_no_model_is_asked_to_repair_what_was_cut_off(desk: Desk) -> None:
 
 async def test_a_thought_without_an_end_is_given_up_and_named(desk: Desk) -> None:
     async with desk.serving(thinker(10**6)) as (server, model):
-        with pytest.raises(CutThought, match=f"{MOST:,} tokens were not enough") as caught:
+        with pytest.raises(CutThought, match=f"{MAX_ROOM:,} tokens were not enough") as caught:
             await model.ask(story())
-    assert f"reasoning_tokens={2 * MOST}" in caught.value.hint
+    assert f"reasoning_tokens={2 * MAX_ROOM}" in caught.value.hint
     assert not caught.value.wants_room
     assert len(server.seen) <= 7
-    assert limits(server)[-1] == 50 + MOST
+    assert limits(server)[-1] == 50 + MAX_ROOM
 
 
 async def test_the_room_that_is_set_is_kept_to(desk: Desk) -> None:

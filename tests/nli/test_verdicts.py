@@ -29,7 +29,7 @@ from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, AnswerFromDocumentInput, Qu
 from redraft.runs.models import price_of, resolve
 from redraft.settings import Calibration, DraftConfig
 from redraft.store.store import Store
-from redraft.text.languages import reading
+from redraft.text.languages import language_context
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 
@@ -176,7 +176,7 @@ async def test_what_it_said_of_a_text_in_another_language_is_not_remembered(tmp_
         document = replace(Document.from_text(text), language=language)
         reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 2048, 100)
         model.heard.clear()
-        with Store(tmp_path / "redraft.db") as store, reading(document):
+        with Store(tmp_path / "redraft.db") as store, language_context(document):
             judge = Judge(model, PromptBook("standard"), store.judgments)
             await Splitter(judge).verify(["The fisher went to the town."], [Span(0, len(text))], reader)
             await FactChecker(judge).verify([Statement(id=1, sentence="The water was still.")], reader, None)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from redraft import Store
 from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree
 from redraft.errors import PackError
-from redraft.evaluators.reference.exchange import Checker, import_pack
+from redraft.evaluators.reference.exchange import PackFileChecker, import_pack
 from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of
 from redraft.evaluators.reference.pack_file import PackContents, choose, opened, pack_json, shaped
 from redraft.readers.documents import parse
@@ -265,7 +265,7 @@ def test_any_key_facts_come_back_as_they_were(data: st.DataObject) -> None:
     assert document.text == TEXT
     keyfacts = data.draw(keyfacts_of(document))
     file = json.dumps(pack_json(document, None, keyfacts)).encode()
-    checker = Checker(document, "pack.json")
+    checker = PackFileChecker(document, "pack.json")
     if any(tree.kept for tree in keyfacts.trees):
         assert checker.check(shaped(opened(file, "pack.json"), "pack.json")) == (
             None,

@@ -31,7 +31,7 @@ from redraft.errors import JudgingError, PackError
 from redraft.evaluators.reference.exchange import import_pack
 from redraft.evaluators.reference.pack_file import PackContents, choose, pack_id, pack_json
 from redraft.evaluators.reference.typed import TypedQuestionBuilder, flaw_of, in_order, paragraphs, slots, typed_id
-from redraft.events import unobserved
+from redraft.events import ignore_event
 from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import (
@@ -57,7 +57,7 @@ def builder(
 ) -> TypedQuestionBuilder:
     prepared = prepare(document, DraftConfig(strategy="given"))
     judge = Judge(FunctionModel(replies), PromptBook("standard"), store.judgments, document=document.id)
-    return TypedQuestionBuilder(judge, reader_of(prepared, [prepared.settings]), len(document.text), each, unobserved)
+    return TypedQuestionBuilder(judge, reader_of(prepared, [prepared.settings]), len(document.text), each, ignore_event)
 
 
 @pytest.mark.slow

@@ -179,7 +179,7 @@ def test_nothing_is_a_picture_that_says_so(kind: str) -> None:
     assert picture.caption
 
 
-MOST_BYTES = 300_000
+MAX_BYTES = 300_000
 
 
 def rows(read: Read) -> list[Mark]:
@@ -228,7 +228,7 @@ def test_many_calls_share_rows_and_each_moment_shows_the_commonest_kind() -> Non
 def test_thirty_thousand_calls_are_a_small_picture() -> None:
     for look in (WIDE, NARROW):
         picture = Waterfall(calls()).picture(look)
-        assert len(picture.svg.encode()) < MOST_BYTES / 5
+        assert len(picture.svg.encode()) < MAX_BYTES / 5
         assert len(picture.data.rows) == ROWS
         assert sum(row[4] for row in picture.data.rows) > 0  # type: ignore[misc]
         assert "30,000 calls" in picture.alt
@@ -250,7 +250,7 @@ def test_the_worst_of_runs_is_a_small_picture_too() -> None:
     read = Read(Waterfall(worst).picture())
     assert len(worst) >= 29_900
     assert sum(mark.attributes["d"].count("M") for mark in rows(read)) > 0.95 * ROWS * STEPS, "it is the worst"
-    assert len(read.svg.encode()) < MOST_BYTES
+    assert len(read.svg.encode()) < MAX_BYTES
 
 
 @pytest.mark.slow

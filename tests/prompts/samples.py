@@ -15,7 +15,7 @@ from redraft.prompts.contract import FencedLines
 from redraft.prompts.revision import Point
 from redraft.prompts.tags import TaggedItem, Tags
 
-_VETTED = factual.VetInput(
+_VETTED = factual.ValidateFactsInput(
     excerpt="The lamp went out.",
     facts=[
         factual.TreeFact(id=7, level="root", fact="Hester came."),
@@ -180,8 +180,8 @@ GIVEN: dict[str, BaseModel] = {
         looks=2,
         requests=3,
     ),
-    "keyfacts_analytical": factual.GrowInput(excerpt="The lamp went out."),
-    "keyfacts_narrative": factual.GrowInput(excerpt="The lamp went out."),
+    "keyfacts_analytical": factual.ExtractFactsInput(excerpt="The lamp went out."),
+    "keyfacts_narrative": factual.ExtractFactsInput(excerpt="The lamp went out."),
     "facts_faithful": _VETTED,
     "facts_objective": _VETTED,
     "facts_significant": _VETTED,
@@ -201,7 +201,7 @@ GIVEN: dict[str, BaseModel] = {
             qa.Statement(id=3, before="Ann came.", sentence="She left."),
         ],
     ),
-    "judge_chunk": factual.ChunkMarksInput(excerpt="The lamp went out."),
+    "judge_chunk": factual.JudgeChunkInput(excerpt="The lamp went out."),
     "find_confusion": coherence.ConfusionInput(
         summary="It was 1924. Hester came.",
         sentences=[
@@ -216,7 +216,7 @@ GIVEN: dict[str, BaseModel] = {
             qa.Statement(id=3, before="Ann came.", sentence="Then she left."),
         ],
     ),
-    "split_facts": factual.FactsInput(
+    "split_facts": factual.SplitFactsInput(
         sentences=[
             qa.Statement(id=7, before="Hester came.", sentence="She put it out."),
             qa.Statement(id=3, before="Ann came.", sentence="Then she left."),

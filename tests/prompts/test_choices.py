@@ -173,7 +173,7 @@ ENDLESS = [
 
 @pytest.mark.parametrize("source", ENDLESS)
 def test_a_template_without_end_is_refused(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.prompts.sandbox.MOST_SECONDS", 0.1)
+    monkeypatch.setattr("redraft.prompts.sandbox.MAX_SECONDS", 0.1)
     begun = time.monotonic()
     with pytest.raises((SecurityError, RecursionError)):
         filled(Sandbox().compiled(source), {"text": "x" * 5000})

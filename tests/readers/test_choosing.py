@@ -12,7 +12,7 @@ from redraft.domain import Document, Span, content_id
 from redraft.errors import DocumentError, RunError, UsageError
 from redraft.readers.documents import load, load_bytes, parse, read_text
 from redraft.readers.matter import recognised
-from redraft.readers.parts import Choice, chapters, choice, chosen, number_of
+from redraft.readers.parts import Selection, chapters, number_of, read_selection, select
 from redraft.text.places import chapter_of, pages_of
 from tests.plugged import installed, package
 from tests.readers import makers
@@ -67,7 +67,7 @@ You may copy it.
 """
 
 
-def read(text: str, wanted: Choice | None = None, name: str = "night.txt") -> Document:
+def read(text: str, wanted: Selection | None = None, name: str = "night.txt") -> Document:
     return load_bytes(text.encode(), name, wanted=wanted)
 
 
@@ -97,18 +97,18 @@ def test_what_is_no_part_of_a_text_is_left_out_and_said() -> None:
 
 
 def test_whoever_asks_for_it_has_all_of_it() -> None:
-    assert read(GUTENBERG, choice(skip=["none"])).text == GUTENBERG
-    only_index = read(GUTENBERG, choice(skip=["none,index"]))
+    assert read(GUTENBERG, read_selection(skip=["none"])).text == GUTENBERG
+    only_index = read(GUTENBERG, read_selection(skip=["none,index"]))
     assert "Goat, 3" not in only_index.text
     assert "Produced by" in only_index.text
 
 
 def test_the_front_is_left_out_where_that_is_asked_for() -> None:
-    assert read(GUTENBERG, choice(skip=["front"])).text.startswith("CHAPTER I. The Harbour")
+    assert read(GUTENBERG, read_selection(skip=["front"])).text.startswith("CHAPTER I. The Harbour")
 
 
 def test_chapters_are_taken_by_their_printed_numbers() -> None:
-    found = read(GUTENBERG, choice(chapters="2-"))
+    found = read(GUTENBERG, read_selection(chapters="2-"))
     assert found.text.startswith("CHAPTER II")
     assert "goat" in found.text
     assert "boat went out" not in found.text
@@ -124,11 +124,11 @@ def test_pages_are_taken_by_their_printed_numbers_and_keep_them() -> None:
         made.add_page()
         made.text(10, 60, f"On page {21 + at} there is this sentence.")
     data = bytes(made.output())
-    found = load_bytes(data, "a.pdf", wanted=choice(pages="22-23"))
+    found = load_bytes(data, "a.pdf", wanted=read_selection(pages="22-23"))
     assert re.findall(r"On page (\d+)", found.text) == ["22", "23"]
     assert pages_of(found, Span(*found.marks[-1][:2])) == "23"
     with pytest.raises(UsageError, match="its pages are 21 to 24"):
-        load_bytes(data, "a.pdf", wanted=choice(pages="90"))
+        load_bytes(data, "a.pdf", wanted=read_selection(pages="90"))
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_pages_are_taken_by_their_printed_numbers_and_keep_them() -> None:
 )
 def test_what_is_not_there_is_refused(wanted: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        read(GUTENBERG, choice(**wanted))  # type: ignore[arg-type]
+        read(GUTENBERG, read_selection(**wanted))  # type: ignore[arg-type]
 
 
 def test_the_sample_is_read_as_ever() -> None:
@@ -163,7 +163,7 @@ def test_the_notes_of_a_document_are_left_out_where_that_is_asked_for() -> None:
     page = b"<html><body><h1>A</h1><p>Some words.</p><aside role=doc-footnote>1. A note.</aside></body></html>"
     found = load_bytes(page, "a.html")
     assert "A note." in found.text
-    assert "A note." not in chosen(found, choice(skip=["notes"])).text
+    assert "A note." not in select(found, read_selection(skip=["notes"])).text
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ LONG = "The author tells of himself and of his family. He is wrecked, and swims 
 )  # fmt: skip
 def test_a_list_of_contents_in_plain_text_is_left_out(contents: str, titles: list[str]) -> None:
     text = f"THE KEEPERS OF SARN\n\n{contents}\n\n{CHAPTERS.format(*titles)}"
-    read = chosen(recognised(parse(text.encode(), name="a.txt", markdown=False)), Choice())
+    read = select(recognised(parse(text.encode(), name="a.txt", markdown=False)), Selection())
     front = "\n\nForeword\n\n" + "It is a book. " * 9 if "Foreword" in contents else ""
     assert read.text.strip() == f"THE KEEPERS OF SARN{front}\n\n{CHAPTERS.format(*titles)}".strip()
     assert any("its table of contents" in note for note in read.notes)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from redraft.domain import Document, Span
 from redraft.errors import DocumentError, UsageError
-from redraft.readers.documents import load, load_all, parse, together
-from redraft.readers.parts import choice, parted
+from redraft.readers.documents import combine, load, load_all, parse
+from redraft.readers.parts import read_selection, split_document
 from redraft.text.chunks import chunk
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.retrieval import Passages
@@ -79,18 +79,18 @@ def test_every_place_knows_its_document_its_chapter_and_its_page(paths: list[str
 
 def test_what_stands_apart_is_another_text_than_the_same_words_in_one() -> None:
     first, second = (parse(f"# {tree}\n\nA word on the {tree}.".encode(), name=f"{tree}.md") for tree in TREES[:2])
-    both = together([first, second])
-    assert both.id not in {first.id, second.id, together([second, first]).id}
+    both = combine([first, second])
+    assert both.id not in {first.id, second.id, combine([second, first]).id}
     assert parse(both.text.encode(), name="both.md").id != both.id
-    assert both.id == together([first, second]).id
-    assert together([first]) is first or together([first]) == first
+    assert both.id == combine([first, second]).id
+    assert combine([first]) is first or combine([first]) == first
 
 
 def test_who_reads_on_sees_the_title_of_the_next_document() -> None:
     headed = parse(b"# Oaks\n\nThey stand.", name="oaks.md")
     bare = parse(b"They fall in a storm, and nobody hears of it.", name="elms.txt")
     said = "# Oaks\n\nThey stand.\n\n\f\n\n# elms\n\nThey fall in a storm, and nobody hears of it."
-    assert together([headed, bare]).text == said
+    assert combine([headed, bare]).text == said
 
 
 def test_the_same_text_twice_is_read_once_and_said(tmp_path: Path) -> None:
@@ -123,13 +123,13 @@ def test_one_that_cannot_be_read_is_named(paths: list[str], tmp_path: Path) -> N
 
 @pytest.mark.nightly
 def test_what_cannot_be_meant_of_several_is_refused(paths: list[str]) -> None:
-    for wanted, option in ((choice(pages="3"), "`pages`"), (choice(chapters="1"), "`chapters`")):
+    for wanted, option in ((read_selection(pages="3"), "`pages`"), (read_selection(chapters="1"), "`chapters`")):
         with pytest.raises(UsageError, match=f"{option} applies to one document, but 2 were given"):
             load_all(paths[:2], wanted=wanted)
     with pytest.raises(UsageError, match="stdin can be read for one document only"):
         load_all(["-", "-"])
     with pytest.raises(UsageError, match="given as one document"):
-        together([load_all(paths[:2]), load(paths[2])])
+        combine([load_all(paths[:2]), load(paths[2])])
     with pytest.raises(UsageError, match="no document was given"):
         load_all([])
 
@@ -145,7 +145,7 @@ texts = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(texts=texts, budget=st.sampled_from([16, 20, 64, 1000]))
 def test_no_chunk_and_no_part_has_text_of_two_documents(texts: list[str], budget: int) -> None:
-    corpus = together([parse(text.encode(), name=f"{number}.md") for number, text in enumerate(texts)])
+    corpus = combine([parse(text.encode(), name=f"{number}.md") for number, text in enumerate(texts)])
     tokenizer = EstimatingTokenizer()
     chunks = chunk(corpus, tokenizer, budget)
     assert "".join(corpus.text[slice(*one.span)] for one in chunks) == corpus.text
@@ -162,7 +162,7 @@ def test_no_passage_has_text_of_two_documents() -> None:
     # A heading without a text of its own joins what follows it, but not another document.
     first = parse(b"# Oaks\n\nThey stand in the park.\n\n## Elms", name="oaks.md")
     second = parse(b"# Birches\n\nThey stand in the wood.", name="birches.md")
-    passages = Passages(together([first, second]), EstimatingTokenizer())
+    passages = Passages(combine([first, second]), EstimatingTokenizer())
     found = passages.nearest("They stand in the park, oaks and elms, or birches in the wood.", 9)
     assert found
     assert not [one for one in found if "\f" in passages.text(one)]
@@ -183,7 +183,7 @@ def test_the_parts_of_a_document_cover_it(chapters: list[tuple[int, int]], befor
                                 enumerate(chapters))]  # fmt: skip
     document = parse("\n\n".join(made).encode(), name="book.md")
     try:
-        parts = parted(document)
+        parts = split_document(document)
     except UsageError:
         return
     assert len(parts) > 1
@@ -198,7 +198,7 @@ def test_parts_are_chapters_and_what_stands_beside_them() -> None:
         f"# The Book\n\nBy nobody.\n\n## Preface\n\n{text}\n\n## Chapter 1: Salt\n\n{text}\n\n### Within\n\n{text}\n\n"
     )
     book += f"\n\n## Chapter 2: Sea\n\n{text}\n\n## Chapter 3: Nothing\n\nHere.\n\n## Afterword\n\n{text}"
-    parts = parted(parse(book.encode(), name="book.md"))
+    parts = split_document(parse(book.encode(), name="book.md"))
     # The title page belongs to the preface, and a chapter of one word to what follows it.
     assert [one.title for one in parts] == ["Preface", "Chapter 1: Salt", "Chapter 2: Sea", "Afterword"]
     assert parts[0].span.start == 0
@@ -206,9 +206,9 @@ def test_parts_are_chapters_and_what_stands_beside_them() -> None:
 
 @pytest.mark.nightly
 def test_each_of_several_documents_is_a_part(paths: list[str]) -> None:
-    assert [one.title for one in parted(load_all(paths))] == [Path(path).name for path in paths]
+    assert [one.title for one in split_document(load_all(paths))] == [Path(path).name for path in paths]
 
 
 def test_a_document_without_chapters_has_no_parts() -> None:
     with pytest.raises(UsageError, match="no chapters are found"):
-        parted(parse(("word " * 200).encode(), name="plain.txt"))
+        split_document(parse(("word " * 200).encode(), name="plain.txt"))

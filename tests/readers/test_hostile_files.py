@@ -14,8 +14,8 @@ from redraft.domain import Document
 from redraft.errors import DocumentError
 from redraft.readers import documents, formats, markup
 from redraft.readers.builder import check
-from redraft.readers.documents import load_bytes, read_apart
-from redraft.readers.parts import Choice
+from redraft.readers.documents import load_bytes, read_in_subprocess
+from redraft.readers.parts import Selection
 from redraft.readers.pdf.file import damaged_streams
 from tests.readers import makers
 
@@ -34,7 +34,7 @@ def sound(form: str) -> bytes:
 
 def refusal(form: str, data: bytes) -> DocumentError:
     with pytest.raises(DocumentError) as caught:
-        read_apart(form, data, f"a.{form}")  # type: ignore[arg-type]
+        read_in_subprocess(form, data, f"a.{form}")  # type: ignore[arg-type]
     assert caught.value.place == f"a.{form}"
     assert caught.value.hint
     assert "Traceback" not in str(caught.value)
@@ -114,7 +114,7 @@ def test_a_reading_process_has_none_of_our_secrets(monkeypatch: pytest.MonkeyPat
 
 def test_archives_that_unpack_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = makers.zipped({"[Content_Types].xml": "<Types/>", "word/document.xml": b"<a>" + b" " * 3_000_000})
-    monkeypatch.setattr(markup, "_MOST_OF_ONE", 2_000_000)
+    monkeypatch.setattr(markup, "_MAX_PART_BYTES", 2_000_000)
     with pytest.raises(DocumentError, match="larger than 200 MB"):
         formats.read("docx", bomb, "a.docx")
 
@@ -173,7 +173,7 @@ def test_what_is_no_such_file_says_so(form: str, data: bytes) -> None:
 def test_deep_pages_are_read_or_refused() -> None:
     assert "deep" in load_bytes(b"<html><body>" + b"<div>" * 150 + b"<p>deep</p> and wide", "a.html").text
     assert refusal("epub", makers.epub("A", [("B", [])], extra={"OEBPS/book.opf": "<a>" * 100_000})).message
-    assert read_apart("html", b"<html><body><p>wide" + b"<div>" * 50_000, "a.html").text == "wide"
+    assert read_in_subprocess("html", b"<html><body><p>wide" + b"<div>" * 50_000, "a.html").text == "wide"
 
 
 def damaged_book(damaged: int) -> bytes:
@@ -194,7 +194,7 @@ def test_a_file_of_which_too_little_is_read_is_refused_unless_that_will_do() -> 
         load_bytes(damaged_book(1), "a.epub")
     assert caught.value.place == "a.epub"
     assert "partial=" in caught.value.hint
-    found = load_bytes(damaged_book(1), "a.epub", wanted=Choice(partial=True))
+    found = load_bytes(damaged_book(1), "a.epub", wanted=Selection(partial=True))
     assert "The salt of year 2" in found.text
     assert any("characters in OEBPS/c0.xhtml, 0 were read" in note for note in found.notes)
 

@@ -12,7 +12,7 @@ from redraft.domain import Level
 from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
-from redraft.prompts.factual import FactsInput
+from redraft.prompts.factual import SplitFactsInput
 from redraft.prompts.revision import Point
 from redraft.prompts.tags import Tags
 
@@ -74,12 +74,12 @@ def _cases() -> dict[str, Case]:
     ask = qa.AskSummaryInput(sentences=_TOLD, at_most=2)
     candidates = [qa.Candidate(id=n, question=f"Who is {one}?", answer=one) for n, one in enumerate(NAMES, 1)]
     rank = qa.RankInput(candidates=candidates)
-    vet = factual.VetInput(excerpt="They lit it.", facts=_GROWN)
+    vet = factual.ValidateFactsInput(excerpt="They lit it.", facts=_GROWN)
     align = factual.AlignInput(sentences=_STATEMENTS, facts=_FACTS)
     verify = factual.VerifyInput(passages=["They lit it."], sentences=_STATEMENTS)
     accused = [Point(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
     rule = factual.RuleInput(document="They lit it.", points=accused)
-    split = FactsInput(sentences=_STATEMENTS)
+    split = SplitFactsInput(sentences=_STATEMENTS)
     sentences = [coherence.SummarySentence(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
     confusion = coherence.ConfusionInput(summary="They lit it.", sentences=sentences)
     levels: Sequence[Level] = ("root", "branch", "leaf")
@@ -234,8 +234,8 @@ def _cases() -> dict[str, Case]:
                 ),
             ),
         ),
-        "keyfacts_analytical": (factual.GrowInput(excerpt="They lit it."), {"roots": _TREE}),
-        "keyfacts_narrative": (factual.GrowInput(excerpt="They lit it."), {"roots": _TREE}),
+        "keyfacts_analytical": (factual.ExtractFactsInput(excerpt="They lit it."), {"roots": _TREE}),
+        "keyfacts_narrative": (factual.ExtractFactsInput(excerpt="They lit it."), {"roots": _TREE}),
         "query_analytical": (query, {"query": "Why was the lamp lit?"}),
         "query_narrative": (query, {"query": "How was the lamp lit?"}),
         "prefer_summary": (
@@ -265,7 +265,7 @@ def _cases() -> dict[str, Case]:
             },
         ),
         "judge_chunk": (
-            factual.ChunkMarksInput(excerpt="x"),
+            factual.JudgeChunkInput(excerpt="x"),
             {
                 "major_facts": 12,
                 "connections": 3,

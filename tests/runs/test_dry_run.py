@@ -30,7 +30,7 @@ from redraft.settings import (
     JudgeConfig,
     Purpose,
     RefineConfig,
-    with_draft,
+    purpose_of_draft,
 )
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words
@@ -324,7 +324,7 @@ def test_drafting_takes_about_what_was_said(name: str) -> None:
 def test_each_metric_takes_about_what_was_said(metric: str, window: int) -> None:
     if metric == "booookscore" and window < 5_000:
         window = 5_000
-    purpose, settings = with_draft(JudgeConfig(metrics=(metric,))), {**WIDE, "context_tokens": window}
+    purpose, settings = purpose_of_draft(JudgeConfig(metrics=(metric,))), {**WIDE, "context_tokens": window}
     document = island(60)
     check(said_of(document, purpose, SUMMARY, settings), sent_of(document, purpose, SUMMARY, settings))
 
@@ -379,7 +379,10 @@ REFINED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", REFINED)
 def test_refining_takes_about_what_was_said_where_every_round_is_gone_through(name: str) -> None:
     refinement = RefineConfig(**{"rounds": 2, **REFINED[name]})
-    purpose, settings = with_draft(JudgeConfig(metrics=tuple(refinement.goals)), refinement), {**WIDE, "words": 500}
+    purpose, settings = (
+        purpose_of_draft(JudgeConfig(metrics=tuple(refinement.goals)), refinement),
+        {**WIDE, "words": 500},
+    )
     given = POOR if "consistency" in refinement.goals else told(*range(1, 41))
     said = said_of(island(100), purpose, given, settings)
     sent = sent_of(island(100), purpose, given, settings)
@@ -431,7 +434,7 @@ def test_nothing_is_written_and_no_address_is_asked(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REDRAFT_DB", str(tmp_path / "own.db"))
     monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("somebody is asked"))
-    said = said_of(island(20), with_draft(JudgeConfig(metrics=METRICS)), None, {**WIDE, "words": 60})
+    said = said_of(island(20), purpose_of_draft(JudgeConfig(metrics=METRICS)), None, {**WIDE, "words": 60})
     assert said.calls > 10
     assert list(tmp_path.iterdir()) == []
 

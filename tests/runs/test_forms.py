@@ -8,7 +8,7 @@ import pytest
 
 from redraft import Document, DraftConfig, Limits, Session, Store
 from redraft.errors import BudgetError, IncompleteError, RunError, StoreError
-from redraft.llm.reasoning_budget import MOST
+from redraft.llm.reasoning_budget import MAX_ROOM
 from redraft.store.runs import Runs
 from tests.chatserver import Answer, ChatServer, Seen
 from tests.cli.inside import Inside
@@ -93,13 +93,13 @@ async def test_a_run_whose_model_thinks_without_an_end_names_that_and_the_next_s
             strategy="hierarchical",
         )
         async with Session(store, settings=settings) as session:
-            with pytest.raises(IncompleteError, match=f"{MOST:,} tokens were not enough") as caught:
+            with pytest.raises(IncompleteError, match=f"{MAX_ROOM:,} tokens were not enough") as caught:
                 await session.summarize(story(12))
         known = store.capabilities.known(f"openai:m@{server.base_url}")
     assert "`reasoning_tokens`" in caught.value.hint
     # Each chunk takes a few requests until the room is as large as it may be, and no further tries with fewer words.
     assert len(server.seen) <= 8 * 3
-    assert (known.reasoning_tokens or 0) >= MOST
+    assert (known.reasoning_tokens or 0) >= MAX_ROOM
 
 
 WORDS = "The keeper lit the lamp at dusk. The boat came in before the storm. "

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redraft.domain import Evaluation, Finding
-from redraft.evaluators.metric_info import founded, standing
+from redraft.evaluators.metric_info import goal_status, with_enough_verdicts
 from redraft.events import Event, RoundSettled
 from tests.judges import Court, Keepers, Said, Sheet, asked_of, told
 
@@ -47,19 +47,19 @@ def evaluation(judged: int, unjudged: int, score: float = 1.0, **details: Any) -
     ],
 )
 def test_a_goal_takes_verdicts_on_enough_of_its_items(one: Evaluation | None, stands: str) -> None:
-    assert standing(one, 0.8, 0.8) == stands
+    assert goal_status(one, 0.8, 0.8) == stands
 
 
 def test_a_score_on_less_than_half_of_its_items_is_none() -> None:
-    assert founded(evaluation(2, 2)) == evaluation(2, 2)
-    few = founded(evaluation(2, 7, trouble="the judge skipped 7 of the items, twice"))
+    assert with_enough_verdicts(evaluation(2, 2)) == evaluation(2, 2)
+    few = with_enough_verdicts(evaluation(2, 7, trouble="the judge skipped 7 of the items, twice"))
     assert (few.outcome, few.score, few.judged, few.unjudged) == ("failed", None, 2, 7)
     assert few.reason == "only 2 of 9 items have a verdict: the judge skipped 7 of the items, twice"
     found = (Finding("coverage", "unanswered", "add", "Say who keeps it."),)
-    said = founded(replace(evaluation(2, 7), findings=found, held=("It is kept.",)))
+    said = with_enough_verdicts(replace(evaluation(2, 7), findings=found, held=("It is kept.",)))
     assert (said.score, said.findings, said.held) == (None, found, ("It is kept.",)), "what is sure may be mended"
     silent = Evaluation("coverage", 1, "not_applicable")
-    assert founded(silent) == silent
+    assert with_enough_verdicts(silent) == silent
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage
 
 from redraft import DraftConfig, Limits, Session, Store
 from redraft.errors import ModelError, UsageError
-from redraft.events import unobserved
+from redraft.events import ignore_event
 from redraft.llm.base import FunctionModel, Model, Request
 from redraft.llm.budget import price_table
 from redraft.llm.chat import ChatModel
@@ -22,7 +22,7 @@ from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
 from redraft.runs.model_pool import ModelPool, assign_models, at_work, by_identity, located, model_roles, under_settings
 from redraft.runs.prepare import RunSpec, prepare, record
-from redraft.settings import JudgeConfig, RefineConfig, with_draft
+from redraft.settings import JudgeConfig, RefineConfig, purpose_of_draft
 
 LOCAL = "http://localhost:8000/v1"
 ELSEWHERE = "http://judges.example/v1"
@@ -157,9 +157,9 @@ async def team(
     """A run's models at work."""
     with Store(folder / "redraft.db") as store:
         prepared = prepare(parse(TEXT, name="a"), DraftConfig())
-        run = record(prepared, RunSpec(with_draft(judging, refinement)), Limits(), store)
+        run = record(prepared, RunSpec(purpose_of_draft(judging, refinement)), Limits(), store)
         assigned = assign_models(settings, judging, Limits(), None, refinement=refinement, objects=objects or {})
-        async with at_work(assigned, run, prepared, store, unobserved) as pool:
+        async with at_work(assigned, run, prepared, store, ignore_event) as pool:
             yield pool
 
 

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from typing_extensions import override
 
 from redraft.errors import RunError, UsageError
-from redraft.store.batches import MOST_DEATHS, WINDOW, Batch, Batches, BatchItemRow, NewItem, RateLimiterWindow
+from redraft.store.batches import MAX_CRASHES, WINDOW, Batch, Batches, BatchItemRow, NewItem, RateLimiterWindow
 from redraft.store.connection import Connection
 from redraft.store.sqlite import SqliteConnection, migrate
 from redraft.store.store import Store
@@ -73,7 +73,7 @@ class Leasing(RuleBasedStateMachine):
     def _lose(self, idx: int) -> None:
         self.old.append(self.held.pop(idx))
         self.deaths[idx] += 1
-        if self.deaths[idx] == MOST_DEATHS:
+        if self.deaths[idx] == MAX_CRASHES:
             self.ended[idx] = "aside"
 
     def _expire(self) -> None:
@@ -191,14 +191,14 @@ def test_an_item_that_came_on_between_two_deaths_is_no_worse_than_before(store: 
     store.runs.add(run("r"))
     store.batches.open(Batch("b", {}, {}))
     store.batches.add("b", [NewItem("x", "x")])
-    for n in range(2 * MOST_DEATHS):
+    for n in range(2 * MAX_CRASHES):
         (item,) = store.batches.lease("b", "w", 1)
         store.batches.note_run(item, "r")
         add_call(store, call(run="r", key=f"answer {n}"))
         store.batches.release("b", "w", "it was shot")
     (item,) = store.batches.items("b")
     assert (item.state, item.deaths) == ("waiting", 1)
-    for _ in range(MOST_DEATHS - 1):
+    for _ in range(MAX_CRASHES - 1):
         store.batches.lease("b", "w", 1)
         store.batches.release("b", "w", "it was shot")
     (item,) = store.batches.items("b")

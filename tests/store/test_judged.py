@@ -39,7 +39,7 @@ from redraft.settings import (
     Purpose,
     Refine,
     Summarize,
-    with_draft,
+    purpose_of_draft,
 )
 from redraft.store.store import Store
 from tests.store.support import (
@@ -496,9 +496,9 @@ def test_an_experiment_takes_no_name_of_another_kind_of_run() -> None:
 
 
 def test_what_is_done_with_a_draft_follows_from_what_is_asked_for() -> None:
-    assert with_draft(None) == Summarize()
-    assert with_draft(JUDGING).kind == "evaluate"
-    assert with_draft(None, REFINEMENT) == Refine(judging=JudgeConfig(), refinement=REFINEMENT)
+    assert purpose_of_draft(None) == Summarize()
+    assert purpose_of_draft(JUDGING).kind == "evaluate"
+    assert purpose_of_draft(None, REFINEMENT) == Refine(judging=JudgeConfig(), refinement=REFINEMENT)
 
 
 def test_a_run_remembers_its_pack(store: Store) -> None:

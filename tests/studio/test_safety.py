@@ -18,7 +18,7 @@ from redraft.store.store import Store
 from redraft.studio.api import ENDPOINTS
 from redraft.studio.app import _files
 from redraft.studio.context import StudioConfig
-from redraft.studio.guard import MOST_BYTES
+from redraft.studio.guard import MAX_BYTES
 from redraft.studio.server import address_of, config_for, is_loopback, listening, token_on_file
 from tests.store.support import fill
 from tests.studio.served import TOKEN, Served, chapter, served, until
@@ -151,7 +151,7 @@ def test_a_body_that_drips_is_given_up_and_a_steady_one_is_read(at: Served, monk
 
 @pytest.mark.slow
 def test_an_address_holds_few_connections_that_say_nothing(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.studio.server.MOST_OF_AN_ADDRESS", 5)
+    monkeypatch.setattr("redraft.studio.server.MAX_PER_ADDRESS", 5)
     host, port = at.url.removeprefix("http://").split(":")
     with contextlib.ExitStack() as stack:
         raws = [stack.enter_context(socket.create_connection((host, int(port)), timeout=5)) for _ in range(9)]
@@ -299,12 +299,12 @@ def test_one_that_is_only_for_reading_has_no_route_that_writes(tmp_path: Path) -
 @pytest.mark.slow
 def test_an_upload_that_is_too_large_is_refused_whatever_it_says_of_its_length(at: Served) -> None:
     with at.client() as client:
-        large = {"file": ("book.txt", b"A word. " * (MOST_BYTES // 8 + 1), "text/plain")}
+        large = {"file": ("book.txt", b"A word. " * (MAX_BYTES // 8 + 1), "text/plain")}
         reply = client.post("/api/runs", files=large)
         assert (reply.status_code, code(reply)) == (413, "too_large")
 
         def pieces() -> Iterator[bytes]:
-            for _ in range(MOST_BYTES // 1_000_000 + 2):
+            for _ in range(MAX_BYTES // 1_000_000 + 2):
                 yield b"x" * 1_000_000
 
         for path in ("/api/runs", "/runs/new"):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from redraft.domain import Span
 from redraft.text.languages import LanguageSpan
 from redraft.text.origin_chains import ComposedOrigin, DerivedText, Excerpt, PassageMatcher, compose, drift
-from redraft.text.origins import MOST, Index, Link, OriginTracer, SentenceOrigin
-from redraft.text.quotes import carries
+from redraft.text.origins import MAX_PLACES, Index, Link, OriginTracer, SentenceOrigin
+from redraft.text.quotes import shares_names
 from redraft.text.reply_cleanup import needs_tidying
 from redraft.text.vectors import Embeddings
 from redraft.text.word_keys import keys, words
@@ -65,7 +65,7 @@ def test_links_lie_within_their_parents_and_are_at_most_three(parents: list[str]
     for one in found:
         assert 0 <= one.span.start < one.span.end <= len(child)
         assert 0 <= one.margin <= 1
-        assert len(one.links) <= MOST
+        assert len(one.links) <= MAX_PLACES
         for link in one.links:
             assert 0 <= link.span.start < link.span.end <= len(parents[link.text])
             assert 0 < link.weight <= 1
@@ -328,29 +328,29 @@ OF_SOMETHING_ELSE = {
 
 @pytest.mark.parametrize("language", IN_OTHER_LANGUAGES)
 def test_a_translation_carries_names_or_numbers_and_so_does_its_translation_back(language: str) -> None:
-    assert carries(IN_OTHER_LANGUAGES[language], ENGLISH)
-    assert carries(ENGLISH, IN_OTHER_LANGUAGES[language])
+    assert shares_names(IN_OTHER_LANGUAGES[language], ENGLISH)
+    assert shares_names(ENGLISH, IN_OTHER_LANGUAGES[language])
 
 
 @pytest.mark.parametrize("language", OF_SOMETHING_ELSE)
 def test_a_text_about_something_else_does_not(language: str) -> None:
-    assert carries(OF_SOMETHING_ELSE[language], ENGLISH) is False
+    assert shares_names(OF_SOMETHING_ELSE[language], ENGLISH) is False
 
 
 def test_where_there_is_nothing_to_look_for_nothing_is_said() -> None:
-    assert carries("他在海边等了很久。", "He waits by the sea for a long time.") is None
+    assert shares_names("他在海边等了很久。", "He waits by the sea for a long time.") is None
     # Chinese writes names in letters of its own, so that only numbers could be found.
-    assert carries("海丝特在海边等了很久。", "There Hester waits, and Elias Corran waits, too.") is None
+    assert shares_names("海丝特在海边等了很久。", "There Hester waits, and Elias Corran waits, too.") is None
 
 
 def test_of_many_names_one_is_too_few() -> None:
     names = ("Adler", "Bonn", "Cordoba", "Dublin", "Essex", "Florence", "Graz", "Helsinki", "Iberia", "Jena", "Kiel")
     source = " ".join(f"Then it was the turn of the men and the women of {name}." for name in names)
-    assert carries("Dann kamen die Leute aus Bonn und die aus Kiel an die Reihe.", source)
-    assert not carries("Dann kamen die Leute aus Bonn und die aus Kassel an die Reihe.", source)
+    assert shares_names("Dann kamen die Leute aus Bonn und die aus Kiel an die Reihe.", source)
+    assert not shares_names("Dann kamen die Leute aus Bonn und die aus Kassel an die Reihe.", source)
 
 
 def test_nouns_with_capitals_are_no_names() -> None:
     german = "Am Abend sah die Frau das Licht im Turm. Der Sturm kam, und Hester lief über die Brücke zum Haus am See."
-    assert carries("That night the woman saw a light. The storm came, and Hester ran.", german)
-    assert carries("That night the woman saw a light. The storm came, and she ran.", german) is False
+    assert shares_names("That night the woman saw a light. The storm came, and Hester ran.", german)
+    assert shares_names("That night the woman saw a light. The storm came, and she ran.", german) is False

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.text.reply_cleanup import ends_in_loop, is_no_summary, unframed, unlooped
+from redraft.text.reply_cleanup import ends_in_loop, is_no_summary, strip_framing, strip_loops
 from redraft.text.sanitizer import clean, clean_with_notes, one_line
 from redraft.text.words import count_words
 from tests.agents.translations import SUMMARY, TRANSLATIONS
@@ -124,7 +124,7 @@ def test_what_goes_on_or_has_no_words_is_none(text: str) -> None:
     ],
 )
 def test_a_loop_within_a_reply_is_cut_to_one_turn(text: str, once: str) -> None:
-    assert unlooped(text) == once
+    assert strip_loops(text) == once
 
 
 @pytest.mark.slow
@@ -301,20 +301,20 @@ COUNTS = [
 @pytest.mark.parametrize("text", [TEXT, JAPANESE, f"{TEXT}\n\n{TEXT}"])
 @pytest.mark.parametrize("opening", OPENINGS)
 def test_an_opening_is_taken_off(opening: str, text: str) -> None:
-    assert unframed(opening + text) == text
+    assert strip_framing(opening + text) == text
 
 
 @pytest.mark.parametrize("closing", CLOSINGS)
 @pytest.mark.parametrize("opening", ["", "Summary:\n"])
 def test_a_closing_is_taken_off(opening: str, closing: str) -> None:
-    assert unframed(opening + TEXT + closing) == TEXT
+    assert strip_framing(opening + TEXT + closing) == TEXT
 
 
 @pytest.mark.parametrize("text", [TEXT, JAPANESE])
 @pytest.mark.parametrize("count", COUNTS)
 def test_a_count_of_the_words_is_taken_off(count: str, text: str) -> None:
-    assert unframed(text + count) == text
-    assert unframed(f"Sure!\n\n**Summary:** {text}{count}") == text
+    assert strip_framing(text + count) == text
+    assert strip_framing(f"Sure!\n\n**Summary:** {text}{count}") == text
 
 
 @pytest.mark.parametrize(
@@ -346,18 +346,18 @@ def test_a_count_of_the_words_is_taken_off(count: str, text: str) -> None:
     ],
 )
 def test_the_text_of_a_summary_is_left_alone(text: str) -> None:
-    assert unframed(text) == text
+    assert strip_framing(text) == text
 
 
 @pytest.mark.parametrize(
     "text", ["", "Summary:", "Sure!", "Here is a summary:\n\nNo.", "Let me know if you need more."]
 )
 def test_nothing_is_taken_off_where_no_text_is_left(text: str) -> None:
-    assert unframed(text) == text
+    assert strip_framing(text) == text
 
 
 @given(st.lists(st.sampled_from([*OPENINGS, *CLOSINGS, *COUNTS, TEXT, "\n", " word"]), max_size=6).map("".join))
 def test_it_only_takes_off_at_the_ends_and_once(text: str) -> None:
-    found = unframed(text)
+    found = strip_framing(text)
     assert found in text
-    assert unframed(found) == found
+    assert strip_framing(found) == found

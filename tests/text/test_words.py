@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from benchmarks.languages import LANGUAGES, chapter
 from redraft.errors import UsageError
 from redraft.readers.documents import load_bytes
-from redraft.readers.parts import Choice, choice
+from redraft.readers.parts import Selection, read_selection
 from redraft.text import units as module
 from redraft.text.columns import columns, fitted, lines_of, padded
-from redraft.text.languages import is_foreign, language_of, primary, settled
+from redraft.text.languages import declared_language, is_foreign, language_of, primary
 from redraft.text.sentences import sentences
 from redraft.text.units import indexed, ngrams, units, words
 from redraft.text.vectors import stop_words, terms
@@ -225,16 +225,16 @@ def test_tags_of_files_are_read(tag: str, code: str) -> None:
     ],
 )
 def test_a_file_is_believed_unless_its_text_is_plainly_in_another_language(said: str, text: str, language: str) -> None:
-    assert settled(said, text) == language
+    assert declared_language(said, text) == language
 
 
 @pytest.mark.slow
 def test_what_the_user_says_goes_before_all() -> None:
     page = f'<html lang="en"><body><p>{GERMAN}</p></body></html>'.encode()
     assert load_bytes(page, "page.html").language == "de"
-    assert load_bytes(page, "page.html", wanted=Choice(language="nl")).language == "nl"
+    assert load_bytes(page, "page.html", wanted=Selection(language="nl")).language == "nl"
     with pytest.raises(UsageError, match="is not a language"):
-        choice(language="the German one")
+        read_selection(language="the German one")
 
 
 def test_words_of_one_language_are_none_of_another() -> None:

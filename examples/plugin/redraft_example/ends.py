@@ -11,7 +11,7 @@ from redraft.graphs import DraftOutput, Job, Plan, Planner, SessionProtocol, Sta
 
 _NAME = "first-and-last"
 _CHUNK, _MERGE = PROMPTS["summarize_chunk"], PROMPTS["merge"]
-_LEAST_WORDS = 15
+_MIN_WORDS = 15
 
 
 class Ends(State, total=False):
@@ -22,7 +22,7 @@ class Ends(State, total=False):
 
 def _share(words: int) -> int:
     """The limit of the summary of one end."""
-    return max(_LEAST_WORDS, words * 2 // 3)
+    return max(_MIN_WORDS, words * 2 // 3)
 
 
 async def read_first(_state: Ends, job: Job) -> Update:

@@ -134,7 +134,7 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
         document = document_read(store, read.run)
     ends_at = (0, read.number(read.run.drafted()) or 0)
     before, after = (read.turn(number) for number in rounds or ends_at)
-    with languages.reading(document):
+    with languages.language_context(document):
         found = difference(before, after)
     ends = {"from": record_json(before.draft), "to": record_json(after.draft)}
     show(

@@ -13,7 +13,7 @@ from redraft.cli.options import preset_option
 from redraft.cli.output_files import target
 from redraft.cli.sections import SourceArgument, command
 from redraft.errors import UsageError
-from redraft.settings import EXTRACTIVE, with_draft
+from redraft.settings import EXTRACTIVE, purpose_of_draft
 
 if TYPE_CHECKING:
     from redraft.report.outputs.formats import Format, Template
@@ -88,7 +88,7 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
 
     to = target(output, form, as_json=given["as_json"])
     judging, refinement = asked.refined(given, "the summary")
-    settings, purpose = asked.settings(given), with_draft(judging, refinement)
+    settings, purpose = asked.settings(given), purpose_of_draft(judging, refinement)
     if refinement and refinement.review and "-" in sources and not given["dry_run"]:
         raise UsageError("--review reads your answers from stdin", hint="give SOURCE as a file")
     template = _template(given, settings, purpose) if given["template"] else None
@@ -140,7 +140,7 @@ def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **gi
     text = asked.draft(sources, summary, quiet=quiet)
     if reference:
         judged = judged.model_copy(update={"reference": asked.text(reference, quiet=quiet)})
-    return carry_out(asked.document_at(sources, given), settings, RunSpec(with_draft(judged), given=text), given)
+    return carry_out(asked.document_at(sources, given), settings, RunSpec(purpose_of_draft(judged), given=text), given)
 
 
 _REFINE_EPILOG = """\b
@@ -192,7 +192,7 @@ def refine(
 
     to = target(output, form, as_json=given["as_json"])
     settings, refinement = asked.settings(given), asked.refinement(given)
-    purpose = with_draft(judged := asked.judging(given, refinement), refinement)
+    purpose = purpose_of_draft(judged := asked.judging(given, refinement), refinement)
     if settings.query and settings.model == EXTRACTIVE:
         asked.check_query(given, judged, "the built-in model in a revision")
     review = refinement.review and not given["dry_run"]

@@ -51,7 +51,7 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
     from redraft.cli.views import history, render
     from redraft.report.history.results import document_read, read_result
     from redraft.report.history.trace import read_trace
-    from redraft.text.languages import reading
+    from redraft.text.languages import language_context
 
     if listed or number is not None:
         return _calls(run_id, number, db, as_json=as_json)
@@ -59,7 +59,7 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
         read = read_trace(store, run_id)
         document = document_read(store, read.run)
         parts = [*render.chapter_lines(read_result(store, read.run.id))] if read.run.settings.by_chapter else []
-    with reading(document):
+    with language_context(document):
         lines = [*history.trace_lines(read, document, show_all=show_all)]
     render.show(record_json(read), (*lines, *(("", *parts) if parts else ())), as_json=as_json)
     return 0

@@ -9,7 +9,7 @@ from redraft.cli.terminal import width, wrapped
 from redraft.cli.views import render
 from redraft.cli.views.render import aligned, count, score, spaced
 from redraft.domain import Document, Evaluation, Finding
-from redraft.evaluators.metric_info import NONE, SELF_CHECK, UNSUPPORTED, is_unheard, withdrawn
+from redraft.evaluators.metric_info import NONE, SELF_CHECK, UNSUPPORTED, got_no_reply, withdrawn
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS
 from redraft.settings import FIGURES
 from redraft.text.places import place_of
@@ -33,15 +33,15 @@ def breakdown(one: Evaluation) -> Iterator[str]:
         yield from wrapped(f"missing: {one_line(trouble, 300)}", _INDENT, 2 * _INDENT)
 
 
-_MOST_NAMED = 12
+_MAX_NAMED = 12
 _NEEDS = {"coverage": "answer a question", "keyfact_recall": "state a key fact"}
 
 
 def _concise(metric: str, found: Mapping[str, Any] | None) -> Iterator[str]:
     """Yield which sentences no item rests on."""
     if found and found["unneeded"]:
-        which = ", ".join(map(str, found["unneeded"][:_MOST_NAMED]))
-        more = ", ..." if len(found["unneeded"]) > _MOST_NAMED else ""
+        which = ", ".join(map(str, found["unneeded"][:_MAX_NAMED]))
+        more = ", ..." if len(found["unneeded"]) > _MAX_NAMED else ""
         yield f"  {render.score(found['share'])} of the sentences {_NEEDS[metric]}; without: {which}{more}"
 
 
@@ -250,7 +250,7 @@ def evaluation(
         found = count(len(one.findings), "finding")
         yield f"{one.metric} {score(one.score)}{_between(one)}{itself}: {judged}, {found}"
     else:
-        says = "has no score" if one.outcome == "failed" and not is_unheard(one) else spaced(one.outcome)
+        says = "has no score" if one.outcome == "failed" and not got_no_reply(one) else spaced(one.outcome)
         yield from wrapped(f"{one.metric} {says}: {one_line(one.reason, 300)}", "", "  ")
     yield from breakdown(one)
     yield from _panel(one)

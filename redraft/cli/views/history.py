@@ -9,7 +9,7 @@ from itertools import groupby
 from redraft.cli import hints, terminal
 from redraft.cli.views import figures, render
 from redraft.domain import GIVEN, REVIEW, Document, Finding, KeyFact, KeyFacts, Lookup, PointAnswer, Round, Span, Tree
-from redraft.evaluators.metric_info import is_unheard, withdrawn
+from redraft.evaluators.metric_info import got_no_reply, withdrawn
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
 from redraft.report.history.requests import request_outcome
@@ -158,7 +158,7 @@ def _found(turn: RoundTrace) -> Iterator[str]:
         if one.unjudged:
             parts.append(f"{one.unjudged} without a verdict")
         if one.outcome == "failed":
-            parts.append(f"{'not judged' if is_unheard(one) else 'no score'}: {one_line(one.reason, 200)}")
+            parts.append(f"{'not judged' if got_no_reply(one) else 'no score'}: {one_line(one.reason, 200)}")
         if parts:
             yield f"  found in {name}: {', '.join(parts)}"
         for trouble in one.missing:

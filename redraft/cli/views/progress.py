@@ -26,7 +26,7 @@ from redraft.events import (
     PartDone,
     RunStarted,
     StageStarted,
-    unobserved,
+    ignore_event,
 )
 from redraft.report.pages.formatting import lasting
 from redraft.text.sanitizer import clean, one_line
@@ -211,7 +211,7 @@ class Display:
 def open_progress(*, quiet: bool) -> Iterator[Display]:
     """Open the display that suits stderr."""
     if quiet:
-        yield Display(unobserved)
+        yield Display(ignore_event)
     elif terminal.is_interactive():
         with _live() as display:
             yield display

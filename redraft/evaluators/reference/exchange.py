@@ -41,7 +41,7 @@ from redraft.text.words import count_words
 _ABOVE: dict[Level, Level] = {"branch": "root", "leaf": "branch"}
 _ROUNDING = 1e-9
 # In characters: a second or two.
-_MOST_SEARCHED = 1_000_000_000
+_MAX_SEARCHED = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class PackFileChecker:
         told = [one.evidence for one in given.questions]
         told += [fact.evidence for tree in trees for fact in tree.facts]
         searched = sum(bool(one.text) for one in told if one.span is None)
-        if searched * len(self.document.text) > _MOST_SEARCHED:
+        if searched * len(self.document.text) > _MAX_SEARCHED:
             self._refuse(f"it has {searched:,} pieces of evidence without their places in the document")
 
     def _refuse(self, why: str) -> NoReturn:

@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from redraft.agents.accounts import FIRST, Attempt, gather_all
+from redraft.agents.accounts import FIRST_ATTEMPT, Attempt, gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.fact_checker import FactChecker, FactVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Dimension, Evidence, KeyFact, KeyFacts, Objection, Perspective, Span, Tree, content_id
 from redraft.errors import CutThought, JudgingError, RejectedRequest, ReplyError
-from redraft.evaluators.reference.keyfacts import UNJUDGED, keyfacts_id, linear, middle_of, pruned
+from redraft.evaluators.reference.keyfacts import UNJUDGED, flatten, keyfacts_id, middle_of, pruned
 from redraft.events import Notice, Observer
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
-from redraft.prompts.factual import ALIGN_FACTS, FACTUAL, VERIFY_SENTENCES, FactTree
+from redraft.prompts.factual import ALIGN_FACTS, FACT_PROMPTS, VERIFY_SENTENCES, FactTree
 from redraft.settings import JudgeConfig
 from redraft.text.chunks import LONGEST_REST, MIN_BUDGET, chunk
 from redraft.text.sentences import halves, sentences
@@ -54,7 +54,7 @@ _HALVINGS = 2
 _CHARACTERS = 8
 
 BUILDING: tuple[Prompt[Any, Any], ...] = tuple(
-    prompt for prompt in FACTUAL if prompt not in (ALIGN_FACTS, VERIFY_SENTENCES)
+    prompt for prompt in FACT_PROMPTS if prompt not in (ALIGN_FACTS, VERIFY_SENTENCES)
 )
 """The prompts that key facts depend on."""
 
@@ -131,7 +131,7 @@ class KeyFactBuilder:
             for perspective, found in zip(self.perspectives, grown, strict=True)
             if isinstance(found, str)
         ]
-        listed = [linear(found) if not isinstance(found, str) else [] for found in grown]
+        listed = [flatten(found) if not isinstance(found, str) else [] for found in grown]
         vetted, trouble = await self._vetted(one.span, [fact for facts in listed for fact in facts], name)
         if unjudged := sum(any(each.dimension == UNJUDGED for each in fact.objections) for fact in vetted):
             why = trouble or "the judge cannot tell"
@@ -154,7 +154,7 @@ class KeyFactBuilder:
         name: str,
         misses: FailedReplies,
         depth: int = 0,
-        attempt: Attempt = FIRST,
+        attempt: Attempt = FIRST_ATTEMPT,
     ) -> list[FactTree] | str:
         """Build the tree of a stretch, or of its halves where the reply is cut off; returns what went wrong."""
         halved = halves(self.reader.document.text, span) if depth < _HALVINGS else None

@@ -33,7 +33,7 @@ class _Node(NamedTuple):
         return self.below.setdefault(words_key(text), _Node(text, {}))
 
 
-def linear(found: Sequence[FactTree]) -> list[KeyFact]:
+def flatten(found: Sequence[FactTree]) -> list[KeyFact]:
     """Return the facts of some trees as one depth-first list without evidence. Duplicates below one parent are merged;
     a leaf that repeats any other fact is dropped."""
     top = _Node("", {})

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from redraft.domain import Document, KeyFacts, Pack, PackQuestion, Third, TypedQuestion, TypedQuestions, content_id
 from redraft.errors import PackError
 from redraft.evaluators.reference.keyfacts import pruning
-from redraft.fields import MOST_QUESTIONS, in_words
+from redraft.fields import MAX_QUESTIONS, error_text
 from redraft.sources import STDIN, read_file, read_stdin, strict_json
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
@@ -71,14 +71,14 @@ def _about(document: Document) -> dict[str, object]:
 
 AGAIN = "export it again with `redraft pack export`"
 # The key facts of a million tokens take about a third of this.
-_MOST_BYTES = 64_000_000
-_MOST_PARTS = 2_000_000
+_MAX_BYTES = 64_000_000
+_MAX_PARTS = 2_000_000
 
 
 def read_pack_file(source: str) -> bytes:
     """Return the bytes of the file at `source` or of standard input."""
     try:
-        return read_stdin(_MOST_BYTES) if source == STDIN else read_file(Path(source).expanduser(), _MOST_BYTES)
+        return read_stdin(_MAX_BYTES) if source == STDIN else read_file(Path(source).expanduser(), _MAX_BYTES)
     except OSError as error:
         if error.errno == errno.EFBIG:
             raise PackError("the file is too large for a pack", place=source, hint=AGAIN) from error
@@ -86,8 +86,8 @@ def read_pack_file(source: str) -> bytes:
 
 
 # The most characters or entries of what has this name in a file, and of all else.
-_MOST = {"text": 100_000, "facts": 5_000, "prompt_hashes": 100}
-_MOST_CHARACTERS, _MOST_ENTRIES = 10_000, 20_000
+_MAX = {"text": 100_000, "facts": 5_000, "prompt_hashes": 100}
+_MAX_CHARACTERS, _MAX_ENTRIES = 10_000, 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class PackFile(BaseModel):
     document: _PackDocument
     model: str | None
     prompt_hashes: dict[str, str]
-    questions: Annotated[tuple[PackQuestion, ...], Field(max_length=MOST_QUESTIONS, fail_fast=True)]
+    questions: Annotated[tuple[PackQuestion, ...], Field(max_length=MAX_QUESTIONS, fail_fast=True)]
     missing: tuple[str, ...] = ()
     keyfacts: KeyFacts | None = None
     typed: TypedSection | None = None
@@ -129,7 +129,7 @@ class PackFile(BaseModel):
 def opened(data: bytes, place: str) -> object:
     """Parse the JSON of a file without checking its schema."""
     # Memory use depends on the number of values rather than on bytes.
-    if sum(map(data.count, (b"{", b"[", b","))) > _MOST_PARTS:
+    if sum(map(data.count, (b"{", b"[", b","))) > _MAX_PARTS:
         raise PackError("the file has too many parts for a pack", place=place, hint=AGAIN)
     try:
         return strict_json(data)
@@ -163,7 +163,7 @@ def shaped(content: object, place: str) -> PackFile:
         given = PackFile.model_validate_json(json.dumps(content), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
-        raise _no_pack(".".join(map(str, first["loc"])), in_words(first), place) from error
+        raise _no_pack(".".join(map(str, first["loc"])), error_text(first), place) from error
     _refuse_long(content, place)
     return given
 
@@ -179,8 +179,8 @@ def _refuse_long(content: object, place: str) -> None:
     while todo:
         where, name, value = todo.pop()
         if isinstance(value, str | list | dict):
-            usual, what = (_MOST_CHARACTERS, "characters") if isinstance(value, str) else (_MOST_ENTRIES, "entries")
-            if len(value) > (most := _MOST.get(name, usual)):
+            usual, what = (_MAX_CHARACTERS, "characters") if isinstance(value, str) else (_MAX_ENTRIES, "entries")
+            if len(value) > (most := _MAX.get(name, usual)):
                 raise _no_pack(where, f"must have at most {most:,} {what}", place)
         if isinstance(value, dict):
             todo += [(f"{where}.{key}" if where else key, key, one) for key, one in value.items()]

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from redraft.agents.accounts import FIRST, Attempt, gather_all
+from redraft.agents.accounts import FIRST_ATTEMPT, Attempt, gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.examiner import QUESTION, Examiner
 from redraft.agents.judge import Judge
@@ -52,14 +52,14 @@ def _ranker(questions: tuple[PackQuestion, ...]) -> Ranker:
 
 
 # The paper's number, for a document of up to this many tokens.
-_FEWEST, _MOST_AT_FIRST = 6, 12
+_MIN, _MAX_FIRST_QUESTIONS = 6, 12
 _AT_FIRST_TOKENS = 6_500
 _WORDS_A_QUESTION = 50
 UNRANKED = 3
 """With this few stretches no ranking is needed: each lists its most important questions first."""
 # With more stretches, more questions are written than kept, so that there is a choice.
 _SPARE = 1.25
-_MOST_RANKED = 120
+_MAX_RANKED = 120
 # Fits the smallest window that is assumed elsewhere too.
 _RANKED_AT_ONCE = 80
 _RANKED_TOKENS = 100
@@ -110,11 +110,11 @@ async def build_pack(
     missing = tuple(trouble for _, troubles in replies for trouble in troubles)
     for trouble in missing:
         observer(Notice(trouble))
-    found = _trimmed([asked for asked, _ in replies], max(_MOST_RANKED, wanted))
+    found = _trimmed([asked for asked, _ in replies], max(_MAX_RANKED, wanted))
     if not found:
         what = "the model returned no question about the document"
         raise misses.nothing(what, missing[0] if missing else "", reader.document.title)
-    order = await _ranked(judge, found, reader.window, seen) if len(stretches) > UNRANKED else _in_turn(found)
+    order = await _ranked(judge, found, reader.window, seen) if len(stretches) > UNRANKED else _interleaved(found)
     chosen = chosen_in(order, [f.stretch for f in found], wanted)
     questions = tuple(_question(number, found[n], reader) for number, n in enumerate(chosen, 1))
     hashes = {prompt.name: judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)}
@@ -140,7 +140,7 @@ def _counts(each: tuple[int, int], wanted: int, sizes: Sequence[int]) -> list[tu
     return [(max(1, share), max(1, share)) for share in shares]
 
 
-def _in_turn(found: Sequence[_FoundQuestion]) -> list[int]:
+def _interleaved(found: Sequence[_FoundQuestion]) -> list[int]:
     """Interleave the questions: the first of every stretch, then the second, and so on."""
     stretches = sorted({f.stretch for f in found})
     own = [[n for n, f in enumerate(found) if f.stretch == stretch] for stretch in stretches]
@@ -193,7 +193,7 @@ def questions_wanted(reader: EvidenceReader, quantity: PackSize) -> int:
     the limit; where a number per stretch is set, all of those."""
     if not isinstance(quantity.questions, int):
         return quantity.questions[1] * len(stretches_of(reader, quantity.stretch))
-    first = max(_FEWEST, min(_MOST_AT_FIRST, count_words(reader.document.text) // _WORDS_A_QUESTION))
+    first = max(_MIN, min(_MAX_FIRST_QUESTIONS, count_words(reader.document.text) // _WORDS_A_QUESTION))
     grown = round(first * max(1.0, sqrt(reader.document_tokens / _AT_FIRST_TOKENS)))
     return max(1, min(quantity.questions, grown))
 
@@ -204,7 +204,7 @@ def questions_each(reader: EvidenceReader, quantity: PackSize, stretches: int) -
         return quantity.questions
     wanted = questions_wanted(reader, quantity)
     spare = _SPARE if stretches > UNRANKED else 1.0
-    each = wanted if stretches == 1 else min(_MOST_AT_FIRST, ceil(spare * wanted / stretches))
+    each = wanted if stretches == 1 else min(_MAX_FIRST_QUESTIONS, ceil(spare * wanted / stretches))
     return each, each
 
 
@@ -254,7 +254,7 @@ async def _ask(asker: _Asker, stretch: Chunk, count: tuple[int, int]) -> tuple[l
     whole = _StretchPart(stretch.span, stretch.index, f"stretch {stretch.index + 1} of {asker.stretches}")
     parts = parts_of(asker.reader, stretch, count[1], asker.outline)
     told = [span for span in parts if count_words(asker.reader.text(span))]
-    return await _asked_of(asker, whole.divided(told), count, FIRST)
+    return await _asked_of(asker, whole.divided(told), count, FIRST_ATTEMPT)
 
 
 async def _asked_of(
@@ -265,7 +265,7 @@ async def _asked_of(
     replies = await gather_all(_asked(asker, part, share, attempt) for part, share in zip(parts, shares, strict=True))
     found: list[_FoundQuestion] = []
     for row in zip_longest(*(asked for asked, _ in replies)):
-        found += evenly([one for one in row if one is not None], count[1] - len(found))
+        found += evenly_spread([one for one in row if one is not None], count[1] - len(found))
     return found, [trouble for _, troubles in replies for trouble in troubles]
 
 
@@ -325,11 +325,11 @@ def _trimmed(asked: Sequence[Sequence[_FoundQuestion]], most: int) -> list[_Foun
             if found is not None and (key := one_line(found.asked.question).casefold()) not in seen:
                 seen.add(key)
                 fresh.append(found)
-        kept += evenly(fresh, most - len(kept))
+        kept += evenly_spread(fresh, most - len(kept))
     return sorted(kept, key=lambda found: found.stretch)
 
 
-def evenly(found: Sequence[T], most: int) -> list[T]:
+def evenly_spread(found: Sequence[T], most: int) -> list[T]:
     """Return an evenly spread selection of at most this many."""
     room = min(most, len(found))
     return [found[at * len(found) // room] for at in range(room)]

@@ -25,10 +25,10 @@ BUILDING = (ASK_TYPED, ANSWER_FROM_DOCUMENT)
 """The prompts that typed questions depend on."""
 PER_THIRD = 1
 """Questions of each type about each third, as in the thesis."""
-MOST_TRIES = 3
+MAX_ATTEMPTS_EACH = 3
 """How many paragraphs are tried for a question of the type."""
 # Words of a paragraph: lines of dialogue are merged, and very long paragraphs split.
-_FEWEST, _MOST = 40, 250
+_MIN, _MAX = 40, 250
 # Characters before a paragraph, which tell whom it refers to.
 _BEFORE = 800
 _LONGEST_TEXT = 500
@@ -134,7 +134,7 @@ def slots(text: str, end: int, each: int) -> list[QuestionSlot]:
         own = [one for one in known if third_of(one, end) == third]
         for at, (number, of_type) in enumerate(wanted):
             first = int((at + 0.5) * len(own) / len(wanted))
-            tried = tuple(own[(first + step) % len(own)] for step in range(min(MOST_TRIES, len(own))))
+            tried = tuple(own[(first + step) % len(own)] for step in range(min(MAX_ATTEMPTS_EACH, len(own))))
             found.append(QuestionSlot(third, of_type, number, tried))
     return found
 
@@ -145,7 +145,7 @@ def paragraphs(text: str, end: int) -> list[Span]:
     found: list[Span] = []
     start = 0
     for _, stop in pairwise(seams):
-        if count_words(text[start:stop]) >= _FEWEST:
+        if count_words(text[start:stop]) >= _MIN:
             found += _cut(text, Span(start, stop))
             start = stop
     return found or ([Span(0, end)] if count_words(text[:end]) else [])
@@ -157,7 +157,7 @@ def _cut(text: str, whole: Span) -> Iterator[Span]:
     first, words = 0, 0
     for at, one in enumerate(found):
         words += count_words(text[one.start : one.end])
-        if words >= _MOST or at + 1 == len(found):
+        if words >= _MAX or at + 1 == len(found):
             yield Span(found[first].start, one.end)
             first, words = at + 1, 0
 

@@ -15,7 +15,7 @@ from redraft.domain import content_id
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import sentences_of
-from redraft.fields import complaint
+from redraft.fields import first_error
 from redraft.lab.agreement.annotations import (
     MARKS,
     AnnotatedSentence,
@@ -76,7 +76,7 @@ def annotations_by_system(path: str) -> list[Annotations]:
     except ValidationError as error:
         hint = "give what `redraft experiment booookscore -o DIR` wrote"
         raise UsageError(
-            f"it is not the items.json of an experiment: {complaint(error)}", place=path, hint=hint
+            f"it is not the items.json of an experiment: {first_error(error)}", place=path, hint=hint
         ) from error
     for item in items:
         errors = {one.sentence: {"questions": [*one.questions], "types": [*one.types]} for one in item.confusing}

@@ -12,7 +12,7 @@ from importlib import import_module
 
 import numpy as np
 
-from redraft.agents.accounts import HIGH, LOW, calibrated, raw_cut
+from redraft.agents.accounts import HIGH, LOW, calibrated, raw_threshold
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import OPEN, Interval, mean
 from redraft.evaluators.consistency import Consistency
@@ -68,7 +68,7 @@ from redraft.store.store import Store
 _BINS = 10
 _STEPS = 50
 # Fewer labels of either kind do not fix two numbers.
-_LEAST = 10
+_MIN = 10
 # Keeps the slope finite where all labels can be told apart.
 _RIDGE = 1e-3
 
@@ -114,7 +114,7 @@ def fit_calibration(pairs: Sequence[LabelledProbability]) -> Calibration | None:
     """Return the calibration that makes people's labels likeliest (Platt scaling, by Newton's method); None where there
     are too few labels, or where they do not rise with the probability."""
     right = np.asarray([one.right for one in pairs], dtype=np.float64)
-    if min(right.sum(), len(right) - right.sum(), len(right)) < _LEAST:
+    if min(right.sum(), len(right) - right.sum(), len(right)) < _MIN:
         return None
     within = np.clip([one.probability for one in pairs], 1e-6, 1 - 1e-6)
     design = np.stack([np.log(within / (1 - within)), np.ones(len(within))], axis=1)
@@ -181,14 +181,14 @@ def calibration_table(outcome: AgreementOutcome) -> Iterator[Row]:
         yield (column.name, "as given", *_row(given), LOW, HIGH)
         own, across = fit_calibration(pairs), cross_fit(pairs)
         if own is not None and across is not None and (after := fit_quality(across)) is not None:
-            yield (column.name, "calibrated", *_row(after), raw_cut(LOW, own), raw_cut(HIGH, own))
+            yield (column.name, "calibrated", *_row(after), raw_threshold(LOW, own), raw_threshold(HIGH, own))
 
 
 def _row(found: FitQuality) -> Row:
     return (found.n, found.brier, found.error, share(found.decided, found.n), share(found.wrong, found.decided))
 
 
-_MOST = 6
+_MAX = 6
 
 
 def agree_report(outcome: AgreementOutcome) -> Report:
@@ -215,7 +215,7 @@ def agree_report(outcome: AgreementOutcome) -> Report:
 def _headline(outcome: AgreementOutcome, tables: Sequence[Table]) -> Iterator[str]:
     cells = {table.name: table.records for table in tables}
     right = {row["judge"]: row["balanced accuracy"] for row in cells.get("classes", ())}
-    for row in cells["agreement"][:_MOST]:
+    for row in cells["agreement"][:_MAX]:
         told = f"; balanced accuracy {_shown(right.get(row['judge']))}" if right else ""
         span = f"[{_shown(row['95% from'])}, {_shown(row['95% to'])}] over {row['summaries']} of {row['of']} summaries"
         yield f"{plain(str(row['judge']))}: tau-b {_shown(row['tau-b'])} {span}{told}"

@@ -59,7 +59,7 @@ _SHARES: Mapping[What, str] = {
     " one that says there is none is right or not, any other consistent or not.",
 }
 _ALL, _MEAN = "all", "mean"
-_MOST_RUNS = 8
+_MAX_RUNS = 8
 Verdicts = dict[str, dict[str, SheetRow]]
 """Rows by judge, and by what they are about."""
 
@@ -152,7 +152,7 @@ def sheet_report(
 
 def _listed(runs: Sequence[str]) -> str:
     named = list(dict.fromkeys(runs))
-    return ", ".join(named[:_MOST_RUNS]) + (f" and {len(named) - _MOST_RUNS} more" if len(named) > _MOST_RUNS else "")
+    return ", ".join(named[:_MAX_RUNS]) + (f" and {len(named) - _MAX_RUNS} more" if len(named) > _MAX_RUNS else "")
 
 
 def judges_report(store: Store, runs: Sequence[str], what: What) -> Report:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from redraft.agents.fact_checker import SUPPORTED
-from redraft.document import joined
+from redraft.document import merge_spans
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Perspective, Span, Tree, content_id
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import statements_of
@@ -264,7 +264,7 @@ class PassageFinder:
         found = {one.span for one in self._passages.nearest(words, _NEAREST)}
         if place:
             found |= {one.span for one in self._passages.holding(Span(place[0], place[1]))}
-        return _BETWEEN.join(self._text[span.start : span.end] for span in joined(found))
+        return _BETWEEN.join(self._text[span.start : span.end] for span in merge_spans(found))
 
 
 def _question(

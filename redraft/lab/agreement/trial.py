@@ -15,7 +15,7 @@ from redraft.domain import Document, Evaluation, Totals, Usage
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.consensus import UNJUDGED, mean
 from redraft.evaluators.consistency import Consistency
-from redraft.evaluators.metric_info import LEAST_SHARE
+from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.similarity import similarity
 from redraft.events import StageStarted
 from redraft.lab.agreement.formats import FORMATS, Format
@@ -32,7 +32,7 @@ from redraft.runs.model_pool import assign_models, located, under_settings
 from redraft.runs.models import price_of, reasoning_reserve, resolve
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import DraftConfig, Evaluate, JudgeConfig, Limits
-from redraft.text.languages import reading
+from redraft.text.languages import language_context
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import spaced
 
@@ -42,7 +42,7 @@ READ = (SIMILARITY, THRESHOLD)
 ASKED = ("questions", "claims", "top_k", "stretch_tokens", "second_look", "batch", "repeat", "perspective")
 """Settings that change the requests to the judge; no request is made twice."""
 _BY_JUDGE = "judge"
-_MOST = 200
+_MAX = 200
 
 Setting = tuple[tuple[str, str], ...]
 """Names and values, as written."""
@@ -120,8 +120,8 @@ def parse_sweep(words: Iterable[str]) -> Sweep:
             raise UsageError(f"--sweep: {word!r} has no values", hint="write NAME=VALUE,VALUE or NAME=FROM:TO:STEP")
         values[name] = tuple(dict.fromkeys(found))
     sweep = Sweep(values)
-    if len(sweep.request_settings) * len(sweep.reading_settings) > _MOST:
-        raise UsageError(f"--sweep: that is more than {_MOST} combinations", hint="leave some values out")
+    if len(sweep.request_settings) * len(sweep.reading_settings) > _MAX:
+        raise UsageError(f"--sweep: that is more than {_MAX} combinations", hint="leave some values out")
     return sweep
 
 
@@ -132,7 +132,7 @@ def _values(word: str, part: str) -> Iterable[str]:
         first, last, step = map(Decimal, part.split(":"))
     except (ValueError, InvalidOperation):
         raise UsageError(f"--sweep: {word!r} is not a range", hint="write FROM:TO:STEP, as in 0.2:0.7:0.1") from None
-    if not (first <= last and step > 0 and (last - first) / step < _MOST):
+    if not (first <= last and step > 0 and (last - first) / step < _MAX):
         raise UsageError(f"--sweep: {word!r} has no end", hint="write FROM:TO:STEP, as in 0.2:0.7:0.1")
     return [str(first + n * step) for n in range(int((last - first) / step) + 1)]
 
@@ -152,7 +152,7 @@ def rescore(evaluation: Evaluation, reading: Setting, base: JudgeConfig, encoder
         like = claim["likeness"] if name == _BY_JUDGE else alike(claim["found"], answer)
         points.append(like if like > threshold else 0.0)
     items = evaluation.judged + evaluation.unjudged
-    return mean(points) if len(points) >= LEAST_SHARE * items else None
+    return mean(points) if len(points) >= MIN_SHARE * items else None
 
 
 AGREE = "agree"
@@ -335,7 +335,7 @@ async def _judged(
         return [ItemOutcome(run=made.run, failure=made.failure)] * len(design.sweep.reading_settings)
     evaluation = made.result.evaluations[design.metric]
     said = _said(evaluation, item, made.result.run.id)
-    with reading(document):
+    with language_context(document):
         return [
             replace(said, score=rescore(evaluation, setting, way.judging, encoder)) if setting else said
             for setting in design.sweep.reading_settings

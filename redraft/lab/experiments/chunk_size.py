@@ -222,7 +222,7 @@ async def _mark(
 _DIMENSIONS = ("validity", "coherence", "cross_content", "major_facts", "connections")
 """What chunks are marked on; the last two are counts."""
 _MARKS_OF_TABLES = tuple(name.replace("_", " ") for name in _DIMENSIONS)
-_MOST_SIZES = 8
+_MAX_SIZES = 8
 
 
 def _basis(outcome: ChunkSizeOutcome) -> str:
@@ -297,7 +297,7 @@ def _counted(outcome: ChunkSizeOutcome) -> str:
 
 
 def _headline(outcome: ChunkSizeOutcome, _: Sequence[Table]) -> Iterator[str]:
-    for size in outcome.design.sizes[:_MOST_SIZES]:
+    for size in outcome.design.sizes[:_MAX_SIZES]:
         found = _means(where(outcome.marked, size=size))
         marks = zip(_MARKS_OF_TABLES, found, strict=True)
         yield f"{size:,} tokens: " + ", ".join(f"{name} {figure(mark, 2)}" for name, mark in marks)

@@ -16,7 +16,7 @@ from redraft.evaluators.metric_info import NOT_QUALITY
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.plan import plan_steps, table_of
 from redraft.llm.budget import PriceTable
-from redraft.report.dossier.comparison.sides import LEAST, interval_of_mean
+from redraft.report.dossier.comparison.sides import MIN_VALUES, interval_of_mean
 from redraft.report.tables import Cell, Record, Report, Table, mean, plain
 from redraft.report.verdict import verdict
 from redraft.runs.experiment_runner import ExperimentRunner
@@ -30,7 +30,7 @@ ENDS = ("95% from", "95% to")
 """The columns of an interval."""
 INTERVAL = (
     f"The interval contains 95% of the means of {RESAMPLES:,} resamples of the documents{{}}; with fewer than"
-    f" {LEAST} {{}}there is none."
+    f" {MIN_VALUES} {{}}there is none."
 )
 SPENT = ("calls", "cached", "prompt_tokens", "completion_tokens")
 """The fields of `Totals` that cost tables show, besides the price."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from redraft.evaluators.metric_info import LEAST_SHARE
+from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.context.experiment import ADDED, ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE, THIRDS
 from redraft.lab.experiments.context.records import PHASES
@@ -25,7 +25,7 @@ Records = Sequence[Record]
 
 _NO_NAME = re.compile(r"[^\w-]+")
 # Beyond these numbers of pairs, lines and documents the table says more than pictures.
-_MOST_PAIRS, _MOST_LINES, _MOST_DOCUMENTS = 10, 8, 8
+_MAX_PAIRS, _MAX_LINES, _MAX_DOCUMENTS = 10, 8, 8
 _SHARE = (0, 1)
 _NAMES = ("system", "model", "first", "second")
 _RIGHT = "share of correctly handled questions"
@@ -116,7 +116,7 @@ class PairwiseDifferences:
         records = table.records
         if self.judge is not None:
             records = _of_judge(records, self.judge)
-        for at, ((first, second), own) in enumerate(_pairs(records)[:_MOST_PAIRS], 1):
+        for at, ((first, second), own) in enumerate(_pairs(records)[:_MAX_PAIRS], 1):
             if any(number(one[self.value]) is not None for one in own):
                 said = (first, second, self.measure, f"{first} and {second}")
                 drawn[f"{self.name}_{at}"] = gaps(own, self.what, self.value, self.of, said)
@@ -252,7 +252,7 @@ def _rounds(table: Table) -> dict[str, Plot]:
     """Draw the mean score of the best drafts after each round, by metric."""
     drawn: dict[str, Plot] = {}
     for (metric,), own in grouped(_with_ways(table), "metric").items():
-        shown = different(own, "")[:_MOST_LINES]
+        shown = different(own, "")[:_MAX_LINES]
         own = [one for one in own if one[""] in shown]
         said = ("round", f"mean {metric} of the best drafts", f"{metric} by round")
         drawn[f"rounds_{_file(str(metric))}"] = lines(own, [""], "round", "score", said)
@@ -262,7 +262,7 @@ def _rounds(table: Table) -> dict[str, Plot]:
 def _gains(table: Table) -> dict[str, Plot]:
     """Draw the gain from refining, on all summaries and on those with low first scores."""
     drawn: dict[str, Plot] = {}
-    for at, ((way,), own) in enumerate(list(grouped(_with_ways(table), "").items())[:_MOST_LINES], 1):
+    for at, ((way,), own) in enumerate(list(grouped(_with_ways(table), "").items())[:_MAX_LINES], 1):
         said = ("refined", "first drafts", "score", f"What refining gains: {way}" if way else "What refining gains")
         drawn[f"gains_{at}"] = gaps(own, ["metric", "subset"], "gain", "documents", said)
     return drawn
@@ -406,7 +406,7 @@ def _fact_changes(table: Table) -> dict[str, Plot]:
     documents = different([one for one in records if number(one["until"]) is not None], "document")
     shared, title = "share of its facts that the previous one has", "How much each summary keeps of the previous one"
     drawn: dict[str, Plot] = {}
-    for at, document in enumerate(documents[:_MOST_DOCUMENTS], 1):
+    for at, document in enumerate(documents[:_MAX_DOCUMENTS], 1):
         said = ("tokens read", shared, title if len(documents) == 1 else f"{title}: {document}")
         plot = lines(only(records, document=document), ["system", "measure"], "until", "", said, ends=_SHARE)
         drawn["fact_changes" if len(documents) == 1 else f"fact_changes_{at}"] = plot
@@ -418,7 +418,7 @@ def _known(one: Record) -> float | None:
     names = ("matching", "new", "lost", "kept", "unjudged")
     matching, new, lost, kept, open_ = (number(one[name]) or 0.0 for name in names)
     judged = matching + new + lost + kept
-    return matching / (matching + new) if matching + new and judged >= LEAST_SHARE * (judged + open_) else None
+    return matching / (matching + new) if matching + new and judged >= MIN_SHARE * (judged + open_) else None
 
 
 def _several(*draws: Draw) -> Draw:

@@ -153,7 +153,7 @@ USUAL_THOUGHT = 0.6
 """The share of their thinking budget that models usually use."""
 USUAL_ROUNDS = 1
 """The number of revisions that a draft usually needs."""
-_MOST_SKIPPED = 5
+_MAX_SKIPPED = 5
 _ALIKE = 1.1
 """Two summaries count as the same in a plan if their lengths differ by at most about this factor."""
 T = TypeVar("T")
@@ -206,7 +206,7 @@ def table_of(steps: Sequence[PlanStep], about: str, prices: PriceTable, skipped:
         about += " Refining goes through all its rounds; the expected columns count one revision."
     if any(reasoning_reserve(step.model) for step in steps):
         about += f" Costs include the whole reasoning budget, expected costs {USUAL_THOUGHT:.0%} of it."
-    left_out = "; ".join((*skipped[:_MOST_SKIPPED], *(["and more"] if len(skipped) > _MOST_SKIPPED else [])))
+    left_out = "; ".join((*skipped[:_MAX_SKIPPED], *(["and more"] if len(skipped) > _MAX_SKIPPED else [])))
     return Table(
         "plan",
         "Estimated cost",

@@ -17,7 +17,7 @@ from redraft.report.pages.report import Results, ShownTable
 from redraft.report.plots.picture import Plot
 from redraft.report.tables import Cell, Table, said_once, without_marks
 from redraft.report.verdict import verdict
-from redraft.sources import MOST_BYTES, read_file
+from redraft.sources import MAX_BYTES, read_file
 from redraft.text.sanitizer import one_line
 
 FEWEST = 5
@@ -165,7 +165,7 @@ def read_file_of_results(path: Path, called: str, named: Callable[[Table], Table
     """Return the results in a file; `named` gives the tables other names before pictures are drawn. An error names the
     file and the field."""
     try:
-        stored = StoredResults.model_validate_json(read_file(path, MOST_BYTES))
+        stored = StoredResults.model_validate_json(read_file(path, MAX_BYTES))
     except OSError as error:
         raise UsageError(f"it cannot be read: {error.strerror}", place=str(path), hint=_HINT) from error
     except ValidationError as error:

@@ -24,9 +24,9 @@ from redraft.runs.job import wording
 from redraft.runs.manager import on_record
 from redraft.runs.model_pool import ModelPool, OpenModel, assign_models
 from redraft.runs.prepare import PreparedDocument, RunSpec
-from redraft.settings import YARDSTICKS, DraftConfig, JudgeConfig, PackPart
+from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, PackPart
 from redraft.store.runs import Run
-from redraft.text.languages import reading
+from redraft.text.languages import language_context
 
 
 class StatusRecord(Protocol):
@@ -183,7 +183,7 @@ async def part_at_work(
     """Open the writer and the judges of a run of an experiment's own work, called `step` in plans. Cached replies are
     reused. When the budget ends inside, no new work is started."""
     assigned = assign_models(prepared.settings, judging, runner.limits, runner.prices)
-    with runner.store.claim(run.id), reading(prepared.document):
+    with runner.store.claim(run.id), language_context(prepared.document):
         async with on_record(runner.store, run.id), runner.open_models(assigned, run, prepared, step) as pool:
             try:
                 yield pool
@@ -227,7 +227,7 @@ class JudgingPack:
 def parts_for(names: Iterable[str], judging: JudgeConfig) -> list[PackPart]:
     """Return what some metrics need about a document before they can judge its summaries."""
     wanted = {one.needs for one in metrics(tuple(names), with_rubrics(judging, ())) if one.needs}
-    return [part for part in YARDSTICKS if part in wanted]
+    return [part for part in REFERENCES if part in wanted]
 
 
 async def yardstick(
@@ -239,10 +239,10 @@ async def yardstick(
     batch: RunBatch,
 ) -> JudgingPack:
     """Return what a document's summaries are judged by: set in the judging, imported, built before or built now."""
-    store, found = batch.runner.store, JudgingPack({name: getattr(judging, name) for name in YARDSTICKS.values()})
+    store, found = batch.runner.store, JudgingPack({name: getattr(judging, name) for name in REFERENCES.values()})
     imported = {"questions": store.packs.imported(document.id), "keyfacts": store.keyfacts.imported(document.id)}
     for part in parts:
-        name, said = YARDSTICKS[part], PART_NAMES[part]
+        name, said = REFERENCES[part], PART_NAMES[part]
         if found.by[name] is None and (there := imported[part]) is not None:
             found.by[name] = there.id
         if found.by[name] is not None:

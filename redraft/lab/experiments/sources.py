@@ -12,8 +12,8 @@ from redraft.domain import Document
 from redraft.errors import DocumentError, UsageError
 from redraft.lab.agreement.people import FileEntry, UnreadableError, as_object, read_entries, text_at
 from redraft.lab.experiments.data.read import LINES, SUFFIXES, examples_of, form_suffix
-from redraft.readers.documents import finished, how_to_read, installed_for, is_readable, load, read_text
-from redraft.sources import STDIN, is_no_path
+from redraft.readers.documents import installed_for, is_readable, load, prepared, read_text, unknown_type_hint
+from redraft.sources import STDIN, is_inline_text
 from redraft.text.words import count_words
 
 _PATTERN = frozenset("*?[")
@@ -103,7 +103,7 @@ def references_of(place: str, documents: Sequence[Document]) -> dict[str, str]:
 
 
 def _documents(source: str) -> Iterator[_SourceDocument]:
-    if source == STDIN or is_no_path(source):
+    if source == STDIN or is_inline_text(source):
         yield _SourceDocument(load(source))
         return
     path = Path(source).expanduser()
@@ -129,7 +129,7 @@ def _folder(folder: Path) -> Iterator[_SourceDocument]:
     readable = [one for one in files if form_suffix(one) == LINES or is_readable(one)]
     readable = readable or [one for one in files if form_suffix(one) in SUFFIXES]
     if not readable:
-        raise DocumentError("no file in it can be read", place=str(folder), hint=how_to_read())
+        raise DocumentError("no file in it can be read", place=str(folder), hint=unknown_type_hint())
     for one in readable:
         yield from _file(one)
 
@@ -139,7 +139,7 @@ def _file(path: Path) -> Iterator[_SourceDocument]:
         yield _SourceDocument(load(path))
         return
     for one in examples_of(path):
-        document = replace(finished(Document.from_text(one.text, one.title), one.title), source=path.name)
+        document = replace(prepared(Document.from_text(one.text, one.title), one.title), source=path.name)
         yield _SourceDocument(document, next((each.text for each in one.summaries), ""))
 
 

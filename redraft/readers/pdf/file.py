@@ -13,7 +13,7 @@ import pypdfium2.raw as raw
 
 from redraft.errors import DocumentError
 from redraft.readers.builder import TITLE_WIDTH, Anchor, ReadCoverage, ReadText, Run, TextBuilder
-from redraft.readers.formats import MOST_ENTRIES
+from redraft.readers.formats import MAX_ENTRIES
 from redraft.readers.parts import names_document
 from redraft.readers.pdf.layout import Paragraph, PdfLine, RunningHeads, in_order, paragraphs
 from redraft.readers.pdf.lines import PageText
@@ -27,7 +27,7 @@ _OTHER = re.compile(
     rb"/Subtype\s*/Image|/Length[123]\b|/FunctionType|/Type\s*/(?:XRef|Metadata|EmbeddedFile)|/ICCBased|/N\s+\d"
 )
 _FLATE = re.compile(rb"/Filter\s*(?:\[\s*)?/(?:FlateDecode|Fl)\b")
-_BLOCK, _MOST = 100_000, 400_000_000
+_BLOCK, _MAX = 100_000, 400_000_000
 
 
 def damaged_streams(data: bytes) -> tuple[int, int]:
@@ -35,7 +35,7 @@ def damaged_streams(data: bytes) -> tuple[int, int]:
     if b"/Encrypt" in data:
         return 0, 0
     damaged = found = 0
-    left = _MOST
+    left = _MAX
     for match in _STREAM.finditer(data):
         head = data[max(0, match.start() - _LONGEST_HEAD) : match.start()].rpartition(b" obj")[2]
         if _OTHER.search(head) or not _FLATE.search(head):
@@ -67,8 +67,8 @@ _ERRORS = {
     raw.FPDF_ERR_SECURITY: ("it is protected in a way that cannot be read", "save it without protection first"),
 }
 _BROKEN = ("it is not a PDF file, or it is broken", "open it in a viewer and print it to PDF again")
-_MOST_PAGES = 20_000
-_FEWEST_CHARACTERS = 5
+_MAX_PAGES = 20_000
+_MIN_CHARACTERS = 5
 _ODD = re.compile("[\ufffd\ue000-\uf8ff]")
 _NOISE = re.compile(
     r"(?i)\b(?:microsoft word|untitled|powerpoint|unknown|anonymous)\b|\.(?:docx?|tex|dvi|indd|pdf|qxd|odt)\b"
@@ -89,11 +89,11 @@ def read(data: bytes, name: str) -> ReadText:
         code = getattr(error, "err_code", None)
         what, hint = _ERRORS.get(code, _BROKEN) if code is not None else _BROKEN
         raise DocumentError(what, place=name, hint=hint) from error
-    if not 0 < len(file) <= _MOST_PAGES:
+    if not 0 < len(file) <= _MAX_PAGES:
         raise DocumentError(
             f"it has {len(file):,} pages" if len(file) else "it has no pages",
             place=name,
-            hint=f"a PDF file may have up to {_MOST_PAGES:,} pages; give a part of it" if len(file) else _BROKEN[1],
+            hint=f"a PDF file may have up to {_MAX_PAGES:,} pages; give a part of it" if len(file) else _BROKEN[1],
         )
     return _PdfReader(file, data, name).read()
 
@@ -135,7 +135,7 @@ class _PdfReader:
         lines = in_order(found.pieces())
         if found.turned:
             self._builder.leave_out("vertical words", found.turned)
-        if len("".join(found.text.split())) < _FEWEST_CHARACTERS and _has_picture(page):
+        if len("".join(found.text.split())) < _MIN_CHARACTERS and _has_picture(page):
             self._scanned.append(at)
         text.close()
         page.close()
@@ -163,9 +163,9 @@ class _PdfReader:
         found = []
         try:
             for count, item in enumerate(self._file.get_toc(max_depth=6)):
-                if count >= MOST_ENTRIES:
+                if count >= MAX_ENTRIES:
                     raise DocumentError(
-                        f"its outline has more than {MOST_ENTRIES:,} entries",
+                        f"its outline has more than {MAX_ENTRIES:,} entries",
                         place=self._name,
                         hint="print it to PDF again, or convert it to .txt",
                     )

@@ -14,12 +14,12 @@ from redraft.readers.pdf.lines import LOWERED, RAISED, SOFT_HYPHEN, LinePiece, b
 from redraft.text.sentences import ends_sentence
 from redraft.text.words import UNSPACED
 
-_MOST_ACROSS = 0.15
+_MAX_CROSSING_SHARE = 0.15
 """The largest share of lines that may cross the gap between two columns, such as titles and captions."""
-_LEAST_GAP = 7.0
-_LEAST_LINES = 6
-_LEAST_WIDTH = 0.6
-_LEAST_OF_PAGE = 0.18
+_MIN_GAP = 7.0
+_MIN_LINES = 6
+_MIN_WIDTH = 0.6
+_MIN_PAGE_SHARE = 0.18
 _BINS = 400
 
 
@@ -110,7 +110,7 @@ def _column(one: LinePiece, gaps: Sequence[float]) -> int | None:
 
 def _gaps(pieces: Sequence[LinePiece]) -> list[float]:
     """Return the middles of the gaps between columns; empty for a page with one column."""
-    if len(pieces) < 2 * _LEAST_LINES:
+    if len(pieces) < 2 * _MIN_LINES:
         return []
     low, high = min(one.left for one in pieces), max(one.right for one in pieces)
     width = max(high - low, 1.0)
@@ -118,7 +118,7 @@ def _gaps(pieces: Sequence[LinePiece]) -> list[float]:
     for one in pieces:
         covered[int(_BINS * (one.left - low) / width)] += 1
         covered[min(_BINS, int(_BINS * (one.right - low) / width)) + 1] -= 1
-    most = _MOST_ACROSS * len(pieces) / 2
+    most = _MAX_CROSSING_SHARE * len(pieces) / 2
     found: list[float] = []
     depth, begun = 0, -1
     for at in range(_BINS + 1):
@@ -127,15 +127,15 @@ def _gaps(pieces: Sequence[LinePiece]) -> list[float]:
         if is_open and begun < 0:
             begun = at
         elif not is_open and begun >= 0:
-            if begun > 0 and (at - begun) * width / _BINS >= _LEAST_GAP:
+            if begun > 0 and (at - begun) * width / _BINS >= _MIN_GAP:
                 found.append(low + width * (begun + at) / 2 / _BINS)
             begun = -1
-    if not found or _least_filled(pieces, [low, *found, high]) >= _LEAST_WIDTH:
+    if not found or _least_filled(pieces, [low, *found, high]) >= _MIN_WIDTH:
         return found
     # A few lines with wide gaps may cause a false gap within a column.
     tried = [[*found[:at], *found[at + 1 :]] for at in range(len(found))] if len(found) > 1 else []
     share, best = max(((_least_filled(pieces, [low, *one, high]), one) for one in tried), default=(0.0, []))
-    return best if share >= _LEAST_WIDTH else []
+    return best if share >= _MIN_WIDTH else []
 
 
 def _least_filled(pieces: Sequence[LinePiece], edges: Sequence[float]) -> float:
@@ -145,7 +145,7 @@ def _least_filled(pieces: Sequence[LinePiece], edges: Sequence[float]) -> float:
     least = 1.0
     for at, (left, right) in enumerate(pairwise(edges)):
         mine = [one for one in pieces if _column(one, gaps) == at]
-        if len(mine) < _LEAST_LINES or right - left < _LEAST_OF_PAGE * whole:
+        if len(mine) < _MIN_LINES or right - left < _MIN_PAGE_SHARE * whole:
             return 0.0
         # A justified line with few words may have wide gaps of its own.
         lengths = [row[-1].right - row[0].left for row in by_place(mine)]
@@ -393,7 +393,7 @@ def paragraphs(pages: Sequence[Sequence[PdfLine]]) -> Iterator[Paragraph]:
         known = numbers[page].union(*numbers[page + 1 : page + 2])
         for line, is_table in zip(body, _tables(body), strict=True):
             kind = _kind(line, measures, is_table)
-            if open_one is not None and last is not None and _goes_on(open_one, last, line, kind, page, measures):
+            if open_one is not None and last is not None and _continues(open_one, last, line, kind, page, measures):
                 _extend(open_one, line, page, known, measures)
             else:
                 if open_one is not None:
@@ -481,7 +481,7 @@ def _is_bold_heading(line: PdfLine, measures: PageMetrics) -> bool:
     return measures.bold_is_rare and line.bold and is_short and line.size > _NOTE_SIZE * measures.body
 
 
-def _goes_on(one: Paragraph, last: PdfLine, line: PdfLine, kind: Kind, page: int, measures: PageMetrics) -> bool:
+def _continues(one: Paragraph, last: PdfLine, line: PdfLine, kind: Kind, page: int, measures: PageMetrics) -> bool:
     """Return whether a line continues the paragraph of the line before it."""
     if "table" in (kind, one.kind):
         return kind == one.kind
@@ -494,7 +494,7 @@ def _goes_on(one: Paragraph, last: PdfLine, line: PdfLine, kind: Kind, page: int
     if _HYPHEN_END.search(last.text):
         return True
     if last.column != line.column or one.parts[-1][0] != page or last.bottom <= line.bottom:
-        return _goes_over(one, last, line, measures)
+        return _continues_over_break(one, last, line, measures)
     return _follows(last, line, page, one, measures) and not _ended(one, last, line)
 
 
@@ -510,7 +510,7 @@ def _follows(last: PdfLine, line: PdfLine, page: int, one: Paragraph, measures: 
     return one.parts[-1][0] == page and 0 < distance <= _LEADING * max(measures.leading, 0.8)
 
 
-def _goes_over(one: Paragraph, last: PdfLine, line: PdfLine, measures: PageMetrics) -> bool:
+def _continues_over_break(one: Paragraph, last: PdfLine, line: PdfLine, measures: PageMetrics) -> bool:
     """Return whether the first line of a column or page continues the paragraph of the last line before it."""
     if not ends_sentence(last.text):
         return True

@@ -43,7 +43,7 @@ from redraft.report.history.trace import RoundTrace, RunTrace, piece_said, read_
 from redraft.settings import FIGURES
 from redraft.store.runs import WITHOUT_SUMMARY
 from redraft.store.store import Store
-from redraft.text.languages import primary, reading
+from redraft.text.languages import language_context, primary
 from redraft.text.places import part_read
 from redraft.text.positions import OriginMass, bins, density, shares, spread
 from redraft.text.sanitizer import one_line, scrubbed
@@ -408,7 +408,7 @@ def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encode
         result.run.drafted()
     document = document_read(store, result.run)
     lineage = read_lineage(store, result.run.id, encoder=encoder) if result.draft else None
-    with reading(document):
+    with language_context(document):
         return _put_together(store, trace, document, lineage, source=source)
 
 

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation, computed, content_id
-from redraft.evaluators.metric_info import SELF_CHECK, UNASKED, known, self_checks
+from redraft.evaluators.metric_info import SELF_CHECK, WITHOUT_JUDGE, metric_info, self_checks
 from redraft.settings import EXTRACTIVE, FIGURES, JudgeConfig
 from redraft.store.judgments import BRIER, CALIBRATION_ERROR, FIT, Agreement, JudgeSetup
 from redraft.store.runs import Run
@@ -115,7 +115,9 @@ def in_words(one: Agreement | None) -> str:
 
 def certificates(store: Store, run: Run, evaluations: Mapping[str, Evaluation]) -> dict[str, Certificate]:
     """Return the certificates of a draft's scores by metric; figures that no judge gives have none."""
-    judged = {name: one for name, one in evaluations.items() if name not in _WITHOUT and UNASKED not in one.details}
+    judged = {
+        name: one for name, one in evaluations.items() if name not in _WITHOUT and WITHOUT_JUDGE not in one.details
+    }
     return {name: certificate(store, run, one) for name, one in judged.items()}
 
 
@@ -170,7 +172,7 @@ def _identity(name: str, run: Run, judging: JudgeConfig) -> str:
 
 def _hashes(run: Run, metric: str) -> Sequence[str]:
     """Return the metric's prompts with their hashes; for an unknown metric, all prompts of the run."""
-    one = known(metric)
+    one = metric_info(metric)
     asked = set(run.prompt_hashes) if one is None else set(one.prompts)
     # A name followed by brackets is a prompt of the user's own set.
     return sorted(f"{name} {digest}" for name, digest in run.prompt_hashes.items() if name.partition(" (")[0] in asked)

@@ -23,7 +23,7 @@ from redraft.report.history.results import document_read
 from redraft.report.history.trace import GIVEN_SAID, AncestryReader, TextNode
 from redraft.store.documents import Ancestry
 from redraft.store.store import Store, check_store
-from redraft.text.languages import is_foreign, language_spans_of, reading
+from redraft.text.languages import is_foreign, language_context, language_spans_of
 from redraft.text.origin_chains import ComposedOrigin, DerivedText, Drift, Excerpt, Known, compose, drift
 from redraft.text.origins import Link, Method, OriginTracer, SentenceOrigin, links_from_json, links_to_json
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
@@ -247,7 +247,7 @@ class Tracer:
 
     def lineage(self, draft: str, said: Said = NOTHING_SAID) -> Lineage:
         """Return the lineage of a draft. Origins in `said` take precedence over those found by wording."""
-        with reading(self.document):
+        with language_context(self.document):
             return self._lineage(draft, said)
 
     def _lineage(self, draft: str, said: Said) -> Lineage:

@@ -16,7 +16,7 @@ from redraft.report.history.results import document_read
 from redraft.report.history.trace import GIVEN_SAID, TextNode
 from redraft.store.runs import Run
 from redraft.store.store import Store, check_store
-from redraft.text.languages import reading
+from redraft.text.languages import language_context
 from redraft.text.origins import Link, OriginTracer
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.vectors import Encoder
@@ -234,7 +234,7 @@ def read_losses(store: Store, key: str, *, encoder: Encoder | None = None) -> Lo
     run = store.runs.get(key)
     draft = run.drafted()
     tracer = Tracer(store, document_read(store, run), encoder)
-    with reading(tracer.document):
+    with language_context(tracer.document):
         return FactSearch(store, run, tracer, draft).losses()
 
 

@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 from redraft.domain import Document, Evaluation, Pack, Span
 from redraft.errors import StoreError
-from redraft.evaluators.metric_info import FINE, LACKING
+from redraft.evaluators.metric_info import FAULTLESS_VERDICTS, FAULTY_VERDICTS
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 
-MOST = 3
+MAX_PLACES = 3
 """The maximum number of quotes per sentence."""
 By = Literal["judge", "words"]
 """The source of a sentence's place: a judge who quoted it, or the words that sentence and document share."""
@@ -49,7 +49,7 @@ def quotes_of(store: Store, draft: str, document: Document) -> dict[int, tuple[S
     for sentence, span in _quoted(store, store.runs.get(store.runs.draft(draft).run), judged):
         if 0 <= span.start < span.end <= len(document.text):
             quoted.setdefault(sentence, []).append(span)
-    return {sentence: _merged(spans)[:MOST] for sentence, spans in quoted.items()}
+    return {sentence: _merged(spans)[:MAX_PLACES] for sentence, spans in quoted.items()}
 
 
 def absent_in(store: Store, draft: str) -> frozenset[str]:
@@ -81,10 +81,12 @@ def held_of(judged: Mapping[str, Evaluation], metric: str, yardstick: str) -> di
     if told is None or told.details.get(part, yardstick) != yardstick:
         return {}
     return {
-        tuple(one[field] for field in key): StatedFact(verdict == FINE[metric], tuple(one.get("sentences", ())))
+        tuple(one[field] for field in key): StatedFact(
+            verdict == FAULTLESS_VERDICTS[metric], tuple(one.get("sentences", ()))
+        )
         for one in listed(judged, metric, name)
         # Items without a verdict, or on which the judges disagree, are left out.
-        if (verdict := one.get("verdict")) == FINE[metric] or verdict in LACKING[metric]
+        if (verdict := one.get("verdict")) == FAULTLESS_VERDICTS[metric] or verdict in FAULTY_VERDICTS[metric]
     }
 
 
@@ -105,7 +107,7 @@ def _pack(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Pack | No
 
 
 def _fine(judged: Mapping[str, Evaluation], metric: str, name: str) -> Iterator[Details]:
-    return (one for one in listed(judged, metric, name) if one.get("verdict") == FINE[metric])
+    return (one for one in listed(judged, metric, name) if one.get("verdict") == FAULTLESS_VERDICTS[metric])
 
 
 def listed(judged: Mapping[str, Evaluation], metric: str, name: str) -> Sequence[Details]:

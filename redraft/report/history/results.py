@@ -28,7 +28,7 @@ from redraft.domain import (
     record_json,
 )
 from redraft.errors import RunError, UsageError
-from redraft.evaluators.metric_info import PREFERENCE, WithdrawnFinding, standing, withdrawn
+from redraft.evaluators.metric_info import PREFERENCE, WithdrawnFinding, goal_status, withdrawn
 from redraft.report.entry import Entry
 from redraft.report.history.certificates import Certificate, certificates, self_checked
 from redraft.report.history.requests import RequestOutcome, request_outcomes
@@ -36,10 +36,10 @@ from redraft.report.tables import data_frame, escaped, markdown_rows
 from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig
 from redraft.store.runs import Run, damage_named
 from redraft.store.store import Store, check_store
-from redraft.text.languages import reading, with_language
+from redraft.text.languages import language_context, with_language
 from redraft.text.places import pages_of, place_in
 from redraft.text.sanitizer import one_line
-from redraft.text.sentences import worded
+from redraft.text.sentences import sentences_with_words
 from redraft.text.words import count_words, dollars, rounded
 
 METRIC_COLUMNS = {
@@ -206,7 +206,7 @@ class Result:
 
     def _goal(self, metric: str, least: float, share: float) -> dict[str, object]:
         evaluation = self.evaluations.get(metric)
-        stands = standing(evaluation, least, share)
+        stands = goal_status(evaluation, least, share)
         return {
             "at_least": least,
             "met": None if stands == "unsure" else stands == "met",
@@ -391,8 +391,8 @@ def _result(store: Store, run: Run) -> Result:
 
 def count_sentences(store: Store, run: Run, drafts: Sequence[Draft]) -> list[int]:
     """Return the number of sentences of each draft, split in the language of the run's document."""
-    with reading(document_read(store, run)):
-        return [len(worded(draft.text)) for draft in drafts]
+    with language_context(document_read(store, run)):
+        return [len(sentences_with_words(draft.text)) for draft in drafts]
 
 
 def _added(one: Totals, other: Totals) -> Totals:

@@ -217,7 +217,7 @@ def written(paper: Paper, form: Format) -> str | bytes:
 _HEADING = re.compile(r"(#{1,6})[^\S\n]+(\S.*?)(?:[^\S\n]+#+)?[^\S\n]*")
 _LIMIT = re.compile(r"\s*\(\s*(?:(?:at most|up to|max\.?)\s+)?(\d{1,7})\s+words?\s*\)", re.IGNORECASE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_LONGEST_TITLE, _LONGEST_INSTRUCTION, _MOST_SECTIONS, _LEAST_WORDS = 200, 2_000, 100, 10
+_LONGEST_TITLE, _LONGEST_INSTRUCTION, _MAX_SECTIONS, _MIN_WORDS = 200, 2_000, 100, 10
 _EXAMPLE = "## Findings (120 words)"
 
 
@@ -256,9 +256,9 @@ def read_template(text: str, name: str, words: int | None = None) -> Template:
     found = list(_sections(clean(text), name))
     if not found:
         raise UsageError("the template has no heading", place=name, hint=f"begin with one, such as {_EXAMPLE}")
-    if len(found) > _MOST_SECTIONS:
-        at = found[_MOST_SECTIONS].line
-        raise _wrong(at, f"a template has at most {_MOST_SECTIONS} headings", name, "make two templates of it")
+    if len(found) > _MAX_SECTIONS:
+        at = found[_MAX_SECTIONS].line
+        raise _wrong(at, f"a template has at most {_MAX_SECTIONS} headings", name, "make two templates of it")
     above = [one.level < after.level for one, after in pairwise(found)] + [False]
     # A first heading of level 1 is the title, even if the others have level 1 too, as in word processors.
     above[0] = above[0] or (found[0].level == 1 and len(found) > 1)
@@ -313,9 +313,9 @@ def _settled(one: TemplateSection, name: str, words: int | None, *, above: bool)
             name,
             f"write ({_LIMIT_EXAMPLE}) after its title, or give --words for all sections without a limit",
         )
-    if limit < _LEAST_WORDS:
+    if limit < _MIN_WORDS:
         raise _wrong(
-            one.line, f"a limit is at least {_LEAST_WORDS} words", name, f"write ({_LIMIT_EXAMPLE}), for example"
+            one.line, f"a limit is at least {_MIN_WORDS} words", name, f"write ({_LIMIT_EXAMPLE}), for example"
         )
     return TemplateSection(one.title, one.level, one.line, limit, one.instruction)
 

@@ -201,7 +201,7 @@ def measure_said(measure: str) -> str:
 
 
 # With more pairs than this, tables are clearer than pictures.
-_MOST_PAIRS = 6
+_MAX_PAIRS = 6
 
 
 def pictures(beside: RunComparison) -> dict[str, list[Markup]]:
@@ -216,7 +216,7 @@ def pictures(beside: RunComparison) -> dict[str, list[Markup]]:
 def _of_scores(beside: RunComparison) -> Iterator[Plot]:
     names = {one.letter: _named(one) for one in beside.contestants}
     drawn = [one for one in beside.differences if one.interval is not None]
-    for first, second in list(dict.fromkeys((one.first, one.second) for one in drawn))[:_MOST_PAIRS]:
+    for first, second in list(dict.fromkeys((one.first, one.second) for one in drawn))[:_MAX_PAIRS]:
         rows = [
             PlottedDifference(spaced(one.metric), one.difference, *_ends(one.interval), one.pairs)
             for one in drawn
@@ -265,7 +265,7 @@ def _of_places(beside: RunComparison) -> Iterator[Plot]:
 def _fifths(beside: RunComparison) -> Iterator[Plot]:
     names = {one.letter: _named(one) for one in beside.contestants}
     keys = list(dict.fromkeys((one.first, one.second, one.measure) for one in beside.fifths))
-    for first, second, measure in keys[: 2 * _MOST_PAIRS]:
+    for first, second, measure in keys[: 2 * _MAX_PAIRS]:
         rows = [
             PlottedDifference(_fifth(one), one.difference, *_ends(one.interval), one.pairs)
             for one in beside.fifths

@@ -21,7 +21,7 @@ from redraft.text.words import count
 
 STYLES = ("plots.css", "base.css", "report.css")
 SCRIPT = "report.js"
-_MOST_ROWS = 300
+_MAX_ROWS = 300
 _FILE_NAME = re.compile(r"[^a-z0-9-]+")
 _TITLE, _FILE, _DIGITS = 80, 60, 2
 
@@ -131,7 +131,7 @@ def _line(anchor: str, name: str, sets: Sequence[ResultSet]) -> ReportRow:
 
 def _panel(anchor: str, one: ResultSet, shown: ShownTable) -> ReportPanel:
     table = shown.table
-    rows = table.rows[:_MOST_ROWS]
+    rows = table.rows[:_MAX_ROWS]
     left = len(table.rows) - len(rows)
     said = f"{count(left, 'more row')} {'is' if left == 1 else 'are'} in the file." if left else ""
     return ReportPanel(

@@ -115,7 +115,7 @@ def spaced(wanted: Sequence[float], least: float, low: float, high: float) -> li
     return places
 
 
-MOST = 60
+MAX_ROWS = 60
 """The maximum number of rows drawn; the table has all of them."""
 _NAMES, _STEP = 0.34, 28.0
 _REACH = 9.0
@@ -191,7 +191,7 @@ _LARGEST, _SMALLEST = 1e300, 1e-290
 # Values are equal within this relative difference.
 _NEAR = 1e-9
 # The minimum range of a scale of scores within 0 and 1.
-_LEAST_SPAN = 0.2
+_MIN_SPAN = 0.2
 _STEPS = (1, 2, 5, 10)
 _MINUS = "−"
 _SHORT = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -224,7 +224,7 @@ class LinearScale:
         are. It starts at zero unless that would leave more than half of it empty."""
         low, high = _bounds(values)
         low = 0.0 if 0 <= low < high / 2 else low
-        if (missing := _LEAST_SPAN - (high - low)) > 0 and 0 <= low <= high <= 1:
+        if (missing := _MIN_SPAN - (high - low)) > 0 and 0 <= low <= high <= 1:
             low, high = max(0.0, low - missing / 2), min(1.0, high + missing / 2)
         return cls.over([low, high])
 

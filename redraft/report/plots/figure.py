@@ -30,7 +30,7 @@ from redraft.report.plots.picture import (
 _ROW, _CELL, _WIDEST_CELL, _HEAD = 26.0, 44.0, 80.0, 66.0
 # The number in a cell of the darkest shade is still readable on a light and on a dark background.
 _DARKEST = 0.5
-_MOST_ROWS, _MOST_COLUMNS = 60, 30
+_MAX_ROWS, _MAX_COLUMNS = 60, 30
 _NAMES = 0.3
 
 
@@ -81,7 +81,7 @@ class Grids:
         shades = LinearScale.over([0, *values]).drawn(0, _DARKEST)
         canvas.text(MARGIN, top + SMALL, self.measure, ink="muted", room=canvas.width - 2 * MARGIN)
         top += SMALL + 6
-        height = _HEAD + _ROW * len(self.rows[:_MOST_ROWS]) + 12
+        height = _HEAD + _ROW * len(self.rows[:_MAX_ROWS]) + 12
         panels, across = self._panels(canvas)
         for at, panel in enumerate(panels):
             self._draw(canvas, top + height * (at // across), panel, shades)
@@ -95,8 +95,8 @@ class Grids:
 
     def _panels(self, canvas: Canvas) -> tuple[list[_Panel], int]:
         """Return the panels, and how many of them are side by side."""
-        names = min(canvas.width * _NAMES, max(map(text_width, (*self.rows[:_MOST_ROWS], self.row_name))))
-        columns = range(len(self.columns[:_MOST_COLUMNS]))
+        names = min(canvas.width * _NAMES, max(map(text_width, (*self.rows[:_MAX_ROWS], self.row_name))))
+        columns = range(len(self.columns[:_MAX_COLUMNS]))
         cell = max(_CELL, min(_WIDEST_CELL, max(map(text_width, self.columns)) + 6))
         most = max(1, int((canvas.width - 2 * MARGIN - names - 8) // cell))
         # Columns that do not fit continue in another panel.
@@ -129,7 +129,7 @@ class Grids:
         columns, rows = apart(self.columns, bands.step - 4, SMALL), apart(self.rows, room, SMALL)
         for at, name in enumerate(bands.names):
             canvas.text(bands.place(at), y, name, anchor="middle", room=bands.step - 4, brief=columns[name])
-        for at, name in enumerate(self.rows[:_MOST_ROWS]):
+        for at, name in enumerate(self.rows[:_MAX_ROWS]):
             middle = top + _HEAD + _ROW * (at + 0.5)
             canvas.text(bands.start - 8, middle + 4, name, anchor="end", room=room + 0.01, brief=rows[name])
             for number, column in enumerate(panel.columns):

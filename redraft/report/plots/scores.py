@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redraft.report.plots.axes import (
-    MOST,
+    MAX_ROWS,
     Axes,
     BandScale,
     Box,
@@ -98,7 +98,7 @@ class Differences:
         top = canvas.heading()
         if not self.differences:
             return canvas.nothing(top, "Nothing to compare.")
-        drawn = self.differences[:MOST]
+        drawn = self.differences[:MAX_ROWS]
         there = {one.meaning for one in drawn if finite(one.value) is not None}
         entries = [marker_entry(name, look, hollow=hollow) for name, (look, hollow) in _MARKS.items() if name in there]
         top = legend(canvas, top, entries) + 8

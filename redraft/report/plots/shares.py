@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.report.plots.axes import MOST, LabelRows, LinearScale, left_out, level_axis, rows, whisker
+from redraft.report.plots.axes import MAX_ROWS, LabelRows, LinearScale, left_out, level_axis, rows, whisker
 from redraft.report.plots.canvas import (
     MARGIN,
     Canvas,
@@ -77,7 +77,7 @@ class Shares:
         entries = [box_entry(part, series(at)) for at, part in enumerate(self.parts)]
         rule = [rule_entry("even spread", GOAL)] if self.even else []
         top = legend(canvas, top, [*entries, *rule]) + 6
-        drawn = self.splits[:MOST]
+        drawn = self.splits[:MAX_ROWS]
         made = rows(canvas, top, [split.name for split in drawn])
         x = LinearScale.over([0, 100]).drawn(made.left, made.right - 12)
         for at, split in enumerate(drawn):
@@ -180,7 +180,7 @@ class Parts:
         top = canvas.heading()
         if not self.parts:
             return canvas.nothing(top, "No data.")
-        drawn = self.parts[:MOST]
+        drawn = self.parts[:MAX_ROWS]
         top = legend(canvas, top, self._entries()) + 6
         made = rows(
             canvas, top, [part.name for part in drawn], aside=max(text_width(_judged(part)) for part in drawn) + 12

@@ -54,7 +54,7 @@ ROWS, STEPS, KINDS = 48, 200, 8
 _SINGLE, _MANY = 15.0, 12.0
 _NAMES = 0.26
 _STRIP = 40.0
-_LEAST = 1.5
+_MIN = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ def _bars(calls: Sequence[WaterfallCall], clock: TimeScale, kinds: dict[str, int
     """Return the bars of a row: the index of a kind, and where the bar starts and ends."""
     if len(calls) == 1:
         start, end = clock.place(calls[0].start), clock.place(calls[0].end)
-        return [(kinds[calls[0].kind], start, max(end, start + _LEAST))]
+        return [(kinds[calls[0].kind], start, max(end, start + _MIN))]
     changes: dict[int, list[int]] = {}
     for call in calls:
         begun, ended = _step(clock, call.start), _step(clock, call.end)

@@ -36,7 +36,7 @@ from redraft.store.postgres.server import (
 from redraft.store.sqlite import STEPS, refuse_others, statements
 
 # With one more for claims, and as many for checkpoints, 16 processes stay below a server's default limit of 100.
-MOST_CONNECTIONS = 2
+MAX_CONNECTIONS = 2
 _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _CLOCK = "SELECT extract(epoch FROM clock_timestamp())::double precision AS now"
@@ -68,7 +68,7 @@ class PostgresConnection(Connection):
             configure=adapt,
             check=_check,
             min_size=1,
-            max_size=MOST_CONNECTIONS,
+            max_size=MAX_CONNECTIONS,
             timeout=BUSY_SECONDS,
             open=True,
         )
@@ -319,7 +319,7 @@ async def on_a_server(checkpoints: Checkpoints, closing: AsyncExitStack) -> Asyn
         kwargs={**given, "row_factory": dict_row},
         check=AsyncConnectionPool.check_connection,
         min_size=1,
-        max_size=MOST_CONNECTIONS,
+        max_size=MAX_CONNECTIONS,
         timeout=BUSY_SECONDS,
         open=False,
     )

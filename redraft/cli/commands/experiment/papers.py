@@ -32,7 +32,7 @@ _EXIT = """\
 The exit code is 3 when something is missing: items failed, or the budget is
 used up. Repeat the command, with a higher limit, to continue.
 """
-_LEAST_SIZE = 64
+_MIN_SIZE = 64
 
 
 def _experiment(
@@ -501,8 +501,8 @@ def _sizes(words: str) -> tuple[int, ...]:
         sizes = tuple(sorted({int(word) for word in words.split(",")}))
     except ValueError:
         raise UsageError(f"--sizes: {words!r} is not a list of sizes", hint="write them as 1024,2048") from None
-    if sizes[0] < _LEAST_SIZE:
-        raise UsageError(f"--sizes: a chunk of {sizes[0]} tokens is too small", hint=f"use {_LEAST_SIZE} or more")
+    if sizes[0] < _MIN_SIZE:
+        raise UsageError(f"--sizes: a chunk of {sizes[0]} tokens is too small", hint=f"use {_MIN_SIZE} or more")
     return sizes
 
 

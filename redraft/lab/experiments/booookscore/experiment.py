@@ -14,7 +14,7 @@ from redraft.domain import Document, Totals, content_id
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import Booookscore, sentences_of
-from redraft.evaluators.metric_info import LEAST_SHARE
+from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.events import StageStarted
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, match_marks, match_to_sentences
 from redraft.lab.experiments.plan import JUDGING, JudgesDesign, check_models
@@ -28,7 +28,7 @@ from redraft.runs.job import wording
 from redraft.runs.model_pool import located
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig
-from redraft.text.languages import language_of, reading
+from redraft.text.languages import language_context, language_of
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer, tokenizer_named
 from redraft.text.units import repeated, units
@@ -95,7 +95,7 @@ class SystemJudgment:
         """
         if not self.said:
             return None
-        few = len(self.said) < LEAST_SHARE * (len(self.said) + self.unjudged)
+        few = len(self.said) < MIN_SHARE * (len(self.said) + self.unjudged)
         if self.failure is not None and (few or self.confused == len(self.said)):
             return None
         return 1 - self.confused / len(self.said)
@@ -219,7 +219,7 @@ def measure_summaries(
 ) -> CoherenceOutcome:
     """Return the summaries with their lengths and with their annotations, if any. No model is called."""
     tokenizer = tokenizer_named(VOCABULARY)
-    with reading(_document(file)):
+    with language_context(_document(file)):
         summaries = tuple(_measured(key, text, tokenizer) for key, text in file.texts.items())
     found = CoherenceOutcome(design, file, summaries, tokenizer.name, annotations, tuple(beside), references=references)
     return replace(found, systems=tuple(_annotated(summaries, one) for one in found.annotated))
@@ -353,7 +353,7 @@ async def _system(annotator: AnnotationJudge, summaries: Sequence[Summary], batc
         async with places:
             # Sentences are read in the summary's language, which in turn falls back on that of all texts of the file.
             whole = replace(Document.from_text(summary.text), language=language_of(summary.text))
-            with reading(whole):
+            with language_context(whole):
                 said = await _read(summary, proofreader, runner)
         batch.tell(f"{one_line(summary.id, _SHOWN)} by {annotator.judge}")
         return said

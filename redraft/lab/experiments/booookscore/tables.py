@@ -32,7 +32,7 @@ from redraft.store.connection import storable
 from redraft.text.tokens import ESTIMATE
 
 _OTHER = "another type"
-_MOST_SYSTEMS = 8
+_MAX_SYSTEMS = 8
 _ASIDE = {
     "silent": "summaries for which the annotations list no sentence",
     "textless": "annotated summaries that are not in the file of summaries",
@@ -302,7 +302,7 @@ def _about(outcome: CoherenceOutcome) -> Iterator[str]:
 
 
 def _headline(outcome: CoherenceOutcome, _: Sequence[Table]) -> Iterator[str]:
-    for system in outcome.systems[:_MOST_SYSTEMS]:
+    for system in outcome.systems[:_MAX_SYSTEMS]:
         scores, left = _scores(system), _unjudged(system)
         spread = spread_of_mean(scores)
         between = f" (95% from {100 * spread.low:.1f} to {100 * spread.high:.1f})" if spread else ""
@@ -310,7 +310,7 @@ def _headline(outcome: CoherenceOutcome, _: Sequence[Table]) -> Iterator[str]:
             f"{plain(system.name)}: BooookScore {figure(_percent(mean(scores)))}{between}, over {len(scores)} of"
             f" {len(system.readings)} summaries{f'; {left:,} sentences were not judged' if left else ''}"
         )
-    if (more := len(outcome.systems) - _MOST_SYSTEMS) > 0:
+    if (more := len(outcome.systems) - _MAX_SYSTEMS) > 0:
         yield f"and {more} more"
 
 

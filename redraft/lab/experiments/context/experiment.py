@@ -18,7 +18,7 @@ from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
-from redraft.evaluators.metric_info import LEAST_SHARE
+from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.typed import paragraphs
 from redraft.events import StageStarted
 from redraft.lab.experiments.context.records import (
@@ -44,10 +44,10 @@ from redraft.runs.job import reader_of
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.text.languages import ENGLISH, language_of, reading
+from redraft.text.languages import ENGLISH, language_context, language_of
 from redraft.text.origin_chains import SentenceSimilarity
 from redraft.text.origins import OriginTracer
-from redraft.text.quotes import points_back
+from redraft.text.quotes import needs_context
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder
@@ -297,7 +297,7 @@ class FactChange(NamedTuple):
     def shares(self) -> list[float | None]:
         """The shares that match, are lost and are new; None without verdicts on half of the facts."""
         judged = self.found.matching + self.found.new + self.found.lost + self.kept
-        return self.found.shares if judged >= LEAST_SHARE * (judged + self.unjudged) else [None] * len(self.found)
+        return self.found.shares if judged >= MIN_SHARE * (judged + self.unjudged) else [None] * len(self.found)
 
 
 def overlap(one: Stretch, other: Stretch) -> float:
@@ -486,7 +486,7 @@ def place_sentences(
 
 def reference_sentences(document: Document, text: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
     """Return the sentences of the reference summary, with their places in the document."""
-    with reading(document):
+    with language_context(document):
         traced = OriginTracer([document.text], encoder).trace(text)
     places = [tuple((link.span, link.weight) for link in one.links) for one in traced]
     texts = [one_line(text[one.span.start : one.span.end]) for one in traced]
@@ -506,7 +506,7 @@ def _told(
     found: list[SummarySentencePlaces] = []
     for text, places in sentences:
         if not is_heading(text):
-            before = found[-1].text if found and points_back(text, language) else ""
+            before = found[-1].text if found and needs_context(text, language) else ""
             found.append(SummarySentencePlaces(len(found) + 1, text, before, places))
     return tuple(found)
 

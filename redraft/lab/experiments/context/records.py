@@ -15,7 +15,7 @@ from redraft.graphs.plan import fitting_words
 from redraft.lab.experiments.experiment import group_by
 from redraft.lab.experiments.plan import ModelsDesign, check_models
 from redraft.lab.experiments.runner import Used, status_of
-from redraft.prompts.factual import FACTUAL, SPLIT_FACTS
+from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import resolve, tokenizer_of
 from redraft.runs.prepare import RunSpec
@@ -28,8 +28,8 @@ from redraft.text.words import count_words
 
 USUAL = "10000:128000:10000"
 """The steps of the thesis: from 10,000 tokens to 128,000 by 10,000."""
-_FEWEST_TOKENS = 64
-_MOST_STEPS = 100
+_MIN_TOKENS = 64
+_MAX_STEPS = 100
 # The maximum steps, and minimum tokens of a step, for a document too short for the usual steps.
 _STEPS, _SHORTEST = 13, 256
 # The minimum ratio of the words that are summarized to those of the summary.
@@ -50,13 +50,13 @@ def parse_steps(words: str) -> tuple[int, ...]:
     try:
         if ":" in words:
             start, stop, by = (int(word) for word in words.split(":"))
-            fitting = 0 < start <= stop <= start + _MOST_STEPS * by
+            fitting = 0 < start <= stop <= start + _MAX_STEPS * by
             steps = (*range(start, stop, by), stop) if fitting else ()
         else:
             steps = tuple(sorted({int(word) for word in words.split(",")}))
     except ValueError:
         raise _no_steps(words) from None
-    if not steps or steps[0] < _FEWEST_TOKENS or len(steps) > _MOST_STEPS or list(steps) != sorted(set(steps)):
+    if not steps or steps[0] < _MIN_TOKENS or len(steps) > _MAX_STEPS or list(steps) != sorted(set(steps)):
         raise _no_steps(words)
     return steps
 
@@ -64,8 +64,8 @@ def parse_steps(words: str) -> tuple[int, ...]:
 def _no_steps(words: str) -> UsageError:
     return UsageError(
         f"--until: {words!r:.60} are not steps",
-        hint=f"write START:STOP:STEP, such as {USUAL}, or N,N...: at most {_MOST_STEPS} steps, each of"
-        f" {_FEWEST_TOKENS} tokens or more",
+        hint=f"write START:STOP:STEP, such as {USUAL}, or N,N...: at most {_MAX_STEPS} steps, each of"
+        f" {_MIN_TOKENS} tokens or more",
     )
 
 
@@ -267,7 +267,7 @@ def series(items: Sequence[ContextItem]) -> list[list[ContextItem]]:
 
 CONTEXT = "context"
 """The experiment's name in its runs, and the command that repeats it."""
-FACT_PROMPTS = (SPLIT_FACTS, *FACTUAL)
+FACT_PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 """Includes all prompts by which facts are judged elsewhere, so that certificates of their judge apply here."""
 
 

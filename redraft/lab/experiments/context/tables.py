@@ -9,7 +9,7 @@ from statistics import fmean
 from redraft.domain import Span, record_json
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
-from redraft.evaluators.metric_info import LEAST_SHARE
+from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.position import BINS
 from redraft.lab.experiments.context.experiment import (
     ALIGNMENT,
@@ -189,7 +189,7 @@ def _accuracy(facts: Sequence[AtomicFact]) -> Row:
 
 def _enough(verdicts: Sequence[float], items: int) -> float | None:
     """Return the mean of the verdicts; None if fewer than half of the items have one."""
-    return mean(verdicts) if len(verdicts) >= LEAST_SHARE * items else None
+    return mean(verdicts) if len(verdicts) >= MIN_SHARE * items else None
 
 
 def _section(fact: AtomicFact, item: ContextItem) -> str:
@@ -244,12 +244,12 @@ def _verdicts(facts: Sequence[AtomicFact]) -> Iterator[tuple[Kind, Share]]:
     )
     for kind, values, whole in said:
         known = [float(one) for one in values if one is not None]
-        if known and len(known) >= LEAST_SHARE * whole:
+        if known and len(known) >= MIN_SHARE * whole:
             yield kind, (sum(known), float(len(known)))
 
 
 # The maximum number of contestants listed in the headline.
-_MOST = 3
+_MAX = 3
 # What is done with facts, by the metric that does the same.
 _LIKE = {
     KeyfactRecall.name: f"aligned as by {KeyfactRecall.name}",
@@ -475,7 +475,7 @@ def _counted(outcome: ContextOutcome) -> str:
 def _headline(outcome: ContextOutcome, tables: Sequence[Table]) -> Iterator[str]:
     records = {table.name: table.records for table in tables}
     contestants = outcome.design.contestants
-    shown = [one.name for one in contestants[:_MOST]]
+    shown = [one.name for one in contestants[:_MAX]]
     for one in records["position_halves"]:
         if one["system"] in (*shown, REFERENCE):
             differ = " / ".join(_signed(one[f"change {place} (%)"]) for place in PLACES)
@@ -489,7 +489,7 @@ def _headline(outcome: ContextOutcome, tables: Sequence[Table]) -> Iterator[str]
                 f"{_who(one)}: facts matching, lost, new {_percents(one, FATES)} by"
                 f" {plain(str(one['measure']))}; an even spread has {even}"
             )
-    yield from and_more(len(contestants), _MOST, "systems")
+    yield from and_more(len(contestants), _MAX, "systems")
     yield _counted(outcome)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.reference.questions import evenly
+from redraft.evaluators.reference.questions import evenly_spread
 from redraft.evaluators.statistics import measures
 from redraft.lab.experiments.data.read import DataContents, sets_of_form
 from redraft.lab.experiments.experiment import Row, table
@@ -28,7 +28,7 @@ _FIGURES: tuple[tuple[str, Callable[[dict[str, Any]], Any]], ...] = (
     ("tokens of a summary", lambda one: one["summary"]["tokens"]),
 )
 _NAMES = tuple(name for name, _ in _FIGURES)
-_MOST_SHOWN = 100
+_MAX_SHOWN = 100
 
 
 @table(
@@ -67,7 +67,7 @@ def description(found: Sequence[DataContents], sample: int | None) -> Report:
 
 
 def _measured(one: DataContents, sample: int | None, tokenizer: Tokenizer) -> Iterator[dict[str, Any]]:
-    for example in evenly(one.examples, sample or len(one.examples)):
+    for example in evenly_spread(one.examples, sample or len(one.examples)):
         if not has_words(example.text):
             continue
         long = tokenizer.count(example.text)
@@ -120,7 +120,7 @@ def _line(one: DataContents) -> str:
 
 def _list_of(name: str, title: str, found: Sequence[DataContents], lists: Sequence[Sequence[Any]]) -> Table:
     rows = [(one.path, each.place, each.message) for one, some in zip(found, lists, strict=True) for each in some]
-    left = len(rows) - _MOST_SHOWN
-    basis = f"Based on {len(rows)} of them" + (f"; the first {_MOST_SHOWN} are shown." if left > 0 else ".")
+    left = len(rows) - _MAX_SHOWN
+    basis = f"Based on {len(rows)} of them" + (f"; the first {_MAX_SHOWN} are shown." if left > 0 else ".")
     caption = "Each with its place in the file."
-    return Table(name, title, caption, basis, ("file", "place", "what"), tuple(rows[:_MOST_SHOWN]))
+    return Table(name, title, caption, basis, ("file", "place", "what"), tuple(rows[:_MAX_SHOWN]))

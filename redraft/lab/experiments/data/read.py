@@ -29,7 +29,7 @@ from redraft.lab.agreement.people import (
     parse_entries,
     text_at,
 )
-from redraft.sources import allowed, read_file, size
+from redraft.sources import read_file, readable_size, size_limit
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
@@ -344,7 +344,7 @@ def _unzipped(data: bytes, place: str) -> bytes:
     """Return the bytes, unpacked if they are gzip. Raise if they exceed the size limit of a source."""
     if not data.startswith(_GZIP):
         return data
-    most = allowed()
+    most = size_limit()
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             found = file.read(most + 1)
@@ -352,7 +352,7 @@ def _unzipped(data: bytes, place: str) -> bytes:
         raise UsageError(f"it cannot be unpacked: {error}", place=place, hint="download it again") from error
     if len(found) > most:
         hint = "a large file is read with --max-source 2GB"
-        raise UsageError(f"it has more than {size(most)} when it is unpacked", place=place, hint=hint)
+        raise UsageError(f"it has more than {readable_size(most)} when it is unpacked", place=place, hint=hint)
     return found
 
 

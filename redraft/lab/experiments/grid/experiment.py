@@ -20,7 +20,7 @@ from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Evaluation, Outcome, Totals, computed
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.catalog import metrics, with_rubrics
-from redraft.evaluators.metric_info import PREFERENCE, is_unheard
+from redraft.evaluators.metric_info import PREFERENCE, got_no_reply
 from redraft.events import StageStarted
 from redraft.lab.experiments.experiment import UNDECIDED, where
 from redraft.lab.experiments.plan import (
@@ -180,7 +180,7 @@ class GridScore:
     @classmethod
     def of(cls, one: Evaluation) -> GridScore:
         """Return the score of an evaluation."""
-        undecided = one.outcome == "failed" and not is_unheard(one) and "trouble" not in one.details
+        undecided = one.outcome == "failed" and not got_no_reply(one) and "trouble" not in one.details
         return cls(one.outcome, one.score, one.judged, one.unjudged, one.reason, undecided)
 
 

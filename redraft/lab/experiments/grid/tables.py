@@ -48,7 +48,7 @@ _SEEN = 0.0005
 _INTERVAL = INTERVAL.format(", each with all of its summaries", "documents ")
 _TAKEN = ("calls", "prompt_tokens", "completion_tokens")
 _WORTH = {"first": 1.0, "second": -1.0, "tie": 0.0}
-_MOST_LINES = 8
+_MAX_LINES = 8
 
 
 def _scored(judged: Sequence[GridJudgment], metric: str) -> list[tuple[str, float]]:
@@ -361,10 +361,10 @@ def _about(outcome: GridOutcome) -> Iterator[str]:
 
 
 def _headline(outcome: GridOutcome, _: Sequence[Table]) -> Iterator[str]:
-    for one in outcome.contestants[:_MOST_LINES]:
+    for one in outcome.contestants[:_MAX_LINES]:
         scores = zip(outcome.design.metrics, _mean_scores(outcome, one), strict=True)
         yield f"{plain(one.name)}: {', '.join(f'{metric} {figure(score, 2)}' for metric, score in scores)}"
-    yield from and_more(len(outcome.contestants), _MOST_LINES, "systems")
+    yield from and_more(len(outcome.contestants), _MAX_LINES, "systems")
     yield basis(outcome)
 
 

@@ -55,8 +55,8 @@ COUNTS = ("items", "of", "failed", "unjudged")
 _CARRIED = (*LEVELS, NONE, ALL)
 _EXTRINSIC, _INTRINSIC = "out_of_article", ("relation", "entity", "sentence")
 _DIMENSIONS = ("faithfulness", "objectivity", "significance", ORPHANED, UNJUDGED)
-_FEWEST_PAIRS = 3
-_MOST_MODELS = 6
+_MIN_PAIRS = 3
+_MAX_MODELS = 6
 Metric = Literal["recall", "faithfulness"]
 
 
@@ -292,8 +292,8 @@ def _correlation(items: Sequence[HamletItem], level: str) -> tuple[float | None,
         if item.recall and item.words is not None and level in item.recall.levels
         if (value := item.recall.levels[level].value) is not None
     ]
-    if len(pairs) < _FEWEST_PAIRS:
-        return None, len(pairs), f"n/a: fewer than {_FEWEST_PAIRS} summaries"
+    if len(pairs) < _MIN_PAIRS:
+        return None, len(pairs), f"n/a: fewer than {_MIN_PAIRS} summaries"
     lengths, recalls = zip(*pairs, strict=True)
     try:
         return correlation(lengths, recalls), len(pairs), ""
@@ -528,7 +528,7 @@ def _settings(outcome: HamletOutcome) -> Mapping[str, object]:
 def _headline(outcome: HamletOutcome, tables: Sequence[Table]) -> Iterator[str]:
     own = where(outcome.items, size=outcome.design.sizes[0])
     models, gaps = group_by(own, "model"), next(one for one in tables if one.name == "gaps")
-    for model, items in list(models.items())[:_MOST_MODELS]:
+    for model, items in list(models.items())[:_MAX_MODELS]:
         by_place = [number(row[gaps.columns.index(WHOLE)]) for row in gaps.rows if row[1] == model]
         gap = max((one for one in by_place if one is not None), default=None)
         stated, borne = _recall(items).share(ALL), _faithfulness(items).share(ALL)
@@ -536,7 +536,7 @@ def _headline(outcome: HamletOutcome, tables: Sequence[Table]) -> Iterator[str]:
             f"{plain(model)}: recall {figure(stated.value, 2)} of {stated.whole:,} key facts, faithful"
             f" {figure(borne.value, 2)} of {borne.whole:,} sentences, largest gap between fifths {figure(gap, 2)}"
         )
-    yield from and_more(len(models), _MOST_MODELS, "models")
+    yield from and_more(len(models), _MAX_MODELS, "models")
     yield _counted(outcome)
 
 

@@ -39,11 +39,19 @@ from redraft.runs.job import reader_of, wording
 from redraft.runs.model_pool import ModelPool
 from redraft.runs.models import tokenizer_of
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
-from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig, SimilarityName, reads_prompts, writes
+from redraft.settings import (
+    EXTRACTIVE,
+    DraftConfig,
+    ExperimentPart,
+    JudgeConfig,
+    SimilarityName,
+    is_language_model,
+    reads_prompts,
+)
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.text.chunks import beginning
-from redraft.text.languages import reading
+from redraft.text.languages import language_context
 from redraft.text.vectors import load_encoder
 from redraft.text.words import count_words
 
@@ -153,7 +161,7 @@ class QaDesign(ModelsDesign):
     def check(self, runner: ExperimentRunner) -> None:
         """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
         for one in (*self.models, self.judge):
-            if not (one.settings.model == EXTRACTIVE or writes(one.settings.model)):
+            if not (one.settings.model == EXTRACTIVE or is_language_model(one.settings.model)):
                 raise UsageError(f"{one.name} neither asks nor answers questions", hint="name a language model")
         if self.similarity == "judge":
             raise UsageError("--similarity judge is not a measure: the judge gives its verdicts anyway")
@@ -513,7 +521,7 @@ async def _judged(
 ) -> tuple[QaSubject, list[QaItem]]:
     """Return a document's items, over all models and steps, with their verdicts and similarities."""
     similar = design.measure()
-    with reading(subject.document):
+    with language_context(subject.document):
         items = [item.compared(similar) for cell in cells for item in items_of(subject, cell)]
     pairs = [(at, item.pair) for at, item in enumerate(items) if item.pair]
     if not pairs or subject.questions is None:

@@ -46,7 +46,7 @@ from redraft.report.tables import Table, figure, mean, number, plain
 
 COUNTS = ("accuracy", *ENDS, "right", "judged", "unjudged", "no answer", "of", "similarity")
 """The columns of an accuracy and of what it is based on."""
-_MOST_LENGTHS, _MOST_MODELS, _DIGITS = 13, 4, 6
+_MAX_LENGTHS, _MAX_MODELS, _DIGITS = 13, 4, 6
 _HOW = (
     "Accuracy: the share of questions handled correctly, out of those whose paragraph was read completely."
     " Correct is a right answer by the judge, the right yes or no, or saying that there is no answer where there"
@@ -67,7 +67,7 @@ def lengths(read: Mapping[tuple[str, int], int]) -> list[ReadLength]:
     """Return the steps of documents grouped by the tokens they read. Short documents have other steps than long ones,
     so the nearest groups are merged until there are at most as many lengths as the thesis has steps."""
     groups = [[step for step, own in read.items() if own == tokens] for tokens in sorted({*read.values()})]
-    while len(groups) > _MOST_LENGTHS:
+    while len(groups) > _MAX_LENGTHS:
         spans = [read[after[-1]] - read[before[0]] for before, after in pairwise(groups)]
         at = spans.index(min(spans))
         groups[at : at + 2] = [groups[at] + groups[at + 1]]
@@ -357,7 +357,7 @@ def _measure(outcome: QaOutcome) -> str:
 
 def _headline(outcome: QaOutcome, _tables: Sequence[Table]) -> Iterator[str]:
     models = group_by(outcome.items, "model")
-    for model, items in list(models.items())[:_MOST_MODELS]:
+    for model, items in list(models.items())[:_MAX_MODELS]:
         read = where(items, place="read")
         accuracy, low, high, right, judged, *_ = _counts(read)
         thirds = ", ".join(f"{third} {_figure(_counts(where(read, third=third))[0])}" for third in THIRDS)
@@ -367,7 +367,7 @@ def _headline(outcome: QaOutcome, _tables: Sequence[Table]) -> Iterator[str]:
             f"{plain(model)}: accuracy {_figure(accuracy)}{_between(low, high)} ({right} of {judged}; {thirds});"
             f" abstained rightly {figure(share(abstained, len(told)), 2)} ({abstained} of {len(told)})"
         )
-    yield from and_more(len(models), _MOST_MODELS, "models")
+    yield from and_more(len(models), _MAX_MODELS, "models")
     yield _counted(outcome)
     if missing := [one for subject in outcome.subjects if subject.questions for one in subject.questions.missing]:
         yield f"questions that could not be made: {len(missing)}"

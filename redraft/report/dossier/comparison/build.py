@@ -11,7 +11,7 @@ from typing import Literal
 
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import RESAMPLES
-from redraft.fields import several
+from redraft.fields import list_argument
 from redraft.report.dossier.comparison.contents import (
     ComparedContestant,
     ComparedDocument,
@@ -25,7 +25,7 @@ from redraft.report.dossier.comparison.contents import (
     Standing,
 )
 from redraft.report.dossier.comparison.sides import (
-    LEAST,
+    MIN_VALUES,
     RunGroup,
     Side,
     differing,
@@ -107,7 +107,7 @@ def fifth_of(percent: int) -> int:
 
 
 _LONGEST = 80
-_MOST_NAMES = 8
+_MAX_NAMES = 8
 _ASPECTS: tuple[tuple[str, Callable[[JudgeStanding], object]], ...] = (
     ("the judges differ", lambda one: one.judge),
     ("the versions of the metric differ", lambda one: one.version),
@@ -159,8 +159,8 @@ def _differing(metric: str, sides: Mapping[str, Side]) -> Iterator[tuple[str, Ma
 
 def _listed(names: Sequence[str]) -> str:
     """Return some of the names, and the number of others."""
-    more = len(names) - _MOST_NAMES
-    said = [*names[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else [])]
+    more = len(names) - _MAX_NAMES
+    said = [*names[:_MAX_NAMES], *([f"{more:,} more"] if more > 0 else [])]
     return " and ".join(", ".join(said).rsplit(", ", 1))
 
 
@@ -289,7 +289,7 @@ def _says(pair: RunPair, metric: str, found: Sequence[float], interval: Range | 
     over = f"over {len(found):,} {what}{'s' if len(found) > 1 else ''} judged for both"
     told = _of_scores(pair, metric, fmean(found), f", {over}")
     if interval is None:
-        return f"{told} An interval needs at least {LEAST}."
+        return f"{told} An interval needs at least {MIN_VALUES}."
     if interval.low == interval.high == 0:
         return f"{told} They are equal in every one."
     between = f"The 95% interval is {signed(interval.low)} to {signed(interval.high)}"
@@ -390,7 +390,7 @@ def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | Non
     Raises a `UsageError` if there is nothing to compare: a single run, the same run twice, or runs of different
     documents none of which has two contestants.
     """
-    if len(keys := several(keys, "runs")) < 2:
+    if len(keys := list_argument(keys, "runs")) < 2:
         raise UsageError("there is nothing to compare: you gave only one run", hint=_NAMES)
     sides = [read_side(store, run, named, encoder) for named, run in map(_parted, keys)]
     twice = [run for run, times in Counter(side.run.id for side in sides).items() if times > 1]
@@ -533,7 +533,7 @@ def _cautions(groups: Sequence[RunGroup], documents: Sequence[str]) -> Iterator[
     drawn = "documents" if len(documents) > 1 else "items"
     yield (
         f"Intervals are 95% bootstrap intervals ({RESAMPLES:,} resamples of the {drawn}). They show how much a figure "
-        f"would vary with other {drawn}, not how good the judges are. An interval needs at least {LEAST} {drawn}."
+        f"would vary with other {drawn}, not how good the judges are. An interval needs at least {MIN_VALUES} {drawn}."
     )
     if len(documents) > 1:
         yield "With few documents, intervals are too narrow: they miss the true value more often than 5% of the time."

@@ -30,14 +30,14 @@ from redraft.text.sanitizer import clean, one_line, scrubbed, scrubbed_all
 from redraft.text.vectors import Encoder
 from redraft.text.words import count_words
 
-LEAST = 5
+MIN_VALUES = 5
 """With fewer values there is no interval: it would hardly exceed the range of the values."""
 _DIGITS = 6
 
 
 def interval_of_mean(values: Sequence[float]) -> Range | None:
     """Return the range of 95% of resampled means, regardless of the order of the values; None for fewer than 5."""
-    if len(values) < LEAST:
+    if len(values) < MIN_VALUES:
         return None
     found = interval(draws(len(values)) @ np.sort(np.asarray(values, dtype=np.float64)) / len(values))
     return Range(low=round(found.low, _DIGITS), high=round(found.high, _DIGITS)) if found else None
