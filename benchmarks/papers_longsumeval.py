@@ -10,7 +10,7 @@ from benchmarks.common import DATA
 from benchmarks.papers import Check
 from redraft.lab.agreement.formats import FORMATS
 from redraft.lab.agreement.people import Dataset
-from redraft.lab.experiments.experiment import change
+from redraft.lab.experiments.experiment import percent_change
 
 PAPER = "LongSumEval"
 SETS = {"qags": "qags/mturk_cnndm.jsonl", "summeval": "summeval/summaries.jsonl"}
@@ -62,7 +62,7 @@ def _document_lengths(read: Dataset) -> list[int]:
 def _changes() -> Iterator[Check]:
     numbers = [float(one) for one in CHANGES.split()]
     cells = [numbers[at : at + 3] for at in range(0, len(numbers), 3)]
-    right = sum(abs((change(first, last) or 0.0) - said) < 0.0051 for first, last, said in cells)
+    right = sum(abs((percent_change(first, last) or 0.0) - said) < 0.0051 for first, last, said in cells)
     yield Check(PAPER, "table III, changes in %", len(cells), right)
 
 

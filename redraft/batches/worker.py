@@ -38,7 +38,7 @@ from redraft.llm.langsmith import tracing
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
 from redraft.report.history.results import Result
-from redraft.runs.experiment_runner import ExperimentRunner, RunWatch, described
+from redraft.runs.experiment_runner import ExperimentRunner, RunWatch, describe_error
 from redraft.runs.session import Session
 from redraft.settings import Limits
 from redraft.sources import write
@@ -81,7 +81,7 @@ def _attempt(item: BatchItemRow, reading: Selection) -> Document | dict[str, str
     try:
         return _read(item, reading)
     except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
-        return described(error)
+        return describe_error(error)
 
 
 def _kept(store: Store, item: BatchItemRow, read: Document | dict[str, str]) -> NewItem:
@@ -234,14 +234,14 @@ class BatchWorker:
             await off_loop(batches.settle, item, "waiting", run=watch.run)
         except _HOPELESS as error:
             await off_loop(batches.settle, item, "waiting", run=watch.run)
-            await off_loop(batches.set_status, self.batch, "stopped", described(error))
+            await off_loop(batches.set_status, self.batch, "stopped", describe_error(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
             if isinstance(error, RunError) and watch.run and await off_loop(self.store.is_claimed, watch.run):
                 # The same document under another name: finishing one finishes both.
                 await asyncio.sleep(_LOOK_AGAIN)
                 await off_loop(batches.settle, item, "waiting")
                 return
-            await off_loop(batches.settle, item, "failed", run=watch.run, error=described(error))
+            await off_loop(batches.settle, item, "failed", run=watch.run, error=describe_error(error))
         else:
             await off_loop(batches.settle, item, "done", run=result.run.id, short=not result.complete)
         finally:
@@ -249,7 +249,7 @@ class BatchWorker:
 
     async def _made(self, item: BatchItemRow, watch: RunWatch) -> Result:
         document = await off_loop(text_of, self.store, item, self._asked.reading)
-        result = await self._bench.made(document, self._asked.settings, self._asked.order, watch)
+        result = await self._bench.find_or_run(document, self._asked.settings, self._asked.order, watch)
         if self._folder is not None and result.summary is not None:
             await off_loop(deliver, self._folder, item, result.summary)
             await self._show(item, result, self._folder)

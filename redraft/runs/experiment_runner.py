@@ -42,7 +42,7 @@ def failure(stage: str, error: Exception) -> Failure:
     return Failure(stage, code, storable(one_line(message, _LONGEST_MESSAGE)))
 
 
-def described(error: Exception) -> dict[str, str]:
+def describe_error(error: Exception) -> dict[str, str]:
     """Return an error as it is stored with an item or a batch: its code, message and hint."""
     found = failure("", error)
     hint = error.hint if isinstance(error, RedraftError) else "please report it"
@@ -102,33 +102,33 @@ class ExperimentRunner:
         self.observer = _once(self.observer)
         self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost)
 
-    def draw_on(self, *experiment: str) -> None:
+    def share_budget(self, *experiment: str) -> None:
         """Set the budget of an experiment, which all processes that work on it share."""
         budget_key = content_id("\n".join(experiment))
         self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost, budget_key=budget_key)
 
-    def note(self, prepared: PreparedDocument) -> None:
+    def note_token_counts(self, prepared: PreparedDocument) -> None:
         """Report once how tokens are counted, for experiments that start no runs."""
         for warning in prepared.warnings:
             self.observer(Notice(warning, everywhere=True))
 
-    async def known(self, document: Document, settings: DraftConfig, order: RunSpec) -> Run | None:
+    async def find_run(self, document: Document, settings: DraftConfig, order: RunSpec) -> Run | None:
         """Return a stored run with these settings, preferring a done one. Its usage counts against the budget."""
-        return await self.begun(document, *await self._settled(settings, order))
+        return await self.open_own_run(document, *await self._settled(settings, order))
 
-    async def opened(self, prepared: PreparedDocument, order: RunSpec) -> Run:
+    async def open_run(self, prepared: PreparedDocument, order: RunSpec) -> Run:
         """Find or record the run for the calls that an experiment makes itself."""
-        run = await self.begun(prepared.document, prepared.settings, order)
+        run = await self.open_own_run(prepared.document, prepared.settings, order)
         if run is None:
             run = await off_loop(record, prepared, order, self.limits, self.store)
         self.observer(RunStarted(run.id))
         return replace(run, limits=self.limits)
 
-    async def begun(self, document: Document, settings: DraftConfig, order: RunSpec) -> Run | None:
+    async def open_own_run(self, document: Document, settings: DraftConfig, order: RunSpec) -> Run | None:
         """Return the run for the calls that an experiment made itself. Its usage counts against the budget."""
         run = await off_loop(self._found, document, settings, order)
         if run is not None:
-            await self.count(run.id)
+            await self.count_usage(run.id)
         return run
 
     async def _settled(self, settings: DraftConfig, order: RunSpec) -> tuple[DraftConfig, RunSpec]:
@@ -153,16 +153,16 @@ class ExperimentRunner:
         runs = self.store.runs.same(identify(document, settings, order, self._objects.get(settings.model)))
         return next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
 
-    async def count(self, run: str) -> None:
+    async def count_usage(self, run: str) -> None:
         """Count the past and future usage of a run against the budget."""
         await off_loop(self.store.reservations.share, self.budget.terms.budget_key, run)
 
-    async def made(self, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch) -> Result:
+    async def find_or_run(self, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch) -> Result:
         """Return the completed run, after finding, resuming or starting it. Raises its errors."""
         if self.session is not None:
             order = replace(order, own=tuple(self.session.terms.own.values()))
         settings, order = await self._settled(settings, order)
-        run = await self.begun(document, settings, order)
+        run = await self.open_own_run(document, settings, order)
         if run is not None:
             watch.run = run.id
             if run.status == "done":

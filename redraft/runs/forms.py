@@ -95,7 +95,7 @@ async def fill(
     runner: ExperimentRunner, document: Document, settings: DraftConfig, template: Template, purpose: Purpose
 ) -> FilledForm:
     """Draft all sections concurrently. A section that fails does not affect the others."""
-    runner.draw_on(FORM, document.id, *(f"{one.query} {one.words}" for one in template.drafted))
+    runner.share_budget(FORM, document.id, *(f"{one.query} {one.words}" for one in template.drafted))
     if settings.model == EXTRACTIVE:
         runner.observer(Notice(_CANNOT_TELL))
     numbers = count(1)
@@ -121,7 +121,7 @@ async def _filled(
     watch = RunWatch(section.title, runner.observer)
     order = with_places(RunSpec(purpose), settings)
     try:
-        result = await runner.made(document, _settings(settings, section), order, watch)
+        result = await runner.find_or_run(document, _settings(settings, section), order, watch)
     except NoAnswerError:
         return FilledSection(section, watch.run, silent=True)
     except BudgetError:

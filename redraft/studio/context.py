@@ -20,7 +20,7 @@ from redraft.domain import Document
 from redraft.errors import RedraftError, RunError, UsageError
 from redraft.llm.budget import PriceTable
 from redraft.runs.driver import streaming
-from redraft.runs.experiment_runner import described
+from redraft.runs.experiment_runner import describe_error
 from redraft.runs.prepare import RunSpec
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig, Limits, ModelSettings
@@ -171,7 +171,7 @@ class WorkManager:
         except Exception as error:  # noqa: BLE001  (whatever it is, the batch is shown as stopped)
             if not isinstance(error, RedraftError):
                 _log.exception("a batch of the studio failed")
-            await off_loop(self.session.store.batches.set_status, opened.name, "stopped", described(error))
+            await off_loop(self.session.store.batches.set_status, opened.name, "stopped", describe_error(error))
 
     async def aclose(self) -> None:
         """Stop all work. It is stored as interrupted, and can be resumed."""

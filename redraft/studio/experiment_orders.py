@@ -32,7 +32,7 @@ from redraft.lab.experiments.longsumeval import LongSumEvalDesign
 from redraft.lab.experiments.plan import NamedModel
 from redraft.lab.experiments.qa import tables as qa
 from redraft.lab.experiments.qa.experiment import QaDesign
-from redraft.lab.experiments.sources import DATASET, Corpus, corpus, references_of
+from redraft.lab.experiments.sources import DATASET, Corpus, corpus, read_references_of
 from redraft.lab.experiments.thesis import ThesisDesign
 from redraft.llm.budget import PriceTable
 from redraft.plugins import require_agreement
@@ -196,7 +196,7 @@ def _references_in(text: str, documents: list[Document]) -> dict[str, str]:
         file = Path(folder) / f"reference{'.jsonl' if text.lstrip().startswith('{') else '.txt'}"
         file.write_text(text, "utf-8")
         try:
-            return references_of(str(file), documents)
+            return read_references_of(str(file), documents)
         except UsageError as error:
             raise UsageError(error.message, place=Path(error.place).name, hint=error.hint) from error
 

@@ -21,9 +21,9 @@ from redraft.domain import Document
 from redraft.errors import RedraftError, RunError, UsageError
 from redraft.events import Event, Notice, PartDone, StageStarted
 from redraft.lab.experiments.experiment import UNDECIDED, is_undecided
-from redraft.lab.experiments.pictures import drawn
+from redraft.lab.experiments.pictures import draw_pictures
 from redraft.llm.budget import PriceTable
-from redraft.runs.experiment_runner import ExperimentRunner, described
+from redraft.runs.experiment_runner import ExperimentRunner, describe_error
 from redraft.settings import Limits
 from redraft.sources import MAX_BYTES, read_file, write
 from redraft.store.store import Store
@@ -138,17 +138,17 @@ class ExperimentJob:
             runner = ExperimentRunner(self.store, self.limits, self.prices, self._observe)
             outcome = await experiment.run(self.documents, design, runner)
             report = experiment.report(outcome)
-            for file, text in report.files(drawn(report.name, report.tables)).items():
+            for file, text in report.files(draw_pictures(report.name, report.tables)).items():
                 write(self.folder / file, text, _HINT)
             stopped = outcome.stopped
-            error = described(stopped) if stopped else _OPEN if is_undecided(report) else None
+            error = describe_error(stopped) if stopped else _OPEN if is_undecided(report) else None
             self._keep("done" if outcome.complete else "incomplete", error)
         except asyncio.CancelledError:
             self._keep("stopped")
         except Exception as error:  # noqa: BLE001  (whatever it is, the experiment is shown as failed)
             if not isinstance(error, RedraftError):
                 _log.exception("an experiment of the studio failed")
-            self._keep("failed", described(error))
+            self._keep("failed", describe_error(error))
         self.ended = time.monotonic()
 
     def _keep(self, status: State, error: dict[str, str] | None = None) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from redraft.lab.agreement.annotations import Summaries
 from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, annotation_judges, measure_summaries
-from redraft.lab.experiments.plan import judged_by
+from redraft.lab.experiments.plan import with_judge
 from redraft.runs.model_pool import assign_models
 from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, Limits, ModelSettings
 from tests.chatserver import ChatServer, Seen
@@ -102,10 +102,10 @@ def test_a_judge_of_coherence_keeps_the_window_of_its_table(tmp_path: Path) -> N
 
 def test_a_judge_that_is_named_for_its_drawing_still_gets_no_key_that_goes_elsewhere() -> None:
     seat = DraftConfig(model="openai:j", base_url="http://127.0.0.1:9/v1", temperature=0.3, key_env=NO_KEY)
-    named = JudgeConfig.model_validate_json(judged_by(JudgeConfig(), "strict", seat).model_dump_json())
+    named = JudgeConfig.model_validate_json(with_judge(JudgeConfig(), "strict", seat).model_dump_json())
     assert named.models["strict"].temperature == 0.3
     writer, judge = assign_models(seat, named, Limits(), None)
     assert (judge.settings.model, judge.settings.temperature) == ("openai:j", 0.3)
     assert (writer.usual_key, judge.usual_key) == (False, False)
     plain = seat.model_copy(update={"temperature": None})
-    assert judged_by(JudgeConfig(), "strict", plain) == JudgeConfig(), "what was judged before is found again"
+    assert with_judge(JudgeConfig(), "strict", plain) == JudgeConfig(), "what was judged before is found again"

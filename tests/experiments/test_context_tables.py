@@ -37,7 +37,7 @@ from redraft.lab.experiments.context.tables import (
     positions_table,
     shares_table,
 )
-from redraft.lab.experiments.pictures import drawn
+from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.experiments.plan import NamedModel
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.text.origin_chains import TermSimilarity
@@ -244,7 +244,7 @@ def test_from_five_documents_others_are_drawn_each_with_all_of_its_steps() -> No
     assert (difference, documents, drawn_) == (pytest.approx(0.2), 5, "documents")
     # A document less or more of the equal one: 2.5 % of the draws have it three times or more, 33 % not at all.
     assert (low, high) == (pytest.approx(0.1), pytest.approx(0.25))
-    plots: dict[str, Any] = drawn("context", [difference_table(items, "")])
+    plots: dict[str, Any] = draw_pictures("context", [difference_table(items, "")])
     assert [one.name for one in plots["fact_differences_1"].differences] == [
         *("supported, verification", "in reference, alignment", "likeness, reference")
     ]
@@ -292,7 +292,7 @@ def test_the_pictures_are_drawn_from_the_tables_alone() -> None:
         *(densities_table(COURSES, ITEMS), halves_table(COURSES, ITEMS), shares_table(ITEMS, "")),
         changes_table(ITEMS, ""),
     )
-    plots: dict[str, Any] = drawn("context", tables)
+    plots: dict[str, Any] = draw_pictures("context", tables)
     curves, splits = plots["position_densities"], plots["position_halves"].splits
     assert [curve.name for curve in curves.curves] == ["a, direct"]
     assert curves.reference is not None
@@ -306,7 +306,7 @@ def test_the_pictures_are_drawn_from_the_tables_alone() -> None:
     assert all("</svg>" in plot.picture().file() for plot in plots.values())
     table = changes_table(ITEMS, "")
     two = replace(table, rows=(*table.rows, *(("Another", *row[1:]) for row in table.rows)))
-    pictures = drawn("context", [two])
+    pictures = draw_pictures("context", [two])
     assert list(pictures) == ["fact_changes_1", "fact_changes_2"], "one for each document, with its own lines"
     assert "Another" in pictures["fact_changes_2"].picture().file()
 

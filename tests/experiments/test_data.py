@@ -11,7 +11,7 @@ import pytest
 
 from redraft.errors import UsageError
 from redraft.lab.experiments.data.describe import check, description
-from redraft.lab.experiments.data.read import FORMS, SETS, as_line, examples_of, joined, read_contents
+from redraft.lab.experiments.data.read import FORMS, SETS, as_line, join_examples, read_contents, read_examples
 from redraft.lab.experiments.sources import corpus
 from redraft.text.tokens import EstimatingTokenizer
 
@@ -82,10 +82,10 @@ def test_every_form_has_a_set_and_every_set_forms_that_are_read() -> None:
 
 
 def test_what_belongs_to_a_question_and_to_a_section_keeps_its_place(tmp_path: Path) -> None:
-    meeting = examples_of(lines(tmp_path / "m.jsonl", ENTRIES["qmsum"]))[0]
+    meeting = read_examples(lines(tmp_path / "m.jsonl", ENTRIES["qmsum"]))[0]
     assert meeting.text == f"Ann: {STORY}\n\nBob: Yes."
     assert [(one.query, one.text) for one in meeting.summaries][1] == ("Who?", "The keeper.")
-    report = examples_of(lines(tmp_path / "g.jsonl", ENTRIES["govreport, crs"]))[0]
+    report = read_examples(lines(tmp_path / "g.jsonl", ENTRIES["govreport, crs"]))[0]
     assert report.text == "\n\n".join(("Background", STORY) * 2)
 
 
@@ -143,7 +143,7 @@ def test_a_check_names_what_cannot_be_read_and_what_is_odd_line_by_line(tmp_path
     assert (row["documents"], row["unreadable"], row["odd"], row["sets"]) == (3, 3, 3, "xsum, govreport")
     assert [len(table.rows) for table in report.tables] == [1, 3, 3]
     with pytest.raises(UsageError, match="no `document` with a text"):
-        examples_of(file)
+        read_examples(file)
 
 
 def test_files_that_only_have_paths_and_unknown_forms_say_so(tmp_path: Path) -> None:
@@ -189,12 +189,12 @@ def test_short_articles_are_joined_until_they_are_long_enough(tmp_path: Path) ->
     file = lines(tmp_path / "x.jsonl", *({"id": f"a{n}", "document": STORY, "summary": f"Lamp {n}."} for n in range(7)))
     tokenizer = EstimatingTokenizer()
     least = 2 * tokenizer.count(STORY) + 1
-    made = list(joined(examples_of(file), least, tokenizer))
+    made = list(join_examples(read_examples(file), least, tokenizer))
     assert [one.id for one in made] == ["a0 to a2", "a3 to a5"], "three of them are long enough, and one is left"
     assert made[0].text == "\n\n".join([STORY] * 3)
     assert made[0].summaries[0].text == "Lamp 0. Lamp 1. Lamp 2."
     again = tmp_path / "joined.jsonl"
     again.write_text("".join(map(as_line, made)), "utf-8")
-    assert [(one.id, one.text, one.summaries) for one in examples_of(again)] == [
+    assert [(one.id, one.text, one.summaries) for one in read_examples(again)] == [
         (one.id, one.text, one.summaries) for one in made
     ]

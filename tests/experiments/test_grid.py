@@ -26,9 +26,9 @@ from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
 from redraft.lab.experiments.longsumeval import EXPERIMENT as LONGSUMEVAL
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
 from redraft.lab.experiments.longsumeval import longsumeval
-from redraft.lab.experiments.pictures import drawn
+from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.experiments.plan import NamedModel
-from redraft.lab.experiments.sources import read_ready
+from redraft.lab.experiments.sources import read_existing_summaries
 from redraft.llm.budget import PriceTable
 from redraft.readers.documents import parse
 from redraft.report.tables import Report
@@ -114,7 +114,7 @@ def files(report: Report) -> dict[str, str]:
     """The files of an experiment. The names of runs are drawn anew for each database."""
     return {
         name: re.sub(r'((?:made_in|judged_in|run)": )"\w+"', r'\1"-"', text)
-        for name, text in report.files(drawn(report.name, report.tables)).items()
+        for name, text in report.files(draw_pictures(report.name, report.tables)).items()
         if name != "items.csv"
     }
 
@@ -137,7 +137,7 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
     # first island, of one by a wrong name, and of none on the other.
     (people / "island1.txt").write_text(told(1, wrong={3: "Bob"}), "utf-8")
     (people / "elsewhere.txt").write_text("Nobody asked.", "utf-8")
-    ready = read_ready([str(tmp_path / "people")], documents)
+    ready = read_existing_summaries([str(tmp_path / "people")], documents)
     plain = designed(server.base_url)
     there = (*plain.contestants, type(plain.contestants[0])("people"))
     design = replace(plain, contestants=there, ready=ready)
@@ -226,9 +226,9 @@ async def test_what_cannot_be_meant_is_refused_before_anything_is_asked(tmp_path
             await run(tmp_path, documents, replace(design, **changes))
     (tmp_path / "lines.jsonl").write_text('{"document": "island1", "system": "a"}\n', "utf-8")
     with pytest.raises(UsageError, match="there is no `summary` with a text"):
-        read_ready([str(tmp_path / "lines.jsonl")], documents)
+        read_existing_summaries([str(tmp_path / "lines.jsonl")], documents)
     with pytest.raises(UsageError, match="there is no such file or folder"):
-        read_ready([str(tmp_path / "nowhere")], documents)
+        read_existing_summaries([str(tmp_path / "nowhere")], documents)
     assert server.seen == []
 
 

@@ -22,7 +22,7 @@ from redraft.lab.experiments.grid.tables import (
 )
 from redraft.lab.experiments.longsumeval import EXPERIMENT as LONGSUMEVAL
 from redraft.lab.experiments.longsumeval import gain_table, initial_table, order_table, round_table, threshold_table
-from redraft.lab.experiments.pictures import drawn
+from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import Failure
@@ -93,7 +93,7 @@ def test_documents_of_one_title_stand_apart() -> None:
     some = [judged(one, "a", {"coverage": score}, title="The Same") for one, score in (("d1", 0.2), ("d2", 0.4))]
     table = summary_table(outcome(design("a"), some))
     assert rows(table, "document", "coverage") == [("The Same", 0.2), ("The Same (2)", 0.4)]
-    data = drawn("grid", [table])["documents"].picture().data
+    data = draw_pictures("grid", [table])["documents"].picture().data
     assert [row[1:] for row in data.rows] == [("The Same", 0.2), ("The Same (2)", 0.4)]
 
 
@@ -191,7 +191,7 @@ def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None
     pairs = [replace(one, second="people") for one in (voted("d1", "a"), voted("d2", "", made=False))]
     whole = outcome(made, [*some, judged("d1", "people", {"coverage": 1.0}), hole], pairs)
     report = GRID.report(whole)
-    pictures = drawn("grid", report.tables)
+    pictures = draw_pictures("grid", report.tables)
     assert {"scores", "differences_1", "preferences_1", "documents", "cost_coverage"} == set(pictures)
     assert "not measured" not in pictures["documents"].picture().svg
     by_name = {table.name: table for table in report.tables}
@@ -306,7 +306,7 @@ def test_thresholds_say_how_many_come_up_to_them_and_orders_what_difference_they
 def test_the_report_of_refining_draws_rounds_and_gains_and_names_what_failed() -> None:
     some = [*four(), refined("d5", failure=Failure("refining", "rejected", "no such thing"))]
     report = LONGSUMEVAL.report(refined_outcome(refining("paper"), *some))
-    assert set(drawn("longsumeval", report.tables)) == {"rounds_coverage", "rounds_consistency", "gains_1"}
+    assert set(draw_pictures("longsumeval", report.tables)) == {"rounds_coverage", "rounds_consistency", "gains_1"}
     assert "no such thing" in report.to_markdown()
     assert "4 of 5 refined summaries of 5 documents; 1 failed" in report.to_markdown()
     assert report.headline[0] == "a, coverage 0.6, consistency 0.73, paper, questions: coverage 0.60 → 0.70 (16.67%)"

@@ -23,7 +23,7 @@ from redraft.lab.experiments.hamlet.tables import (
     size_table,
     summary_table,
 )
-from redraft.lab.experiments.pictures import drawn
+from redraft.lab.experiments.pictures import draw_pictures
 from redraft.runs.experiment_runner import Failure
 from tests.experiments.made import LOST, faithful, item, recall, rows
 
@@ -259,16 +259,18 @@ def test_scores_stand_against_what_a_summary_costs_or_else_takes() -> None:
     table = summary_table(items)
     # Drafting alone: 880 and 220 tokens for 0.25 and 0.05 USD; of b one, for the other was not drafted.
     assert rows(table, "tokens each", "USD each") == [(550, pytest.approx(0.15)), (220, 0.05)]
-    plots: dict[str, Any] = drawn("hamlet", [table])
+    plots: dict[str, Any] = draw_pictures("hamlet", [table])
     assert {"cost_recall", "cost_faithfulness"} == set(plots)
     assert [(one.name, one.cost, one.score) for one in plots["cost_recall"].contestants] == [
         *(("a", pytest.approx(0.15), 1.0), ("b", 0.05, 1.0))
     ]
     free = summary_table([done("a", replace(cheap, cost_usd=None), cheap)])
     assert rows(free, "tokens each", "USD each") == [(220, None)]
-    tokens: dict[str, Any] = drawn("hamlet", [free])
+    tokens: dict[str, Any] = draw_pictures("hamlet", [free])
     assert tokens["cost_recall"].cost.startswith("tokens per summary")
-    assert not drawn("hamlet", [summary_table([done("a", Totals(), Totals())])]), "the built-in model takes nothing"
+    assert not draw_pictures("hamlet", [summary_table([done("a", Totals(), Totals())])]), (
+        "the built-in model takes nothing"
+    )
 
 
 def test_failures_are_listed_one_by_one() -> None:
@@ -327,7 +329,7 @@ def test_the_difference_of_models_has_the_interval_of_drawing_other_documents() 
 
 
 def test_figure_3_has_a_panel_for_each_perspective_and_level() -> None:
-    pictures = drawn("hamlet", [recall_table(ITEMS)])
+    pictures = draw_pictures("hamlet", [recall_table(ITEMS)])
     assert {f"recall_analytical_{level}" for level in LEVELS} | {"recall_by_place"} == set(pictures)
     data = pictures["recall_analytical_root"].picture().data
     # Of the five fifths, in their middles, a has a root in the first and the last.

@@ -28,7 +28,7 @@ from redraft.lab.experiments.grid.experiment import GridDesign, contestants
 from redraft.lab.experiments.hamlet import tables as hamlet
 from redraft.lab.experiments.hamlet.experiment import HamletDesign
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign
-from redraft.lab.experiments.plan import NamedModel, PlanStep, table_of
+from redraft.lab.experiments.plan import NamedModel, PlanStep, cost_table
 from redraft.lab.experiments.qa import tables as qa
 from redraft.lab.experiments.qa.experiment import QaDesign
 from redraft.lab.experiments.sources import ExistingSummaries
@@ -246,7 +246,7 @@ def test_a_plan_mentions_revisions_and_reasoning_only_where_they_are_planned() -
     refining = replace(plain, expected_calls=2)
     reasoning = replace(plain, model=DraftConfig(model="openai:w0", reasoning_tokens=500))
 
-    said = [table_of([step], "About.", PRICES).caption for step in (plain, refining, reasoning)]
+    said = [cost_table([step], "About.", PRICES).caption for step in (plain, refining, reasoning)]
 
     assert [("Refining" in one, "reasoning budget, expected costs 60%" in one) for one in said] == [
         (False, False),

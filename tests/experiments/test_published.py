@@ -11,7 +11,7 @@ import pytest
 
 from redraft.domain import record_json
 from redraft.errors import UsageError
-from redraft.lab.experiments.pictures import DRAWN, drawn
+from redraft.lab.experiments.pictures import DRAWN, draw_pictures
 from redraft.lab.experiments.published import read_results
 from redraft.report.pages.report import report_page, sections
 from redraft.report.tables import Report, Table, plain
@@ -29,7 +29,7 @@ REPORT = Report("hamlet", "HAMLET", ("models: a, b",), {"seed": 1}, (GAPS,), [{"
 
 def kept(folder: Path, report: Report = REPORT) -> Path:
     folder.mkdir()
-    for name, text in report.files(drawn(report.name, report.tables)).items():
+    for name, text in report.files(draw_pictures(report.name, report.tables)).items():
         (folder / name).write_text(text, "utf-8")
     return folder
 

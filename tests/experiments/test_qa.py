@@ -20,7 +20,7 @@ import pytest
 from redraft import DraftConfig, Limits, Store
 from redraft.domain import record_json
 from redraft.events import CallAnswered, Event, Observer, ignore_event
-from redraft.lab.experiments.pictures import drawn
+from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.experiments.plan import NamedModel
 from redraft.lab.experiments.qa.experiment import QaDesign, QaOutcome, qa
 from redraft.lab.experiments.qa.tables import EXPERIMENT
@@ -207,7 +207,7 @@ async def test_models_are_compared_pairwise_by_question(valley: Valley) -> None:
     assert isinstance(low, float)
     assert isinstance(high, float)
     assert 0 <= low < 0.25 < high <= 1
-    pictures = drawn("qa", EXPERIMENT.report(outcome).tables)
+    pictures = draw_pictures("qa", EXPERIMENT.report(outcome).tables)
     assert set(pictures) == {
         "accuracy_by_third_and_length",
         "accuracy_by_length",

@@ -17,9 +17,9 @@ from redraft.lab.experiments.qa.tables import (
     cost_table,
     difference_table,
     failure_table,
+    group_by_length,
     length_table,
-    lengths,
-    paired,
+    paired_differences,
     place_table,
     reading_table,
     third_table,
@@ -51,7 +51,7 @@ def item(
     made = QaItem(
         "d", "A book", model, step, end, asked, third_of(asked.paragraph, 900), end, "r", "done", response, verdict
     )
-    return made.compared(rouge1)
+    return made.with_similarities(rouge1)
 
 
 EXTRACTIVE, LATER = question(1, "extractive", 0), question(2, "extractive", 700)
@@ -140,7 +140,7 @@ def test_by_length_books_of_unequal_length_are_put_together_by_what_was_read() -
     assert row(place_table(items), "a", 20_000, "end")[0] is None
     # A book of fourteen parts and one of two are read to sixteen lengths, of which the nearest are put together.
     read = {("d", n): 700 * n for n in range(1, 15)} | {("e", 1): 1000, ("e", 2): 20_000}
-    made = lengths(read)
+    made = group_by_length(read)
     assert len(made) == 13
     assert [one.tokens for one in made] == sorted(one.tokens for one in made)
     assert made[-1] == (20_000, frozenset({("e", 2)}))
@@ -155,7 +155,7 @@ def test_differences_are_of_the_same_question_at_the_same_step() -> None:
     first += [item(asked[0], "it", right=True, end=450), item(asked[5], "it", right=False, end=450)]
     second += [item(asked[0], "it", right=True, end=450, model="b"), item(asked[5], "it", end=450, model="b")]
     # The first question 1 and 0 at its two steps, the second 1; of the last one step has no verdict of b.
-    assert sorted(paired(first, second)) == [0, 0, 0, 0, 0.5, 1]
+    assert sorted(paired_differences(first, second)) == [0, 0, 0, 0, 0.5, 1]
     found = row(difference_table([*first, *second]), "a", "b", "extractive")
     assert (found[0], found[3]) == (0.25, 6)
     # Of 1,000 draws of six of these 2.5 % have a mean of 0, and 2.5 % one of more than 7/12.

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from redraft.domain import Evidence, KeyFact, KeyFacts, Perspective, Span, Tree
-from redraft.lab.experiments.hamlet.experiment import asked_trees
+from redraft.lab.experiments.hamlet.experiment import sample_trees
 
 BOTH: tuple[Perspective, ...] = ("analytical", "narrative")
 
@@ -34,9 +34,9 @@ def places(found: list[Tree]) -> list[tuple[int, str]]:
 
 
 def test_without_a_number_all_are_asked_in_the_order_of_the_document() -> None:
-    assert asked_trees(keyfacts(), BOTH) == list(keyfacts().trees)
-    assert asked_trees(keyfacts(), BOTH, 20) == list(keyfacts().trees)
-    assert asked_trees(keyfacts(), BOTH, 99) == list(keyfacts().trees)
+    assert sample_trees(keyfacts(), BOTH) == list(keyfacts().trees)
+    assert sample_trees(keyfacts(), BOTH, 20) == list(keyfacts().trees)
+    assert sample_trees(keyfacts(), BOTH, 99) == list(keyfacts().trees)
 
 
 @pytest.mark.parametrize(
@@ -51,44 +51,44 @@ def test_without_a_number_all_are_asked_in_the_order_of_the_document() -> None:
 def test_some_are_spread_over_the_document_and_the_perspectives_take_turns(
     count: int, expected: list[tuple[int, str]]
 ) -> None:
-    assert places(asked_trees(keyfacts(), BOTH, count)) == expected
+    assert places(sample_trees(keyfacts(), BOTH, count)) == expected
 
 
 @pytest.mark.parametrize("count", range(1, 21))
 @pytest.mark.parametrize("seed", [None, 0, 7])
 def test_the_number_is_kept_and_both_perspectives_have_their_half(count: int, seed: int | None) -> None:
-    found = asked_trees(keyfacts(), BOTH, count, seed)
+    found = sample_trees(keyfacts(), BOTH, count, seed)
     halves = Counter(tree.perspective for tree in found)
     assert halves.total() == count
     assert abs(halves["analytical"] - halves["narrative"]) <= 1
     assert len({id(tree) for tree in found}) == count
-    assert found == asked_trees(keyfacts(), BOTH, count, seed)
+    assert found == sample_trees(keyfacts(), BOTH, count, seed)
 
 
 def test_a_seed_chooses_others() -> None:
-    chosen = {tuple(places(asked_trees(keyfacts(), BOTH, 4, seed))) for seed in (None, 1, 2, 3, 4)}
+    chosen = {tuple(places(sample_trees(keyfacts(), BOTH, 4, seed))) for seed in (None, 1, 2, 3, 4)}
     assert len(chosen) > 2
 
 
 def test_one_perspective_alone_has_all_the_queries() -> None:
-    found = asked_trees(keyfacts(), ("narrative",), 5)
+    found = sample_trees(keyfacts(), ("narrative",), 5)
     assert places(found) == [(0, "n"), (2, "n"), (4, "n"), (6, "n"), (8, "n")]
 
 
 def test_where_one_perspective_has_too_few_the_other_one_fills_in() -> None:
     without = frozenset((n, BOTH[0]) for n in range(9))
-    found = asked_trees(keyfacts(without=without), BOTH, 6)
+    found = sample_trees(keyfacts(without=without), BOTH, 6)
     assert Counter(tree.perspective for tree in found) == {"analytical": 1, "narrative": 5}
 
 
 def test_trees_without_a_query_are_not_asked_not_even_the_only_one() -> None:
     nobody = frozenset((n, perspective) for n in range(3) for perspective in BOTH)
-    assert asked_trees(keyfacts(3, without=nobody), BOTH) == []
+    assert sample_trees(keyfacts(3, without=nobody), BOTH) == []
     only = KeyFacts("k", "d", "judge", "judge", {}, keyfacts(1, without=nobody).trees[:1])
-    assert asked_trees(only, BOTH) == []
+    assert sample_trees(only, BOTH) == []
 
 
 def test_of_two_trees_with_the_same_query_only_the_first_is_asked() -> None:
     trees = keyfacts(2).trees
     twice = tuple(Tree(t.chunk, t.perspective, t.span, t.position, t.facts, "The same?") for t in trees)
-    assert asked_trees(KeyFacts("k", "d", "judge", "judge", {}, twice), BOTH) == [twice[0]]
+    assert sample_trees(KeyFacts("k", "d", "judge", "judge", {}, twice), BOTH) == [twice[0]]

@@ -22,7 +22,7 @@ from redraft.lab.experiments.context.tables import (
     steps_table,
 )
 from redraft.lab.experiments.experiment import by_set
-from redraft.lab.experiments.pictures import drawn
+from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.experiments.qa.experiment import NO_ANSWER
 from redraft.lab.experiments.qa.tables import similarity_table
 from redraft.lab.experiments.sources import DATASET, corpus
@@ -95,14 +95,14 @@ def test_fates_by_step_and_phase_are_pooled_over_documents() -> None:
     phases = rows(shares_table(ITEMS, "words"), "steps", "matching", section="anywhere")
     assert ("second phase", 2 / 8) in phases
     assert ("first phase", None) in phases
-    pictures = drawn("context", [table, shares_table(ITEMS, "words")])
+    pictures = draw_pictures("context", [table, shares_table(ITEMS, "words")])
     assert {"fact_steps_1", "fact_trends_1", "fact_phases_1"} <= pictures.keys()
     bars = pictures["fact_phases_1"].picture().data.rows
     assert [list(row)[:2] for row in bars] == [["first phase", None], ["second phase", 0.25], ["third phase", None]]
 
 
 def test_the_curves_of_a_system_are_of_all_steps_and_of_both_halves() -> None:
-    picture = drawn("context", [densities_table(COURSES, ITEMS)])["position_densities_1"].picture()
+    picture = draw_pictures("context", [densities_table(COURSES, ITEMS)])["position_densities_1"].picture()
     assert picture.data.columns == ("place (%)", "all steps", "lower half", "upper half", "reference")
 
 
@@ -116,7 +116,7 @@ def test_datasets_have_a_column_and_pictures_of_their_own() -> None:
     ]
     assert "4 of 4 summaries" in table.basis
     assert by_set({}, halves_table, [courses, items]) == halves_table(courses, items)
-    bars = drawn("thesis", [table])["position_halves"].picture().alt
+    bars = draw_pictures("thesis", [table])["position_halves"].picture().alt
     assert "a, direct, news" in bars
 
 

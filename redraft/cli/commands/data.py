@@ -124,18 +124,18 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str | None,
     """
 
     from redraft.lab.experiments.data.describe import VOCABULARY
-    from redraft.lab.experiments.data.read import as_line, examples_of, joined, read_contents
+    from redraft.lab.experiments.data.read import as_line, join_examples, read_contents, read_examples
     from redraft.text.tokens import tokenizer_named
 
     check_output(output)
     reading(*files, quiet=quiet)
     found = [read_contents(file) for file in files]
     examples: Any = [
-        example for file, one in zip(files, found, strict=True) for example in one.examples or examples_of(file)
+        example for file, one in zip(files, found, strict=True) for example in one.examples or read_examples(file)
     ]
     read, left_out = len(examples), sum(len(one.troubles) for one in found)
     if join_tokens is not None:
-        examples = list(joined(examples, join_tokens, tokenizer_named(VOCABULARY)))
+        examples = list(join_examples(examples, join_tokens, tokenizer_named(VOCABULARY)))
     if not examples:
         raise UsageError(f"all {read:,} documents together have fewer than {join_tokens:,} tokens")
     put("".join(map(as_line, examples)), output)

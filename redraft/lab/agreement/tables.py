@@ -33,8 +33,8 @@ from redraft.lab.agreement.correlation import (
 )
 from redraft.lab.agreement.people import Ratings, cohens_kappa, gwets_ac1, krippendorffs_alpha, percent_agreement, tau_b
 from redraft.lab.agreement.trial import SIMILARITY, AgreementOutcome, Column
-from redraft.lab.experiments.experiment import AGAIN, ENDS, Row, summed, table
-from redraft.lab.experiments.runner import failed
+from redraft.lab.experiments.experiment import AGAIN, ENDS, Row, sum_fields, table
+from redraft.lab.experiments.runner import failure_cells
 from redraft.report.tables import Cell, Table
 
 # The least share of a summary's items with a verdict, for each row.
@@ -417,7 +417,7 @@ def cost_table(outcome: AgreementOutcome) -> Iterator[Row]:
     for column in outcome.columns:
         if column.usage:
             setting = ", ".join(f"{name} {value}" for name, value in column.setting)
-            yield (column.judge, setting, len(column.usage), *summed(column.usage))
+            yield (column.judge, setting, len(column.usage), *sum_fields(column.usage))
 
 
 @table(
@@ -433,7 +433,7 @@ def trouble_table(outcome: AgreementOutcome) -> Iterator[Row]:
     for column in outcome.columns:
         for item, said in zip(outcome.dataset.items, column.said, strict=True):
             if said.failure is not None:
-                yield (item.id, column.name, *failed(said.failure))
+                yield (item.id, column.name, *failure_cells(said.failure))
 
 
 def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:

@@ -284,13 +284,13 @@ async def run_trial(dataset: Dataset, design: AgreementDesign, runner: Experimen
     for way in ways:
         assign_models(way.settings, way.judging, runner.limits, runner.prices)
     documents = await asyncio.to_thread(dataset_documents, dataset)
-    runner.draw_on(AGREE, repr(design), *sorted(one.id for one in documents.values()))
+    runner.share_budget(AGREE, repr(design), *sorted(one.id for one in documents.values()))
     # Two items with the same text on the same document are judged once.
     different = {(item.document, item.text): item for item in reversed(dataset.items)}
     items = [item for item in dataset.items if different[item.document, item.text] is item]
     for way in ways:
         for item in items:
-            await runner.known(documents[item.document], way.settings, way.order(item))
+            await runner.find_run(documents[item.document], way.settings, way.order(item))
     runner.observer(StageStarted("items", 0))
     batch = RunBatch(runner, len(ways) * len(items))
     encoder = load_encoder(design.judging.embeddings) if design.judging.embeddings else None
@@ -302,7 +302,7 @@ async def run_trial(dataset: Dataset, design: AgreementDesign, runner: Experimen
         for item in own:
             async with batch.places:
                 done = await _judged(way, item, documents[item.document], design, encoder, batch)
-            batch.tell(f"{item.id} by {way.judge}: {done[0].status}")
+            batch.report_progress(f"{item.id} by {way.judge}: {done[0].status}")
             found[item.document, item.text] = done
         return found
 
@@ -330,7 +330,7 @@ async def _judged(
     encoder: Encoder | None,
     batch: RunBatch,
 ) -> list[ItemOutcome]:
-    made = await batch.quietly(JUDGING, JUDGING, f"{item.id} by {way.judge}", document, way.settings, way.order(item))
+    made = await batch.run_part(JUDGING, JUDGING, f"{item.id} by {way.judge}", document, way.settings, way.order(item))
     if made.result is None:
         return [ItemOutcome(run=made.run, failure=made.failure)] * len(design.sweep.reading_settings)
     evaluation = made.result.evaluations[design.metric]

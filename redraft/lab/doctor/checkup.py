@@ -31,7 +31,7 @@ from redraft.lab.doctor.expectations import (
     metrics_by_probe,
     probes,
 )
-from redraft.lab.experiments.plan import PlanStep, table_of
+from redraft.lab.experiments.plan import PlanStep, cost_table
 from redraft.llm.base import Model
 from redraft.llm.budget import PriceTable
 from redraft.report.tables import Table
@@ -288,7 +288,7 @@ def _usage(runner: ExperimentRunner, done: Sequence[_ProbeVerdicts]) -> Totals:
 def plan_table(subjects: Sequence[JudgeUnderTest], prices: PriceTable) -> Table:
     """Return the plan: the steps and their estimated cost."""
     about = "Each metric judges each summary once; questions and key facts are built once. Numbers are approximate."
-    return table_of([step for subject in subjects for step in _steps(subject)], about, prices)
+    return cost_table([step for subject in subjects for step in _steps(subject)], about, prices)
 
 
 def _steps(subject: JudgeUnderTest) -> Iterator[PlanStep]:

@@ -17,9 +17,17 @@ from redraft.domain import Chunk, Document, Totals, computed, record_json
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.events import StageStarted
-from redraft.lab.experiments.experiment import AGAIN, Experiment, Row, distinct, group_by, summed, table, where
+from redraft.lab.experiments.experiment import AGAIN, Experiment, Row, distinct, group_by, sum_fields, table, where
 from redraft.lab.experiments.plan import JudgesDesign, check_models
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, by_status, certified, failed, part_at_work, status_of
+from redraft.lab.experiments.runner import (
+    GuardedStage,
+    RunBatch,
+    by_status,
+    failure_cells,
+    open_part,
+    run_certificate,
+    status_of,
+)
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
 from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, mean, plain, unmarked
@@ -52,7 +60,7 @@ class ChunkSizeDesign(JudgesDesign):
         """Return the settings for making and marking chunks of one size."""
         first, place = self.judges[0], {"model", "base_url", "key_env", "price"}
         own = self.own[first].model_dump(include=place) if first in self.own else {}
-        return self.reading(first, self.window, chunk_tokens=size, **own)
+        return self.judge_settings(first, self.window, chunk_tokens=size, **own)
 
     def judge_temperature(self, judge: str) -> float | None:
         """Return a judge's temperature: its own, or else that of the command."""
@@ -126,19 +134,19 @@ async def chunk_sizes(
             f"chunks of {max(design.sizes):,} tokens need a larger window than {design.context_tokens:,} tokens",
             hint=f"use --context-tokens {design.window}, or leave it out; or use smaller --sizes",
         )
-    runner.draw_on("chunk-size", repr(design), *(document.id for document in documents))
+    runner.share_budget("chunk-size", repr(design), *(document.id for document in documents))
     order = design.order()
     batches = await asyncio.to_thread(sample_chunks, documents, design)
     for batch in batches:
-        runner.note(batch.prepared)
+        runner.note_token_counts(batch.prepared)
         check_models(runner, (batch.prepared.settings, order.judging))
-        await runner.begun(batch.prepared.document, batch.prepared.settings, order)
+        await runner.open_own_run(batch.prepared.document, batch.prepared.settings, order)
     runner.observer(StageStarted("chunks", len(design.judges) * sum(len(batch.chunks) for batch in batches)))
     runs = RunBatch(runner, len(batches))
 
     async def marked(batch: ChunkSample) -> tuple[list[MarkedChunk], Totals]:
         done, run = await _marked(batch, order, design, runner)
-        runs.tell(f"{batch.prepared.document.title}, chunks of {batch.size} tokens")
+        runs.report_progress(f"{batch.prepared.document.title}, chunks of {batch.size} tokens")
         return done, runner.store.calls.totals(run)
 
     done = await gather_all(marked(batch) for batch in batches)
@@ -161,7 +169,7 @@ def _certificates(
             alone = run.judging.model_copy(update={"judges": (judge,)})
             done = sum(one.marks is not None for one in own)
             run = replace(run, purpose=run.purpose.model_copy(update={"judging": alone}))
-            found.append(certified(runner, run, _MARKS, _VERSION, done, len(own) - done))
+            found.append(run_certificate(runner, run, _MARKS, _VERSION, done, len(own) - done))
     return tuple(found)
 
 
@@ -188,12 +196,12 @@ def _whole(prepared: PreparedDocument, size: int) -> list[Chunk]:
 async def _marked(
     batch: ChunkSample, order: RunSpec, design: ChunkSizeDesign, runner: ExperimentRunner
 ) -> tuple[list[MarkedChunk], str]:
-    run = await runner.opened(batch.prepared, order)
+    run = await runner.open_run(batch.prepared, order)
     done: list[MarkedChunk] = []
     step = f"chunks of {batch.size} tokens"
     # When the budget ends, keep what has been done.
     with suppress(BudgetError):
-        async with part_at_work(run, batch.prepared, order.judging, runner, step) as pool:
+        async with open_part(run, batch.prepared, order.judging, runner, step) as pool:
             judges = {
                 name: Judge(one.model, one.book, runner.store.judgments, temperature=design.judge_temperature(name))
                 for name, one in zip(design.judges, pool.judges, strict=True)
@@ -274,14 +282,14 @@ def _rests(marked: Sequence[MarkedChunk]) -> Row:
 def cost_table(outcome: ChunkSizeOutcome) -> Iterator[Row]:
     for size in outcome.design.sizes:
         marked = sum(one.marks is not None for one in where(outcome.marked, size=size))
-        yield (size, marked, *summed(one for own, one in outcome.usage if own == size))
+        yield (size, marked, *sum_fields(one for own, one in outcome.usage if own == size))
 
 
 @table("failures", "What failed", AGAIN, ("document", "size", "chunk", "judge", "code", "message"), _basis)
 def failure_table(outcome: ChunkSizeOutcome) -> Iterator[Row]:
     for one in outcome.marked:
         if one.failure:
-            yield (one.title, one.size, one.chunk, one.judge, *failed(one.failure)[1:])
+            yield (one.title, one.size, one.chunk, one.judge, *failure_cells(one.failure)[1:])
 
 
 def _settings(outcome: ChunkSizeOutcome) -> Mapping[str, object]:

@@ -14,7 +14,7 @@ from redraft.errors import BudgetError
 from redraft.evaluators.consensus import RESAMPLES
 from redraft.evaluators.metric_info import NOT_QUALITY
 from redraft.evaluators.reference.keyfacts import ALL
-from redraft.lab.experiments.plan import plan_steps, table_of
+from redraft.lab.experiments.plan import cost_table, plan_steps
 from redraft.llm.budget import PriceTable
 from redraft.report.dossier.comparison.sides import MIN_VALUES, interval_of_mean
 from redraft.report.tables import Cell, Record, Report, Table, mean, plain
@@ -61,28 +61,28 @@ def with_all(names: Sequence[str], label: str) -> list[str]:
     return [*names, label] if len(names) > 1 else list(names)
 
 
-def paired(first: Mapping[K, V], second: Mapping[K, V]) -> list[tuple[K, V, V]]:
+def common_pairs(first: Mapping[K, V], second: Mapping[K, V]) -> list[tuple[K, V, V]]:
     """Return the keys that both mappings have, each with its two values."""
     return [(key, value, second[key]) for key, value in first.items() if key in second]
 
 
-def ends(values: Sequence[float]) -> tuple[float | None, float | None]:
+def interval_cells(values: Sequence[float]) -> tuple[float | None, float | None]:
     """Return the cells of `ENDS` for the mean of one value per document."""
     found = interval_of_mean(values)
     return (found.low, found.high) if found else (None, None)
 
 
-def change(first: float | None, last: float | None) -> float | None:
+def percent_change(first: float | None, last: float | None) -> float | None:
     """Return the change in % of the first value."""
     return 100 * (last - first) / first if first and last is not None else None
 
 
-def deviation(values: Sequence[float]) -> float | None:
+def standard_deviation(values: Sequence[float]) -> float | None:
     """Return the standard deviation; None for fewer than two values."""
     return stdev(values) if len(values) > 1 else None
 
 
-def by_document(values: Iterable[tuple[str, float]]) -> dict[str, float]:
+def document_means(values: Iterable[tuple[str, float]]) -> dict[str, float]:
     """Return the mean of each document's values, since an interval resamples whole documents."""
     found: dict[str, list[float]] = {}
     for document, value in values:
@@ -90,14 +90,14 @@ def by_document(values: Iterable[tuple[str, float]]) -> dict[str, float]:
     return {document: fmean(some) for document, some in found.items()}
 
 
-def summed(some: Iterable[Totals | None], names: Sequence[str] = SPENT) -> Row:
+def sum_fields(some: Iterable[Totals | None], names: Sequence[str] = SPENT) -> Row:
     """Return the sums of some fields and of the price; the price is None if any price is unknown."""
     used = [one for one in some if one is not None]
     prices = _prices(used)
     return (*(sum(getattr(one, name) for one in used) for name in names), None if prices is None else sum(prices, 0.0))
 
 
-def averaged(some: Iterable[Totals | None], names: Sequence[str] = SPENT) -> Row:
+def average_fields(some: Iterable[Totals | None], names: Sequence[str] = SPENT) -> Row:
     """Return the means of some fields and of the price; the price is None if any price is unknown."""
     used = [one for one in some if one is not None]
     return (*(mean([getattr(one, name) for one in used]) for name in names), mean(_prices(used) or ()))
@@ -106,7 +106,7 @@ def averaged(some: Iterable[Totals | None], names: Sequence[str] = SPENT) -> Row
 def tokens_and_price(some: Iterable[Totals | None]) -> Row:
     """Return the mean of all tokens (prompt and reply) and the mean price."""
     used = [one for one in some if one is not None]
-    return (mean([one.prompt_tokens + one.completion_tokens for one in used]), averaged(used, ())[-1])
+    return (mean([one.prompt_tokens + one.completion_tokens for one in used]), average_fields(used, ())[-1])
 
 
 def _prices(used: Sequence[Totals]) -> list[float] | None:
@@ -115,12 +115,12 @@ def _prices(used: Sequence[Totals]) -> list[float] | None:
     return known if len(known) == len(used) else None
 
 
-def melted(table: Table, columns: Sequence[str]) -> list[Record]:
+def melt(table: Table, columns: Sequence[str]) -> list[Record]:
     """Return one record per row and given column, with the cell as `value` and the column's name as `column`."""
     return [{**one, "column": column, "value": one[column]} for one in table.records for column in columns]
 
 
-def different(records: Iterable[Record], column: str) -> list[Cell]:
+def distinct_cells(records: Iterable[Record], column: str) -> list[Cell]:
     """Return the distinct cells of a column, in order of first occurrence."""
     return list(dict.fromkeys(one[column] for one in records))
 
@@ -173,7 +173,7 @@ def by_set(
     return replace(whole, columns=(SET, *whole.columns), rows=tuple(rows))
 
 
-def and_more(count: int, most: int, what: str) -> Iterator[str]:
+def more_line(count: int, most: int, what: str) -> Iterator[str]:
     """Yield the line of a headline that says how many entries are not listed."""
     if count > most:
         yield f"and {count - most} more {what}"
@@ -185,7 +185,7 @@ def is_undecided(report: Report) -> bool:
     return {row[one.columns.index("code")] for one in failures for row in one.rows} == {UNDECIDED}
 
 
-def judged_own(writers: Iterable[str], judges: Iterable[str]) -> Iterator[str]:
+def self_judging_notes(writers: Iterable[str], judges: Iterable[str]) -> Iterator[str]:
     """Yield a sentence about each model that judged texts of its own."""
     wrote = frozenset(writers)
     for name in dict.fromkeys(judges):
@@ -253,12 +253,12 @@ class Experiment(Generic[D, O]):
         if not outcome.complete:
             failures = [one for one in self.tables(outcome) if one.name == "failures"]
             skipped = [", ".join(str(cell) for cell in row if cell is not None) for one in failures for row in one.rows]
-        return table_of(steps, _COUNTED, prices, skipped)
+        return cost_table(steps, _COUNTED, prices, skipped)
 
     def report(self, outcome: O) -> Report:
         """Return the report of an outcome."""
         tables, stopped = tuple(self.tables(outcome)), outcome.stopped
-        partial = [*judged_own(*self.who(outcome))]
+        partial = [*self_judging_notes(*self.who(outcome))]
         about, headline = [*self.about(outcome), *partial], [*self.headline(outcome, tables), *partial]
         if stopped is not None:
             headline.append(f"stopped: {plain(stopped.message)}")

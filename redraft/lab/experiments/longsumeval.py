@@ -21,28 +21,28 @@ from redraft.lab.experiments.experiment import (
     INTERVAL,
     Experiment,
     Row,
-    averaged,
-    by_document,
-    change,
-    deviation,
-    ends,
+    average_fields,
+    document_means,
     group_by,
+    interval_cells,
+    percent_change,
+    standard_deviation,
     table,
     tokens_and_price,
     where,
 )
-from redraft.lab.experiments.grid.experiment import GridSummary, drafted
-from redraft.lab.experiments.plan import NamedModel, PublicJudging, building, check_models, keyed
+from redraft.lab.experiments.grid.experiment import GridSummary, draft_summary
+from redraft.lab.experiments.plan import NamedModel, PublicJudging, build_spec, check_models, own_key_only
 from redraft.lab.experiments.runner import (
     JudgingPack,
     RunBatch,
     Used,
-    failed,
-    parts_for,
+    failure_cells,
+    judging_pack,
+    required_parts,
     status_of,
-    taken_by,
-    untimed,
-    yardstick,
+    total_usage,
+    usage_json,
 )
 from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.report.history.results import Result
@@ -95,7 +95,7 @@ class LongSumEvalDesign:
     final_comparison: bool = True
 
     @property
-    def ways(self) -> list[RefineSetting]:
+    def refine_settings(self) -> list[RefineSetting]:
         """Every combination of thresholds, order and feedback."""
         return [
             RefineSetting(goals, policy, feedback)
@@ -110,25 +110,25 @@ class LongSumEvalDesign:
         return tuple(dict.fromkeys(metric for goals in (*self.thresholds, self.low) for metric in goals))
 
     @property
-    def lows(self) -> Goals:
+    def low_scores(self) -> Goals:
         """The scores below which a first draft is low, by metric."""
         return self.low or self.thresholds[0]
 
     @property
-    def needs(self) -> list[PackPart]:
+    def required_parts(self) -> list[PackPart]:
         """What is needed about a document before its summaries can be judged."""
-        return parts_for(self.metrics, self.judging)
+        return required_parts(self.metrics, self.judging)
 
-    def configured(self, one: NamedModel) -> DraftConfig:
+    def model_settings(self, one: NamedModel) -> DraftConfig:
         """Return the settings of a writer or of the judge."""
-        return keyed(one.settings, [it.settings for it in (*self.writers, self.judge)])
+        return own_key_only(one.settings, [it.settings for it in (*self.writers, self.judge)])
 
-    def building(self, part: PackPart) -> RunSpec:
+    def build_spec(self, part: PackPart) -> RunSpec:
         """Return the spec of a run that builds what summaries are judged by."""
         judging = self.judging.model_copy(update={"judges": (), "models": {}, "base_url": None})
-        return building(part, judging, self.judge.name, self.configured(self.judge), LONGSUMEVAL)
+        return build_spec(part, judging, self.judge.name, self.model_settings(self.judge), LONGSUMEVAL)
 
-    def refining(self, writer: NamedModel, way: RefineSetting, draft: str, by: Mapping[str, str | None]) -> RunSpec:
+    def refine_spec(self, writer: NamedModel, way: RefineSetting, draft: str, by: Mapping[str, str | None]) -> RunSpec:
         """Return the spec of a run that refines a draft in one way; it scores every metric, goal or not."""
         refinement = RefineConfig(
             goals=dict(way.goals),
@@ -141,14 +141,14 @@ class LongSumEvalDesign:
         if self.rounds is not None:
             refinement = refinement.model_copy(update={"rounds": self.rounds})
         asked = self.judging.model_copy(update={"metrics": self.metrics, **by})
-        judging = located(asked, self.configured(writer), refinement)
+        judging = located(asked, self.model_settings(writer), refinement)
         return RunSpec(Refine(judging=judging, refinement=refinement), given=draft, experiment=LONGSUMEVAL)
 
     def check(self, runner: ExperimentRunner) -> None:
         """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
         check_goals(self.metrics, metrics(self.metrics))
-        writers = [(self.configured(writer), self.judging) for writer in self.writers]
-        check_models(runner, *writers, (self.configured(self.judge), None))
+        writers = [(self.model_settings(writer), self.judging) for writer in self.writers]
+        check_models(runner, *writers, (self.model_settings(self.judge), None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ class RefinedOutcome:
         """The pairs of a drafting system and a refining writer."""
         return list(group_by(self.refined, "system", "writer"))
 
-    def of(self, group: tuple[str, str], way: RefineSetting) -> list[RefinedSummary]:
+    def refinements_of(self, group: tuple[str, str], way: RefineSetting) -> list[RefinedSummary]:
         """Return one writer's refinements of one system's drafts in one way."""
         system, writer = group
         return where(self.refined, system=system, writer=writer, way=way)
@@ -249,11 +249,13 @@ async def longsumeval(
 ) -> RefinedOutcome:
     """Run what is not done yet, within the limits. A failure is recorded and does not stop the rest."""
     design.check(runner)
-    runner.draw_on(LONGSUMEVAL, repr(design), *(document.id for document in documents))
+    runner.share_budget(LONGSUMEVAL, repr(design), *(document.id for document in documents))
     drafts = 0 if design.ready.systems else len(design.writers)
     given = sum(len(texts) for of_one in design.ready.systems.values() for texts in of_one.values())
     summaries = given * len(design.writers) or len(documents) * drafts
-    batch = RunBatch(runner, len(documents) * (len(design.needs) + drafts) + summaries * len(design.ways))
+    batch = RunBatch(
+        runner, len(documents) * (len(design.required_parts) + drafts) + summaries * len(design.refine_settings)
+    )
     runner.observer(StageStarted("drafts and revisions", 0))
     done = await gather_all(_on_document(document, design, batch) for document in documents)
     refined = [one for _, found in done for one in found]
@@ -263,7 +265,7 @@ async def longsumeval(
         tuple((document.id, document.title) for document in documents),
         tuple(refined),
         tuple((one.title, lost) for one, (by, _) in zip(documents, done, strict=True) for lost in by.failures),
-        await taken_by(runner, runs),
+        await total_usage(runner, runs),
         runner.stopped,
     )
 
@@ -277,13 +279,13 @@ class _DocumentRefinements:
     batch: RunBatch
     by: JudgingPack
 
-    async def done(self) -> list[RefinedSummary]:
+    async def refine_all(self) -> list[RefinedSummary]:
         """Return the refinements of all drafts by all writers in all ways."""
         return [
             await self._refined(writer, start, way)
             for writer in self.design.writers
             for start in await self._starts(writer)
-            for way in self.design.ways
+            for way in self.design.refine_settings
         ]
 
     async def _starts(self, writer: NamedModel) -> list[GridSummary]:
@@ -295,7 +297,7 @@ class _DocumentRefinements:
                 for system, texts in systems.items()
                 for number, text in enumerate(texts.get(document.id, ()), 1)
             ]
-        draft = await drafted(document, writer.name, self.design.configured(writer), LONGSUMEVAL, self.batch)
+        draft = await draft_summary(document, writer.name, self.design.model_settings(writer), LONGSUMEVAL, self.batch)
         self.by.runs += [draft.made_in] if draft.made_in else []
         return [draft]
 
@@ -305,16 +307,16 @@ class _DocumentRefinements:
         one = RefinedSummary(document.id, document.title, system, start.number, writer.name, way, failure=start.failure)
         if start.text is None:
             return one
-        settings = design.configured(writer).model_copy(update={"strategy": "given", "words": start.limit})
+        settings = design.model_settings(writer).model_copy(update={"strategy": "given", "words": start.limit})
         step = f"refining by {writer.name} to {way.thresholds}, {way.policy}, {way.feedback}"
-        order = design.refining(writer, way, start.text, self.by.by)
-        made = await batch.made("refining", step, document, settings, order, f"{system}: {step}")
+        order = design.refine_spec(writer, way, start.text, self.by.by)
+        made = await batch.run("refining", step, document, settings, order, f"{system}: {step}")
         one = replace(one, run=made.run, failure=made.failure)
         if made.result is None:
             return one
         store, result = batch.runner.store, made.result
         stands = await asyncio.to_thread(_stands, store, result)
-        taken = await taken_by(batch.runner, [result.run.id])
+        taken = await total_usage(batch.runner, [result.run.id])
         lengths = (count_words(start.text), count_words(result.summary or ""))
         return replace(one, rounds=tuple(stands), stop=result.run.stop_reason, words=lengths, taken=taken)
 
@@ -322,9 +324,9 @@ class _DocumentRefinements:
 async def _on_document(
     document: Document, design: LongSumEvalDesign, batch: RunBatch
 ) -> tuple[JudgingPack, list[RefinedSummary]]:
-    judge = design.configured(design.judge)
-    by = await yardstick(document, design.needs, design.judging, judge, design.building, batch)
-    return by, await _DocumentRefinements(document, design, batch, by).done()
+    judge = design.model_settings(design.judge)
+    by = await judging_pack(document, design.required_parts, design.judging, judge, design.build_spec, batch)
+    return by, await _DocumentRefinements(document, design, batch, by).refine_all()
 
 
 def _stands(store: Store, result: Result) -> list[BestScores]:
@@ -369,8 +371,8 @@ def basis(outcome: RefinedOutcome) -> str:
 def _cells(outcome: RefinedOutcome) -> Iterator[tuple[Row, list[RefinedSummary]]]:
     """Yield the refinements of each system's drafts by each writer in each way, with the cells of `_HEAD`."""
     for group in outcome.groups:
-        for way in outcome.design.ways:
-            yield (*group, way.thresholds, way.policy, way.feedback), outcome.of(group, way)
+        for way in outcome.design.refine_settings:
+            yield (*group, way.thresholds, way.policy, way.feedback), outcome.refinements_of(group, way)
 
 
 def _pairs(refined: Sequence[RefinedSummary], metric: str, after: int | None = None) -> Pairs:
@@ -387,11 +389,11 @@ def _means(pairs: Pairs) -> tuple[float | None, float | None]:
 
 
 def _gains(pairs: Pairs) -> list[float]:
-    return list(by_document((document, then - before) for document, before, then in pairs).values())
+    return list(document_means((document, then - before) for document, before, then in pairs).values())
 
 
 def _over_documents(values: Sequence[float]) -> Row:
-    return (mean(values), *ends(values))
+    return (mean(values), *interval_cells(values))
 
 
 @table(
@@ -407,12 +409,15 @@ def _over_documents(values: Sequence[float]) -> Row:
 )  # fmt: skip
 def gain_table(outcome: RefinedOutcome) -> Iterator[Row]:
     for head, refined in _cells(outcome):
-        for subset, some in _subsets(refined, outcome.design.lows):
+        for subset, some in _subsets(refined, outcome.design.low_scores):
             for metric in outcome.design.metrics:
                 pairs = _pairs(some, metric)
                 (first, last), gains = _means(pairs), _gains(pairs)
-                spread = deviation([one for _, one, _ in pairs]), deviation([one for _, _, one in pairs])
-                cells = (first, spread[0], last, spread[1], change(first, last), *_over_documents(gains))
+                spread = (
+                    standard_deviation([one for _, one, _ in pairs]),
+                    standard_deviation([one for _, _, one in pairs]),
+                )
+                cells = (first, spread[0], last, spread[1], percent_change(first, last), *_over_documents(gains))
                 yield (*head, subset, metric, *cells, len(gains), len(pairs), len(some))
 
 
@@ -463,7 +468,7 @@ def round_table(outcome: RefinedOutcome) -> Iterator[Row]:
 def _after(refined: Sequence[RefinedSummary], metric: str, after: int) -> Row:
     pairs = _pairs(refined, metric, after)
     before = _pairs(refined, metric, after - 1) if after else []
-    scores = list(by_document((document, then) for document, _, then in pairs).values())
+    scores = list(document_means((document, then) for document, _, then in pairs).values())
     (_, then), (_, earlier) = _means(pairs), _means(before)
     step = then - earlier if then is not None and earlier is not None else None
     here = [stand for one in refined for stand in one.rounds if stand.round == after]
@@ -496,7 +501,7 @@ def threshold_table(outcome: RefinedOutcome) -> Iterator[Row]:
             *(*head, *(mean(_gains(_pairs(refined, metric))) for metric in outcome.design.metrics)),
             *(start.count(True), end.count(True), end.count(None), mean([one.revisions for one in refined])),
             mean([one.words[1] - one.words[0] for one in refined if one.words]),
-            *(averaged(taken, ("calls",))[0], *tokens_and_price(taken), len(refined), len(found)),
+            *(average_fields(taken, ("calls",))[0], *tokens_and_price(taken), len(refined), len(found)),
         )
 
 
@@ -515,14 +520,14 @@ def order_table(outcome: RefinedOutcome) -> Iterator[Row]:
     design = outcome.design
     for group in outcome.groups:
         for goals in design.thresholds:
-            for first, second in combinations([way for way in design.ways if way.goals == goals], 2):
-                mine, other = (outcome.of(group, way) for way in (first, second))
+            for first, second in combinations([way for way in design.refine_settings if way.goals == goals], 2):
+                mine, other = (outcome.refinements_of(group, way) for way in (first, second))
                 names = [f"{way.policy}, {way.feedback}" for way in (first, second)]
                 for metric in design.metrics:
                     both = [(one.document, one.score(metric), two.score(metric))
                             for one, two in zip(mine, other, strict=True)]  # fmt: skip
                     pairs = [(one, a, b) for one, a, b in both if a is not None and b is not None]
-                    found = list(by_document((document, a - b) for document, a, b in pairs).values())
+                    found = list(document_means((document, a - b) for document, a, b in pairs).values())
                     cells = (*_means(pairs), *_over_documents(found), len(found), len(pairs), len(mine))
                     yield (*group, first.thresholds, *names, metric, *cells)
 
@@ -530,23 +535,23 @@ def order_table(outcome: RefinedOutcome) -> Iterator[Row]:
 @table("failures", "What failed", AGAIN, ("document", *_HEAD, "stage", "code", "message"), basis)
 def failure_table(outcome: RefinedOutcome) -> Iterator[Row]:
     for title, lost in outcome.troubles:
-        yield (title, *[""] * len(_HEAD), *failed(lost))
+        yield (title, *[""] * len(_HEAD), *failure_cells(lost))
     for one in outcome.refined:
         if one.failure is not None:
             way = one.way
             head = (one.title, one.system, one.writer, way.thresholds, way.policy, way.feedback)
-            yield (*head, *failed(one.failure))
+            yield (*head, *failure_cells(one.failure))
 
 
 def _tables(outcome: RefinedOutcome) -> Iterable[Table]:
     of_all = [gain_table, initial_table, round_table, threshold_table]
-    several = [order_table] if len(outcome.design.ways) > len(outcome.design.thresholds) else []
+    several = [order_table] if len(outcome.design.refine_settings) > len(outcome.design.thresholds) else []
     return [made(outcome) for made in (*of_all, *several, failure_table)]
 
 
 def _settings(outcome: RefinedOutcome) -> Mapping[str, object]:
     documents = [{"id": document, "title": title} for document, title in outcome.documents]
-    return {**record_json(outcome.design), "documents": documents, "taken": untimed(outcome.whole)}
+    return {**record_json(outcome.design), "documents": documents, "taken": usage_json(outcome.whole)}
 
 
 def _about(outcome: RefinedOutcome) -> Iterator[str]:
@@ -555,9 +560,9 @@ def _about(outcome: RefinedOutcome) -> Iterator[str]:
     yield f"first drafts by: {systems}"
     yield f"refined by: {'; '.join(plain(one.name) for one in design.writers)}"
     yield f"judged by: {plain(design.judge.name)}"
-    yield f"thresholds: {'; '.join(dict.fromkeys(way.thresholds for way in design.ways))}"
+    yield f"thresholds: {'; '.join(dict.fromkeys(way.thresholds for way in design.refine_settings))}"
     yield f"order of the goals: {', '.join(design.orders)}"
-    yield f"the reviser is told: {', '.join(dict.fromkeys(way.feedback for way in design.ways))}"
+    yield f"the reviser is told: {', '.join(dict.fromkeys(way.feedback for way in design.refine_settings))}"
     yield f"revisions: {'as long as they need' if design.free_length else 'within the word limit'}"
     yield f"documents: {', '.join(plain(title) for _, title in outcome.documents)}"
     if strangers := design.ready.strangers:

@@ -10,7 +10,7 @@ from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.context.experiment import ADDED, ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE, THIRDS
 from redraft.lab.experiments.context.records import PHASES
-from redraft.lab.experiments.experiment import ENDS, SET, different, melted
+from redraft.lab.experiments.experiment import ENDS, SET, distinct_cells, melt
 from redraft.lab.experiments.hamlet.experiment import FIFTHS, LEVEL_COLUMNS, WHOLE
 from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
 from redraft.report.plots.figure import Grid, Grids
@@ -58,14 +58,14 @@ class HeatMap:
         if self.melt is None:
             return {self.name: self.of(table.records)}
         columns = self.melt(table)
-        return {self.name: self.of(melted(table, columns), columns)}
+        return {self.name: self.of(melt(table, columns), columns)}
 
     def of(self, records: Records, heads: Sequence[Cell] = ()) -> Grids:
         """Return the picture of some records, with the given column names or else those in the records."""
         if self.one_panel:
             records = [{**one, self.panel: self.one_panel} for one in records]
-        each, rows = different(records, self.panel), different(records, self.row)
-        columns = heads or different(records, self.column)
+        each, rows = distinct_cells(records, self.panel), distinct_cells(records, self.row)
+        columns = heads or distinct_cells(records, self.column)
         places = (self.panel, self.row, self.column)
         known = {tuple(one[place] for place in places): number(one[self.value]) for one in reversed(records)}
         grids = [
@@ -76,7 +76,7 @@ class HeatMap:
         return Grids(grids, [str(one) for one in rows], heads_shown, *self.said)
 
 
-def lines(
+def line_plot(
     records: Records, who: Sequence[str], x: str, y: str, said: tuple[str, str, str], ends: Sequence[float] = ()
 ) -> Trends:
     """Return a line for each group of records named by the columns `who`, over a numeric column, with intervals where
@@ -88,7 +88,9 @@ def lines(
     return Trends([Trend(*one) for one in found.items()], *said, ends=ends)
 
 
-def gaps(records: Records, what: Sequence[str], value: str, of: str, said: tuple[str, str, str, str]) -> Differences:
+def difference_plot(
+    records: Records, what: Sequence[str], value: str, of: str, said: tuple[str, str, str, str]
+) -> Differences:
     """Return a mark for each record, with its interval and the number of items behind it. `said` has the names of first
     and second, the measure and the title."""
     marks = [
@@ -119,7 +121,7 @@ class PairwiseDifferences:
         for at, ((first, second), own) in enumerate(_pairs(records)[:_MAX_PAIRS], 1):
             if any(number(one[self.value]) is not None for one in own):
                 said = (first, second, self.measure, f"{first} and {second}")
-                drawn[f"{self.name}_{at}"] = gaps(own, self.what, self.value, self.of, said)
+                drawn[f"{self.name}_{at}"] = difference_plot(own, self.what, self.value, self.of, said)
         return drawn
 
 
@@ -131,7 +133,7 @@ def _joined(names: Sequence[str], one: Record) -> str:
     return ", ".join(str(one[name]) for name in names)
 
 
-def against_cost(records: Records, who: str, score: str, metric: str) -> ScoreAgainstCost | None:
+def cost_plot(records: Records, who: str, score: str, metric: str) -> ScoreAgainstCost | None:
     """Return contestants' scores against the cost of a summary, in tokens if none has a price; None if none has a cost
     or none has a score."""
     column = "USD each" if any(number(one["USD each"]) for one in records) else "tokens each"
@@ -144,12 +146,12 @@ def against_cost(records: Records, who: str, score: str, metric: str) -> ScoreAg
     )
 
 
-def only(records: Records, **wanted: Cell) -> list[Record]:
+def with_cells(records: Records, **wanted: Cell) -> list[Record]:
     """Return the records that have these cells."""
     return [one for one in records if all(one[name] == cell for name, cell in wanted.items())]
 
 
-def grouped(records: Records, *names: str) -> dict[tuple[Cell, ...], list[Record]]:
+def group_records(records: Records, *names: str) -> dict[tuple[Cell, ...], list[Record]]:
     """Return the records grouped by the cells of some columns, in order of first occurrence."""
     found: dict[tuple[Cell, ...], list[Record]] = {}
     for one in records:
@@ -159,13 +161,13 @@ def grouped(records: Records, *names: str) -> dict[tuple[Cell, ...], list[Record
 
 def _pairs(records: Records) -> list[tuple[tuple[str, str], list[Record]]]:
     """Return the records of each two contestants, by their names."""
-    found = grouped(records, "first", "second").items()
+    found = group_records(records, "first", "second").items()
     return [((str(first), str(second)), own) for (first, second), own in found]
 
 
 def _of_judge(records: Records, at: int = 0) -> list[Record]:
     """Return the records of the first judge, or of the one at another index."""
-    return only(records, judge=different(records, "judge")[at]) if records else []
+    return with_cells(records, judge=distinct_cells(records, "judge")[at]) if records else []
 
 
 def _file(name: str) -> str:
@@ -183,9 +185,9 @@ def _risk(table: Table) -> dict[str, Plot]:
         if number(one["coverage"]) is not None and number(one["risk"]) is not None
     }
     ordered = [known[key] for key in sorted(known, key=lambda key: key[1] or 0.0)]
-    by_judge = [one for judge in different(table.records, "judge") for one in only(ordered, judge=judge)]
+    by_judge = [one for judge in distinct_cells(table.records, "judge") for one in with_cells(ordered, judge=judge)]
     axes = ("coverage: share of the summaries that are judged", "risk: share of these that are judged wrongly")
-    return {"risk": lines(by_judge, ["judge"], "coverage", "risk", (*axes, "Mistakes by coverage"))}
+    return {"risk": line_plot(by_judge, ["judge"], "coverage", "risk", (*axes, "Mistakes by coverage"))}
 
 
 def _systems(table: Table) -> dict[str, Plot]:
@@ -205,12 +207,12 @@ def _recall(table: Table) -> dict[str, Plot]:
     # Points are drawn in the middle of each fifth.
     middles = {fifth: 100 * (n + 0.5) / len(FIFTHS) for n, fifth in enumerate(FIFTHS)}
     placed = [{**one, "place": middles.get(str(one["position"]))} for one in records]
-    for perspective in different(records, "perspective"):
+    for perspective in distinct_cells(records, "perspective"):
         for level in LEVEL_COLUMNS:
             title = f"Recall by place, {perspective} key facts: {level}"
-            own = only(placed, perspective=perspective)
+            own = with_cells(placed, perspective=perspective)
             said = ("place in the document, in %", "recall", title)
-            drawn[f"recall_{perspective}_{level}"] = lines(own, ["model"], "place", level, said, ends=_SHARE)
+            drawn[f"recall_{perspective}_{level}"] = line_plot(own, ["model"], "place", level, said, ends=_SHARE)
     return drawn
 
 
@@ -224,7 +226,7 @@ def _errors(table: Table) -> dict[str, Plot]:
 
 
 def _model_costs(table: Table) -> dict[str, Plot]:
-    plots = {metric: against_cost(table.records, "model", metric, metric) for metric in ("recall", "faithfulness")}
+    plots = {metric: cost_plot(table.records, "model", metric, metric) for metric in ("recall", "faithfulness")}
     return {f"cost_{metric}": plot for metric, plot in plots.items() if plot}
 
 
@@ -232,8 +234,8 @@ def _grid_scores(table: Table) -> dict[str, Plot]:
     """Draw all scores in one picture, and each metric against the cost of a summary."""
     records, about = table.records, ("system", "metric", "mean score", "Scores by system")
     drawn = HeatMap("scores", "judge", "system", "metric", "score", about, panels="judged by {}")(table)
-    for (metric,), own in grouped(_of_judge(records), "metric").items():
-        if plot := against_cost(own, "system", "score", str(metric)):
+    for (metric,), own in group_records(_of_judge(records), "metric").items():
+        if plot := cost_plot(own, "system", "score", str(metric)):
             drawn[f"cost_{_file(str(metric))}"] = plot
     return drawn
 
@@ -251,20 +253,20 @@ def _summaries(table: Table) -> dict[str, Plot]:
 def _rounds(table: Table) -> dict[str, Plot]:
     """Draw the mean score of the best drafts after each round, by metric."""
     drawn: dict[str, Plot] = {}
-    for (metric,), own in grouped(_with_ways(table), "metric").items():
-        shown = different(own, "")[:_MAX_LINES]
+    for (metric,), own in group_records(_with_ways(table), "metric").items():
+        shown = distinct_cells(own, "")[:_MAX_LINES]
         own = [one for one in own if one[""] in shown]
         said = ("round", f"mean {metric} of the best drafts", f"{metric} by round")
-        drawn[f"rounds_{_file(str(metric))}"] = lines(own, [""], "round", "score", said)
+        drawn[f"rounds_{_file(str(metric))}"] = line_plot(own, [""], "round", "score", said)
     return drawn
 
 
 def _gains(table: Table) -> dict[str, Plot]:
     """Draw the gain from refining, on all summaries and on those with low first scores."""
     drawn: dict[str, Plot] = {}
-    for at, ((way,), own) in enumerate(list(grouped(_with_ways(table), "").items())[:_MAX_LINES], 1):
+    for at, ((way,), own) in enumerate(list(group_records(_with_ways(table), "").items())[:_MAX_LINES], 1):
         said = ("refined", "first drafts", "score", f"What refining gains: {way}" if way else "What refining gains")
-        drawn[f"gains_{at}"] = gaps(own, ["metric", "subset"], "gain", "documents", said)
+        drawn[f"gains_{at}"] = difference_plot(own, ["metric", "subset"], "gain", "documents", said)
     return drawn
 
 
@@ -272,7 +274,7 @@ def _with_ways(table: Table) -> Records:
     """Return the records, labelled by writer, refiner, thresholds and order where there are several of them."""
     records = table.records
     names = ("drafts by", "refined by", "thresholds", "order")
-    several = [name for name in names if len(different(records, name)) > 1]
+    several = [name for name in names if len(distinct_cells(records, name)) > 1]
     said = ("; ".join(dict.fromkeys(str(one[name]) for name in several)) for one in records)
     return [{**one, "": way or one["order"]} for one, way in zip(records, said, strict=True)]
 
@@ -287,7 +289,7 @@ def _by_length(name: str, row: str, third: str) -> Draw:
         drawn: dict[str, Plot] = {name: heat.of([one for one in known if one[row] != ALL])}
         if whole := [one for one in known if one[row] == ALL]:
             said = ("tokens read", "accuracy", "Accuracy by length of the text read")
-            drawn["accuracy_by_length"] = lines(whole, ["model"], "tokens", "accuracy", said, ends=_SHARE)
+            drawn["accuracy_by_length"] = line_plot(whole, ["model"], "tokens", "accuracy", said, ends=_SHARE)
         return drawn
 
     return draw
@@ -297,7 +299,7 @@ def _scores_by_length(table: Table) -> dict[str, Plot]:
     """Draw the mean score of each system's summaries by their length."""
     parts = [one for one in table.records if one["part"] != ALL]
     said = ("tokens of the summary", "score", "BooookScore by length")
-    return {"by_length": lines(parts, ["system"], "tokens", "score", said)} if parts else {}
+    return {"by_length": line_plot(parts, ["system"], "tokens", "score", said)} if parts else {}
 
 
 def _between_models(table: Table) -> dict[str, Plot]:
@@ -307,7 +309,7 @@ def _between_models(table: Table) -> dict[str, Plot]:
     for count, ((first, second), own) in enumerate(both, 1):
         said = (first, second, "accuracy", f"Accuracy: {first} and {second}")
         name = "differences" if len(both) == 1 else f"differences_{count}"
-        drawn[name] = gaps(own, ["type"], "difference", "questions", said)
+        drawn[name] = difference_plot(own, ["type"], "difference", "questions", said)
     return drawn
 
 
@@ -315,19 +317,19 @@ def _position_curves(table: Table) -> dict[str, Plot]:
     """Draw the curves of all contestants over all steps, with that of the reference."""
     records = table.records
     curves = {
-        str(who): Curve(str(who), [number(one["density"]) for one in only(records, system=who, steps=ALL_STEPS)])
-        for who in different(records, "system")
+        str(who): Curve(str(who), [number(one["density"]) for one in with_cells(records, system=who, steps=ALL_STEPS)])
+        for who in distinct_cells(records, "system")
     }
-    sets = different(records, SET) if records and SET in records[0] else []
+    sets = distinct_cells(records, SET) if records and SET in records[0] else []
     names = [REFERENCE, *(f"{REFERENCE}, {one}" for one in sets)]
     references = {name: curves.pop(name) for name in names if name in curves}
     title = "Where in the text read the summaries come from"
     only_one = next(iter(references.values())) if len(references) == 1 else None
     drawn: dict[str, Plot] = {"position_densities": Densities(list(curves.values()), only_one, title, "what was read")}
     for at, who in enumerate(curves, 1):
-        own = only(records, system=who)
-        parts = [Curve(str(part), [number(one["density"]) for one in only(own, steps=part)])
-                 for part in different(own, "steps")]  # fmt: skip
+        own = with_cells(records, system=who)
+        parts = [Curve(str(part), [number(one["density"]) for one in with_cells(own, steps=part)])
+                 for part in distinct_cells(own, "steps")]  # fmt: skip
         reference = references.get(f"{REFERENCE}, {own[0][SET]}" if SET in own[0] else REFERENCE)
         drawn[f"position_densities_{at}"] = Densities(parts, reference, f"{title}: {who}", "what was read")
     return drawn
@@ -352,7 +354,7 @@ def _fact_shares(table: Table) -> dict[str, Plot]:
         "Each bar shows all facts of a section that match, are lost or are new from one step to the next; below"
         " it is what an even spread over the text read would give."
     )
-    for (who, measure), own in grouped(only(table.records, steps=ALL_STEPS), "system", "measure").items():
+    for (who, measure), own in group_records(with_cells(table.records, steps=ALL_STEPS), "system", "measure").items():
         if splits := list(_splits(own)):
             drawn[f"fact_shares_{len(drawn) + 1}"] = Shares(
                 splits, FATES, f"Facts by {measure}: {who}", even=False, measure="share of facts, in %", about=about
@@ -364,9 +366,11 @@ def _fact_phases(table: Table) -> dict[str, Plot]:
     """Draw the shares of facts in each phase of the steps (figure 6.4b): a picture for each contestant and measure."""
     drawn: dict[str, Plot] = {}
     about = "Each bar shows all facts of a third of the steps that match, are lost or are new from one to the next."
-    for (who, measure), own in grouped(only(table.records, section=ANYWHERE), "system", "measure").items():
+    for (who, measure), own in group_records(with_cells(table.records, section=ANYWHERE), "system", "measure").items():
         bars = [
-            ShareBar(phase, [number(one[fate]) for fate in FATES]) for phase in PHASES for one in only(own, steps=phase)
+            ShareBar(phase, [number(one[fate]) for fate in FATES])
+            for phase in PHASES
+            for one in with_cells(own, steps=phase)
         ]
         if any(one.known() for one in bars):
             title = f"Facts by {measure}, as more is read: {who}"
@@ -379,16 +383,18 @@ def _fact_phases(table: Table) -> dict[str, Plot]:
 def _fact_steps(table: Table) -> dict[str, Plot]:
     """Draw the fates of facts by section and step (figures 6.2 and 6.5), and of all facts as three lines (6.3b)."""
     drawn: dict[str, Plot] = {}
-    for at, ((who, measure), own) in enumerate(grouped(table.records, "system", "measure").items(), 1):
-        placed = [one for section in (*THIRDS, ADDED) for one in only(own, section=section)]
+    for at, ((who, measure), own) in enumerate(group_records(table.records, "system", "measure").items(), 1):
+        placed = [one for section in (*THIRDS, ADDED) for one in with_cells(own, section=section)]
         title, about = f"Facts by {measure}: {who}", ("section", "tokens read", "share of the facts of a section")
         heat = HeatMap("", "column", "section", "until", "value", (*about, title))
         drawn[f"fact_steps_{at}"] = heat.of(
             [{**one, "column": fate, "value": one[fate]} for fate in FATES for one in placed]
         )
-        whole = [{**one, "fate": fate, "share": one[fate]} for fate in FATES for one in only(own, section=ANYWHERE)]
+        whole = [
+            {**one, "fate": fate, "share": one[fate]} for fate in FATES for one in with_cells(own, section=ANYWHERE)
+        ]
         said = ("tokens read", "share of facts", f"Facts by {measure}, step by step: {who}")
-        drawn[f"fact_trends_{at}"] = lines(whole, ["fate"], "until", "share", said, ends=_SHARE)
+        drawn[f"fact_trends_{at}"] = line_plot(whole, ["fate"], "until", "share", said, ends=_SHARE)
     return drawn
 
 
@@ -402,13 +408,13 @@ def _splits(records: Records) -> Iterator[ShareBar]:
 
 def _fact_changes(table: Table) -> dict[str, Plot]:
     """Draw a picture for each document, for the first of them if there are many: the table has them all."""
-    records = [{**one, "": _known(one)} for one in only(table.records, section=ANYWHERE)]
-    documents = different([one for one in records if number(one["until"]) is not None], "document")
+    records = [{**one, "": _known(one)} for one in with_cells(table.records, section=ANYWHERE)]
+    documents = distinct_cells([one for one in records if number(one["until"]) is not None], "document")
     shared, title = "share of its facts that the previous one has", "How much each summary keeps of the previous one"
     drawn: dict[str, Plot] = {}
     for at, document in enumerate(documents[:_MAX_DOCUMENTS], 1):
         said = ("tokens read", shared, title if len(documents) == 1 else f"{title}: {document}")
-        plot = lines(only(records, document=document), ["system", "measure"], "until", "", said, ends=_SHARE)
+        plot = line_plot(with_cells(records, document=document), ["system", "measure"], "until", "", said, ends=_SHARE)
         drawn["fact_changes" if len(documents) == 1 else f"fact_changes_{at}"] = plot
     return drawn
 
@@ -506,7 +512,7 @@ _PARTS = {"thesis": ("context", "qa")}
 """The experiments that another one consists of."""
 
 
-def drawn(experiment: str, tables: Iterable[Table]) -> dict[str, Plot]:
+def draw_pictures(experiment: str, tables: Iterable[Table]) -> dict[str, Plot]:
     """Return the pictures of an experiment's tables, by file name."""
     of = _PARTS.get(experiment, (experiment,))
     return {

@@ -81,7 +81,7 @@ class JudgesDesign:
     own: Annotated[Mapping[str, ModelSettings], Field(exclude=True)] = field(default_factory=dict)
     """The judges' own settings from the settings file, by name."""
 
-    def reading(self, judge: str, window: int, **more: Any) -> DraftConfig:
+    def judge_settings(self, judge: str, window: int, **more: Any) -> DraftConfig:
         """Return a judge's settings for a context window, with any further settings."""
         return DraftConfig(
             strategy="given",
@@ -100,24 +100,24 @@ class ModelsDesign:
     models: tuple[NamedModel, ...]
     judge: NamedModel
 
-    def writing(self, model: str, **changes: object) -> DraftConfig:
+    def writer_settings(self, model: str, **changes: object) -> DraftConfig:
         """Return a model's settings with some changes."""
-        return self._keyed(configured(model, self.models), changes)
+        return self._keyed(find_model(model, self.models), changes)
 
-    def judging(self, **changes: object) -> DraftConfig:
+    def judge_settings(self, **changes: object) -> DraftConfig:
         """Return the judge's settings with some changes."""
         return self._keyed(self.judge, changes)
 
     def _keyed(self, one: NamedModel, changes: Mapping[str, object]) -> DraftConfig:
-        return keyed(one.settings.model_copy(update=changes), [it.settings for it in (*self.models, self.judge)])
+        return own_key_only(one.settings.model_copy(update=changes), [it.settings for it in (*self.models, self.judge)])
 
 
-def configured(name: str, choices: Iterable[NamedModel]) -> NamedModel:
+def find_model(name: str, choices: Iterable[NamedModel]) -> NamedModel:
     """Return the model with this name."""
     return next(one for one in choices if one.name == name)
 
 
-def keyed(one: DraftConfig, everyone: Iterable[DraftConfig]) -> DraftConfig:
+def own_key_only(one: DraftConfig, everyone: Iterable[DraftConfig]) -> DraftConfig:
     """Return the settings without OPENAI_API_KEY, unless they are for the one server of the experiment that gets it."""
     if one.key_env is not None or provider_of(one.model) != OPENAI:
         return one
@@ -126,7 +126,7 @@ def keyed(one: DraftConfig, everyone: Iterable[DraftConfig]) -> DraftConfig:
     return one if server_at(base_url(one.base_url)) == home else one.model_copy(update={"key_env": NO_KEY})
 
 
-def judged_by(judging: JudgeConfig, name: str, settings: DraftConfig) -> JudgeConfig:
+def with_judge(judging: JudgeConfig, name: str, settings: DraftConfig) -> JudgeConfig:
     """Return the judging with this model as its judge, including the model's own sampling settings. It needs an entry
     by name: without one, a run gives the judge the prompts' sampling settings instead of the writer's."""
     if settings.temperature is None and settings.top_p is None:
@@ -136,9 +136,9 @@ def judged_by(judging: JudgeConfig, name: str, settings: DraftConfig) -> JudgeCo
     return judging.model_copy(update={"judges": (name,), "models": models})
 
 
-def building(part: PackPart, judging: JudgeConfig, judge: str, settings: DraftConfig, experiment: str) -> RunSpec:
+def build_spec(part: PackPart, judging: JudgeConfig, judge: str, settings: DraftConfig, experiment: str) -> RunSpec:
     """Return the spec of a run in which a judge builds what summaries are judged by."""
-    asked = judged_by(judging.model_copy(update={"metrics": ()}), judge, settings)
+    asked = with_judge(judging.model_copy(update={"metrics": ()}), judge, settings)
     purpose = BuildQuestions if part == "questions" else BuildKeyfacts
     return RunSpec(purpose(judging=located(asked, settings)), experiment=experiment)
 
@@ -190,7 +190,7 @@ def _cost_of(model: DraftConfig, calls: int, usage: Usage, prices: PriceTable, t
     return None if price is None else price.of(Usage(usage.prompt_tokens, usage.completion_tokens + thinking))
 
 
-def table_of(steps: Sequence[PlanStep], about: str, prices: PriceTable, skipped: Sequence[str] = ()) -> Table:
+def cost_table(steps: Sequence[PlanStep], about: str, prices: PriceTable, skipped: Sequence[str] = ()) -> Table:
     """Return the steps and their total as a table. `about` says how they were counted, `skipped` what is left out."""
     likely = any(step.expected is not None for step in steps)
     rows: list[tuple[Cell, ...]] = [
@@ -247,14 +247,14 @@ class DryExperimentRunner(ExperimentRunner):
     _alike: dict[tuple[object, ...], Result] = field(default_factory=dict)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def made(self, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch) -> Result:
+    async def find_or_run(self, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch) -> Result:
         """Return the finished run, or an equivalent one that was already counted."""
         judge, key = await self._cell(document, settings, order)
         if judge is not None and key in self._alike:
             result = self._alike[key]
             self.planned.append(PlannedRun(result.run.id, watch.step, judge=judge))
             return result
-        result = await super(DryExperimentRunner, self).made(document, settings, order, watch)
+        result = await super(DryExperimentRunner, self).find_or_run(document, settings, order, watch)
         run, store = result.run.id, self.store
         parts = [one.run for one in store.chapters.of(run)]
         parts += [one.run for one in store.candidates.of(run) if one.number > 1]
@@ -277,10 +277,10 @@ class DryExperimentRunner(ExperimentRunner):
         sizes = (round(log(count_words(text or "") + 1, _ALIKE)) for text in (order.given, order.other))
         return judges[0], (document.id, order.purpose.kind, how, wanted, *sizes)
 
-    async def opened(self, prepared: PreparedDocument, order: RunSpec) -> Run:
+    async def open_run(self, prepared: PreparedDocument, order: RunSpec) -> Run:
         """Return the run of an experiment's own work. Concurrent calls keep their order."""
         async with self._opening:
-            run = await super(DryExperimentRunner, self).opened(prepared, order)
+            run = await super(DryExperimentRunner, self).open_run(prepared, order)
             self.planned.append(PlannedRun(run.id, ""))
         return run
 
@@ -312,7 +312,7 @@ class DryExperimentRunner(ExperimentRunner):
         made = await self.runs.run_prepared(prepare(document, settings, given=order.given), order)
         return await off_loop(read_result, self.store, made)
 
-    def counted(self) -> dict[tuple[object, ...], PlanStep]:
+    def steps_by_key(self) -> dict[tuple[object, ...], PlanStep]:
         """Return the steps by their key, in the order in which they began."""
         found: dict[tuple[object, ...], PlanStep] = {}
         for run, step, is_part, judge in self.planned:
@@ -337,7 +337,7 @@ class DryExperimentRunner(ExperimentRunner):
         return found
 
 
-async def counted(
+async def count_steps(
     work: Callable[[ExperimentRunner], Coroutine[Any, Any, T]], prices: PriceTable, rounds: int | None = None
 ) -> tuple[T, dict[tuple[object, ...], PlanStep], bool]:
     """Return an experiment's outcome with counting models, its steps, and whether a run may refine more than usual."""
@@ -346,7 +346,7 @@ async def counted(
         runner = DryExperimentRunner(runs.store, Limits(concurrency=1), prices, runs=runs, rounds=rounds)
         outcome = await work(runner)
         refined = [tally.run.refinement for tally in runs.manager.tallies.values()]
-        return outcome, runner.counted(), any(one.rounds > USUAL_ROUNDS for one in refined if one)
+        return outcome, runner.steps_by_key(), any(one.rounds > USUAL_ROUNDS for one in refined if one)
 
 
 def plan_steps(
@@ -354,8 +354,8 @@ def plan_steps(
 ) -> tuple[T, list[PlanStep]]:
     """Return the outcome of an experiment and its steps, by document. It runs on an in-memory store with counting
     models, and a second time with fewer revisions if there may be many."""
-    outcome, most, many = run_apart(lambda: counted(work, prices))
-    usual = run_apart(lambda: counted(work, prices, USUAL_ROUNDS))[1] if many else most
+    outcome, most, many = run_apart(lambda: count_steps(work, prices))
+    usual = run_apart(lambda: count_steps(work, prices, USUAL_ROUNDS))[1] if many else most
     none = PlanStep("", "", DraftConfig(), 0, 0, Usage(0, 0))
     order = [one.id for one in documents]
     steps = [

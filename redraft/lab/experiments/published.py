@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, mod
 
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import RESAMPLES, Interval, draws, interval
-from redraft.lab.experiments.pictures import drawn
+from redraft.lab.experiments.pictures import draw_pictures
 from redraft.report.pages.report import Results, ShownTable
 from redraft.report.plots.picture import Plot
 from redraft.report.tables import Cell, Table, said_once, without_marks
@@ -33,7 +33,7 @@ class SharePair(NamedTuple):
     second: tuple[float, float]
 
 
-def how(pairs: str) -> str:
+def interval_caption(pairs: str) -> str:
     """Return the caption text that explains the interval of a table about pairs of this name."""
     return (
         f"The interval contains 95% of {RESAMPLES:,} resamples: of documents with all their {pairs}, or of"
@@ -41,7 +41,7 @@ def how(pairs: str) -> str:
     )
 
 
-def difference(found: Sequence[SharePair], pairs: str) -> Iterator[Cell]:
+def difference_cells(found: Sequence[SharePair], pairs: str) -> Iterator[Cell]:
     """Yield the cells of `COLUMNS`, the numbers of pairs and documents, and which of the two is resampled."""
     documents = list(dict.fromkeys(one.document for one in found))
     over_documents = len(documents) >= FEWEST
@@ -187,7 +187,7 @@ def read_file_of_results(path: Path, called: str, named: Callable[[Table], Table
 
 def _shown(experiment: str, table: Table) -> ShownTable:
     try:
-        plots: tuple[Plot, ...] = tuple(drawn(experiment, [table]).values())
+        plots: tuple[Plot, ...] = tuple(draw_pictures(experiment, [table]).values())
         for plot in plots:
             plot.picture()
     except Exception:  # noqa: BLE001 - it is anybody's table, and whatever it lacks, it can be read without a picture

@@ -51,16 +51,16 @@ def by_status(records: Iterable[StatusRecord]) -> str:
     return ", ".join(f"{found[status]} {status}" for status in ("done", "failed", "not made"))
 
 
-def untimed(used: Totals) -> dict[str, object]:
+def usage_json(used: Totals) -> dict[str, object]:
     """Return what an experiment used as JSON, without the time, which differs between machines."""
     return {name: one for name, one in asdict(used).items() if name != "seconds"}
 
 
-Used = Annotated[Totals, PlainSerializer(untimed)]
+Used = Annotated[Totals, PlainSerializer(usage_json)]
 """Totals of which JSON has no time."""
 
 
-def failed(failure: Failure) -> tuple[str, str, str]:
+def failure_cells(failure: Failure) -> tuple[str, str, str]:
     """Return the cells of a failure: its stage, code and message."""
     return (failure.stage, failure.code, failure.message)
 
@@ -119,45 +119,47 @@ class RunBatch:
     def __post_init__(self) -> None:
         self.places = asyncio.Semaphore(self.runner.limits.concurrency)
 
-    async def made(self, stage: str, step: str, document: Document, settings: DraftConfig, order: RunSpec,
+    async def run(self, stage: str, step: str, document: Document, settings: DraftConfig, order: RunSpec,
                    which: str = "") -> RunOutcome:  # fmt: skip
         """Make a run as soon as the limits allow, and report its status. `step` is its name in a plan; `which` tells it
         from others of that step."""
         name = f"{document.title}: {which or step}"
-        return await self.turn(name, lambda: self.quietly(stage, step, name, document, settings, order))
+        return await self.run_task(name, lambda: self.run_part(stage, step, name, document, settings, order))
 
-    async def turn(self, name: str, work: Callable[[], Awaitable[S]]) -> S:
+    async def run_task(self, name: str, work: Callable[[], Awaitable[S]]) -> S:
         """Do some work as soon as the limits allow, and report it, with its status if it is not done."""
         async with self.places:
             found = await work()
-        self.tell(name if found.status == "done" else f"{name}: {found.status}")
+        self.report_progress(name if found.status == "done" else f"{name}: {found.status}")
         return found
 
-    async def quietly(
+    async def run_part(
         self, stage: str, step: str, name: str, document: Document, settings: DraftConfig, order: RunSpec
     ) -> RunOutcome:
         """Make a run as part of a larger piece of work, and return its result or failure without reporting it."""
         watch, result = RunWatch(name, self.runner.observer, step=step), None
         with GuardedStage(stage) as tried:
-            result = await self.runner.made(document, settings, order, watch)
+            result = await self.runner.find_or_run(document, settings, order, watch)
         return RunOutcome(result, result.run.id if result else watch.run, tried.failure)
 
-    def tell(self, what: str) -> None:
+    def report_progress(self, what: str) -> None:
         """Report that one more part has finished."""
         self.runner.observer(PartDone(what, next(self._numbers), self.of))
 
 
-def certified(runner: ExperimentRunner, run: Run, metric: str, version: int, judged: int, unjudged: int) -> Certificate:
+def run_certificate(
+    runner: ExperimentRunner, run: Run, metric: str, version: int, judged: int, unjudged: int
+) -> Certificate:
     """Return the certificate of a run's scores by one metric, over all items together."""
     return certificate(runner.store, run, Evaluation(metric, version, "scored", None, judged, unjudged))
 
 
-async def taken_by(runner: ExperimentRunner, runs: Sequence[str]) -> Totals:
+async def total_usage(runner: ExperimentRunner, runs: Sequence[str]) -> Totals:
     """Return what some runs used, with each answer counted once."""
     return await asyncio.to_thread(runner.store.calls.taken_by, runs) if runs else Totals()
 
 
-def used_by(runner: ExperimentRunner, run: str | None) -> Totals | None:
+def run_usage(runner: ExperimentRunner, run: str | None) -> Totals | None:
     """Return what a run used; None if there is no run."""
     return runner.store.calls.totals(run) if run else None
 
@@ -177,7 +179,7 @@ def refuse_if_none_fits(plans: Sequence[Callable[[], object]]) -> None:
 
 
 @asynccontextmanager
-async def part_at_work(
+async def open_part(
     run: Run, prepared: PreparedDocument, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
 ) -> AsyncIterator[ModelPool]:
     """Open the writer and the judges of a run of an experiment's own work, called `step` in plans. Cached replies are
@@ -192,7 +194,7 @@ async def part_at_work(
                 raise
 
 
-def judge_of(worker: OpenModel, prepared: PreparedDocument, runner: ExperimentRunner) -> Judge:
+def judge_on_document(worker: OpenModel, prepared: PreparedDocument, runner: ExperimentRunner) -> Judge:
     """Return a worker as a judge of one document."""
     settings = worker.settings
     room = reply_tokens(settings.context_tokens)
@@ -224,13 +226,13 @@ class JudgingPack:
     lacking: set[PackPart] = field(default_factory=set)
 
 
-def parts_for(names: Iterable[str], judging: JudgeConfig) -> list[PackPart]:
+def required_parts(names: Iterable[str], judging: JudgeConfig) -> list[PackPart]:
     """Return what some metrics need about a document before they can judge its summaries."""
     wanted = {one.needs for one in metrics(tuple(names), with_rubrics(judging, ())) if one.needs}
     return [part for part in REFERENCES if part in wanted]
 
 
-async def yardstick(
+async def judging_pack(
     document: Document,
     parts: Iterable[PackPart],
     judging: JudgeConfig,
@@ -247,7 +249,7 @@ async def yardstick(
             found.by[name] = there.id
         if found.by[name] is not None:
             continue
-        made = await batch.made(said, f"building {said}", document, settings, building(part))
+        made = await batch.run(said, f"building {said}", document, settings, building(part))
         found.runs += [made.run] if made.run else []
         found.failures += [made.failure] if made.failure else []
         found.by[name] = getattr(made.result.run.judging, name) if made.result else None

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from redraft.domain import Document
 from redraft.errors import DocumentError, UsageError
 from redraft.lab.agreement.people import FileEntry, UnreadableError, as_object, read_entries, text_at
-from redraft.lab.experiments.data.read import LINES, SUFFIXES, examples_of, form_suffix
+from redraft.lab.experiments.data.read import LINES, SUFFIXES, form_suffix, read_examples
 from redraft.readers.documents import installed_for, is_readable, load, prepared, read_text, unknown_type_hint
 from redraft.sources import STDIN, is_inline_text
 from redraft.text.words import count_words
@@ -70,7 +70,7 @@ def corpus(
         made.sets = {key: names[source] for key, (source, _) in long.items()}
     if reference:
         own = {key: one.summary for key, (_, one) in long.items() if one.summary}
-        made.references = own if reference == DATASET else references_of(reference, made.documents)
+        made.references = own if reference == DATASET else read_references_of(reference, made.documents)
         if lacking := len(long) - len(made.references):
             made.notes.append(f"{lacking} of {len(long)} documents have no reference")
     return made
@@ -83,7 +83,7 @@ def _set_names(sources: Iterable[str]) -> dict[str, str]:
     return {source: name if known.count(name) == 1 else source for source, name in names.items()}
 
 
-def references_of(place: str, documents: Sequence[Document]) -> dict[str, str]:
+def read_references_of(place: str, documents: Sequence[Document]) -> dict[str, str]:
     """Return the reference summaries of some documents by id, read from a file or a folder."""
     path, names = Path(place).expanduser(), _names(documents)
     if path.is_dir():
@@ -138,7 +138,7 @@ def _file(path: Path) -> Iterator[_SourceDocument]:
     if form_suffix(path) not in SUFFIXES or installed_for(path):
         yield _SourceDocument(load(path))
         return
-    for one in examples_of(path):
+    for one in read_examples(path):
         document = replace(prepared(Document.from_text(one.text, one.title), one.title), source=path.name)
         yield _SourceDocument(document, next((each.text for each in one.summaries), ""))
 
@@ -164,7 +164,7 @@ class ExistingSummaries:
     """The number of summaries of documents outside the experiment."""
 
 
-def read_ready(places: Sequence[str], documents: Sequence[Document]) -> ExistingSummaries:
+def read_existing_summaries(places: Sequence[str], documents: Sequence[Document]) -> ExistingSummaries:
     """Return the existing summaries of some documents, read from DIR/SYSTEM/DOCUMENT.txt or from JSON lines."""
     names = _names(documents)
     systems: dict[str, dict[str, list[str]]] = {}

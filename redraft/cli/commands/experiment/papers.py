@@ -65,7 +65,7 @@ def _grid(given: Given, corpus: Corpus) -> GridDesign:
     Shows scores with intervals, paired differences, preferences, lengths and cost, and how far several judges agree.
     """
     from redraft.lab.experiments.grid.experiment import GridDesign, contestants
-    from redraft.lab.experiments.sources import read_ready
+    from redraft.lab.experiments.sources import read_existing_summaries
 
     shared = common.alike(given)
     models = common.writers(shared)
@@ -73,7 +73,7 @@ def _grid(given: Given, corpus: Corpus) -> GridDesign:
         raise UsageError(
             "there is nothing to compare", hint="name models with --model, or give --summaries and a --judge"
         )
-    ready = read_ready(given["summaries"], corpus.documents)
+    ready = read_existing_summaries(given["summaries"], corpus.documents)
     judges = tuple(given["judge"]) or tuple(one.name for one in models[:1])
     return GridDesign(
         contestants(
@@ -136,7 +136,7 @@ def _longsumeval(given: Given, corpus: Corpus) -> LongSumEvalDesign:
     models' own, or those of --summaries.
     """
     from redraft.lab.experiments.longsumeval import LongSumEvalDesign
-    from redraft.lab.experiments.sources import read_ready
+    from redraft.lab.experiments.sources import read_existing_summaries
     from redraft.settings import PolicyName
 
     writers = common.writers(given)
@@ -152,7 +152,7 @@ def _longsumeval(given: Given, corpus: Corpus) -> LongSumEvalDesign:
         tuple(order for order in common.once(given["orders"]) if order in known),
         given["rounds"],
         _thresholds("--low", given["low"]) if given["low"] else {},
-        read_ready(given["summaries"], corpus.documents),
+        read_existing_summaries(given["summaries"], corpus.documents),
         common.once(given["feedback"]),
         free_length=bool(given["free_length"]),
         final_comparison=given["final_comparison"] is not False,

@@ -18,7 +18,7 @@ from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.events import StageStarted
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, match_marks, match_to_sentences
 from redraft.lab.experiments.plan import JUDGING, JudgesDesign, check_models
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, certified, part_at_work
+from redraft.lab.experiments.runner import GuardedStage, RunBatch, open_part, run_certificate
 from redraft.llm.base import Model
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.qa import Statement
@@ -161,7 +161,7 @@ class CoherenceDesign(JudgesDesign):
             window = {"context_tokens": self.window(judge) or _WINDOW}
             named = {name: value for name, value in its.model_dump().items() if value is not None}
             return DraftConfig.model_validate({**named, **window, "strategy": "given"})
-        return self.reading(judge, _WINDOW)
+        return self.judge_settings(judge, _WINDOW)
 
     def window(self, judge: str) -> int | None:
         """Return the configured window of a judge; None if there is none."""
@@ -289,11 +289,11 @@ async def judge_summaries(outcome: CoherenceOutcome, runner: ExperimentRunner) -
     if not any(one.sentences for one in summaries):
         raise UsageError("no summary has a sentence that could be judged", place=outcome.file.name)
     annotators = await asyncio.to_thread(annotation_judges, outcome)
-    runner.draw_on("booookscore", repr(design), *(annotator.prepared.document.id for annotator in annotators))
+    runner.share_budget("booookscore", repr(design), *(annotator.prepared.document.id for annotator in annotators))
     for annotator in annotators:
-        runner.note(annotator.prepared)
+        runner.note_token_counts(annotator.prepared)
         check_models(runner, (annotator.prepared.settings, annotator.order.judging))
-        await runner.begun(annotator.prepared.document, annotator.prepared.settings, annotator.order)
+        await runner.open_own_run(annotator.prepared.document, annotator.prepared.settings, annotator.order)
     calls = sum(-(-len(one.sentences) // design.batch) for one in summaries)
     runner.observer(StageStarted("annotations", calls * len(annotators)))
     batch = RunBatch(runner, len(annotators) * len(summaries))
@@ -344,7 +344,7 @@ def _window(needed: int) -> int:
 async def _system(annotator: AnnotationJudge, summaries: Sequence[Summary], batch: RunBatch) -> System:
     """Return one judge's verdicts on the summaries, from a run of its own. Earlier verdicts are reused."""
     runner, store = batch.runner, batch.runner.store
-    run = await runner.opened(annotator.prepared, annotator.order)
+    run = await runner.open_run(annotator.prepared, annotator.order)
     readings: list[SystemJudgment] = []
     # Judge the summaries in order: one that is only partly judged when the budget ends has no score.
     places = asyncio.Semaphore(runner.limits.concurrency)
@@ -355,19 +355,19 @@ async def _system(annotator: AnnotationJudge, summaries: Sequence[Summary], batc
             whole = replace(Document.from_text(summary.text), language=language_of(summary.text))
             with language_context(whole):
                 said = await _read(summary, proofreader, runner)
-        batch.tell(f"{one_line(summary.id, _SHOWN)} by {annotator.judge}")
+        batch.report_progress(f"{one_line(summary.id, _SHOWN)} by {annotator.judge}")
         return said
 
     # When the budget ends, keep what has been done.
     with suppress(BudgetError):
-        async with part_at_work(run, annotator.prepared, annotator.order.judging, runner, JUDGING) as pool:
+        async with open_part(run, annotator.prepared, annotator.order.judging, runner, JUDGING) as pool:
             proofreader = _proofreader(annotator, pool.judges[0].model, runner)
             readings = await gather_all(read(summary, proofreader) for summary in summaries)
             if runner.stopped is not None and not all(one.made for one in readings):
                 raise runner.stopped
     by_id = {summary.id: said for summary, said in zip(summaries, readings, strict=True)}
     counts = (sum(len(one.said) for one in readings), sum(one.unjudged for one in readings))
-    behind = certified(runner, run, Booookscore.name, Booookscore.version, *counts)
+    behind = run_certificate(runner, run, Booookscore.name, Booookscore.version, *counts)
     return System(annotator.judge, by_id, usage=store.calls.totals(run.id), run=run.id, certificate=behind)
 
 

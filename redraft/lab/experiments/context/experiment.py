@@ -35,7 +35,14 @@ from redraft.lab.experiments.context.records import (
     series,
 )
 from redraft.lab.experiments.plan import DRAFTING, FACTS
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, certified, judge_of, part_at_work, used_by
+from redraft.lab.experiments.runner import (
+    GuardedStage,
+    RunBatch,
+    judge_on_document,
+    open_part,
+    run_certificate,
+    run_usage,
+)
 from redraft.prompts.qa import Statement
 from redraft.report.history.certificates import Certificate
 from redraft.report.history.lineage import read_lineage
@@ -155,15 +162,15 @@ async def judge_facts(
 ) -> tuple[StepPlan, list[ContextItem]]:
     """Return a document's items with their facts, judged in one run of its own. Earlier verdicts are reused."""
     order = design.order()
-    prepared = await asyncio.to_thread(prepare, document, design.judging())
-    runner.note(prepared)
-    run = await runner.opened(prepared, order)
+    prepared = await asyncio.to_thread(prepare, document, design.judge_settings())
+    runner.note_token_counts(prepared)
+    run = await runner.open_run(prepared, order)
     judged, failures = list(items), dict[str, Failure]()
     # When the budget ends, keep what has been done.
     with suppress(BudgetError):
-        async with part_at_work(run, prepared, order.judging, runner, FACTS) as pool:
+        async with open_part(run, prepared, order.judging, runner, FACTS) as pool:
             worker = pool.judges[0]
-            judge = judge_of(replace(worker, book=prepared.book, settings=prepared.settings), prepared, runner)
+            judge = judge_on_document(replace(worker, book=prepared.book, settings=prepared.settings), prepared, runner)
             reader = reader_of(prepared, [worker.settings], design.encoder())
             likeness = design.fact_similarity(document)
             fact_judge = FactJudge(
@@ -173,7 +180,7 @@ async def judge_facts(
             judged = await _all(judged, course, fact_judge)
             if runner.stopped is not None:
                 raise runner.stopped
-    return replace(course, run=run.id, usage=used_by(runner, run.id), failures=failures), judged
+    return replace(course, run=run.id, usage=run_usage(runner, run.id), failures=failures), judged
 
 
 async def _with_reference(course: StepPlan, fact_judge: FactJudge) -> StepPlan:
@@ -405,7 +412,7 @@ class ContextOutcome:
 async def context(documents: Sequence[Document], design: ContextDesign, runner: ExperimentRunner) -> ContextOutcome:
     """Run what is not done yet, within the limits. A failure is recorded and does not stop the rest."""
     design.check(runner)
-    runner.draw_on(CONTEXT, repr(design), *(document.id for document in documents))
+    runner.share_budget(CONTEXT, repr(design), *(document.id for document in documents))
     measures = [await asyncio.to_thread(design.paragraph_similarity, document) for document in documents]
     courses = [await asyncio.to_thread(_course, *each, design) for each in zip(documents, measures, strict=True)]
     placing = {document.id: measure for document, measure in zip(documents, measures, strict=True)}
@@ -417,7 +424,7 @@ async def context(documents: Sequence[Document], design: ContextDesign, runner: 
     ]
     blank = await asyncio.to_thread(_planned, todo, design)
     for document, course, contestant, step in todo:
-        await runner.known(document, design.draft_settings(contestant, course, step), RunSpec())
+        await runner.find_run(document, design.draft_settings(contestant, course, step), RunSpec())
     runner.observer(StageStarted("summaries of a growing span", len(todo)))
     batch = RunBatch(runner, len(todo))
 
@@ -454,7 +461,7 @@ def _certificates(
         Faithfulness: [fact.supported for fact in facts if fact.place is not None],
     }
     return tuple(
-        certified(runner, run, metric.name, metric.version, len(some) - some.count(None), some.count(None))
+        run_certificate(runner, run, metric.name, metric.version, len(some) - some.count(None), some.count(None))
         for metric, some in said.items()
     )
 
@@ -542,8 +549,10 @@ async def _drafted(
         settings, runner = design.draft_settings(item.contestant, course, item.step), batch.runner
         async with batch.places:
             step = f"{DRAFTING}, {item.contestant.strategy}"
-            made = await batch.quietly(DRAFTING, step, item_name(item), document, settings, RunSpec(experiment=CONTEXT))
-            item = replace(item, run=made.run, usage=used_by(runner, made.run), failure=made.failure)
+            made = await batch.run_part(
+                DRAFTING, step, item_name(item), document, settings, RunSpec(experiment=CONTEXT)
+            )
+            item = replace(item, run=made.run, usage=run_usage(runner, made.run), failure=made.failure)
             if (result := made.result) is not None:
                 with GuardedStage(DRAFTING) as tried:
                     told = await off_loop(read_sentences, runner.store, result.run.id, design.encoder())
@@ -551,5 +560,5 @@ async def _drafted(
                     words = result.draft.words if result.draft else None
                     item = replace(item, sentences=told, words=words, gaps=len(result.gaps))
                 item = replace(item, failure=tried.failure)
-    batch.tell(f"{item.title}, {item_name(item)}: {item.status}")
+    batch.report_progress(f"{item.title}, {item_name(item)}: {item.status}")
     return item

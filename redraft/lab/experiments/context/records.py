@@ -319,7 +319,7 @@ class ContextDesign(ModelsDesign):
     ) -> DraftConfig:
         """Return a contestant's settings for a document as far as a step reads it."""
         words, until = course.words if course else self.words, step.until if step else None
-        return self.writing(contestant.model, strategy=contestant.strategy, until=until, words=words)
+        return self.writer_settings(contestant.model, strategy=contestant.strategy, until=until, words=words)
 
     def order(self) -> RunSpec:
         """Return the spec of a run that judges the facts of all summaries of a document."""
@@ -351,4 +351,4 @@ class ContextDesign(ModelsDesign):
         """Raise if a name or a price is unknown, before anything is paid for."""
         check_models(runner, *((self.draft_settings(contestant), None) for contestant in self.contestants))
         if self.facts:
-            check_models(runner, (self.judging(), None))
+            check_models(runner, (self.judge_settings(), None))

@@ -49,19 +49,19 @@ from redraft.lab.experiments.experiment import (
     SET,
     Experiment,
     Row,
-    and_more,
     by_set,
-    change,
+    common_pairs,
     distinct,
     group_by,
     models_and_judge,
-    paired,
-    summed,
+    more_line,
+    percent_change,
+    sum_fields,
     table,
     where,
 )
-from redraft.lab.experiments.published import COLUMNS, SharePair, difference, how
-from redraft.lab.experiments.runner import by_status, failed
+from redraft.lab.experiments.published import COLUMNS, SharePair, difference_cells, interval_caption
+from redraft.lab.experiments.runner import by_status, failure_cells
 from redraft.report.tables import Cell, Record, Table, mean, number, plain, unmarked
 from redraft.text.positions import POINTS, OriginMass, bins, density, shares, spread, spread_by_chance
 
@@ -206,7 +206,7 @@ def _section(fact: AtomicFact, item: ContextItem) -> str:
     "Paired differences of facts between systems",
     "The first system's share minus the second's, pooled over the steps of the documents for which both have one:"
     " facts that match, are lost or are new; facts that their passage confirms; and facts that the reference"
-    f" states. Likeness is the mean similarity to the nearest fact of the reference. {how('steps')}",
+    f" states. Likeness is the mean similarity to the nearest fact of the reference. {interval_caption('steps')}",
     ("first", "second", "figure", "measure", *COLUMNS, "steps", "documents", "drawn"),
     fact_basis,
 )
@@ -214,9 +214,9 @@ def difference_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row
     known = {contestant: _shares(own) for contestant, own in group_by(items, "contestant").items()}
     for first, second in combinations(known, 2):
         for kind, of_first in known[first].items():
-            shares = paired(of_first, known[second].get(kind, {}))
+            shares = common_pairs(of_first, known[second].get(kind, {}))
             pairs = [SharePair(document, one, other) for (document, _), one, other in shares]
-            yield (first.name, second.name, *kind, *difference(pairs, "steps"))
+            yield (first.name, second.name, *kind, *difference_cells(pairs, "steps"))
 
 
 def _shares(own: Sequence[ContextItem]) -> dict[Kind, dict[tuple[str, int], Share]]:
@@ -301,7 +301,7 @@ def halves_table(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -> I
             _shares_of_tables(_masses(items, contestant, part)) for part in (ALL_STEPS, LOWER, UPPER)
         )
         own = where(items, contestant=contestant)
-        changes = map(change, lower, upper)
+        changes = map(percent_change, lower, upper)
         done = sum(item.sentences is not None for item in own)
         yield (contestant.name, *whole, *lower, *upper, *changes, done, len(own))
     if found := _of_references(courses):
@@ -399,10 +399,10 @@ def densities_table(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -
 )
 def cost_table(outcome: ContextOutcome) -> Iterator[Row]:
     for group in series(outcome.items):
-        yield (group[0].title, group[0].contestant.name, *summed(item.usage for item in group))
+        yield (group[0].title, group[0].contestant.name, *sum_fields(item.usage for item in group))
     for course in outcome.courses:
         if course.usage:
-            yield (course.title, "facts", *summed([course.usage]))
+            yield (course.title, "facts", *sum_fields([course.usage]))
 
 
 @table(
@@ -415,10 +415,10 @@ def cost_table(outcome: ContextOutcome) -> Iterator[Row]:
 def failure_table(outcome: ContextOutcome) -> Iterator[Row]:
     for item in outcome.items:
         if item.failure:
-            yield (item.title, item.contestant.name, item.step.number, *failed(item.failure))
+            yield (item.title, item.contestant.name, item.step.number, *failure_cells(item.failure))
     for course in outcome.courses:
         for what, lost in course.failures.items():
-            yield (course.title, what, None, *failed(lost))
+            yield (course.title, what, None, *failure_cells(lost))
 
 
 def _tables(outcome: ContextOutcome) -> Iterator[Table]:
@@ -489,7 +489,7 @@ def _headline(outcome: ContextOutcome, tables: Sequence[Table]) -> Iterator[str]
                 f"{_who(one)}: facts matching, lost, new {_percents(one, FATES)} by"
                 f" {plain(str(one['measure']))}; an even spread has {even}"
             )
-    yield from and_more(len(contestants), _MAX, "systems")
+    yield from more_line(len(contestants), _MAX, "systems")
     yield _counted(outcome)
 
 

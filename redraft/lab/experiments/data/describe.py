@@ -8,7 +8,7 @@ from typing import Any
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.reference.questions import evenly_spread
 from redraft.evaluators.statistics import measures
-from redraft.lab.experiments.data.read import DataContents, sets_of_form
+from redraft.lab.experiments.data.read import DataContents, datasets_of_form
 from redraft.lab.experiments.experiment import Row, table
 from redraft.report.tables import Report, Table, figure, mean, number, plain
 from redraft.text.tokens import Tokenizer, tokenizer_named
@@ -90,7 +90,7 @@ def _measured(one: DataContents, sample: int | None, tokenizer: Tokenizer) -> It
 )
 def _files(found: Sequence[DataContents]) -> Iterator[Row]:
     for one in found:
-        sets = sets_of_form(one.form)
+        sets = datasets_of_form(one.form)
         known = [name for each in sets for name, told in each.checksums.items() if told == one.sha256]
         same = [f"{each.name} {name}" for each in sets for name, n in each.published.items() if n == len(one.examples)]
         said = f"the same as {known[0]}" if known else f"as many as {', '.join(same)}" if same else None

@@ -80,7 +80,7 @@ class DataContents:
         return ((example, one) for example in self.examples for one in example.summaries)
 
 
-def joined(examples: Iterable[Example], tokens: int, tokenizer: Tokenizer) -> Iterator[Example]:
+def join_examples(examples: Iterable[Example], tokens: int, tokenizer: Tokenizer) -> Iterator[Example]:
     """Yield documents that each join as many consecutive examples as reach a number of tokens, as the traceability
     thesis joins the articles of XSum (section 4.4).
 
@@ -130,7 +130,7 @@ SETS: Mapping[str, PublicDataset] = TypeAdapter(dict[str, PublicDataset]).valida
 )
 
 
-def sets_of_form(form: str) -> list[PublicDataset]:
+def datasets_of_form(form: str) -> list[PublicDataset]:
     """Return the datasets that are published in a form."""
     return [one for one in SETS.values() if form in one.forms]
 
@@ -269,7 +269,7 @@ def _qmsum(place: str, entry: Mapping[str, Any]) -> Example:
     return Example(place, "", f"meeting, {place}", clean(text), tuple(summaries))
 
 
-def extract(place: str, text: str) -> Example | None:
+def read_xsum(place: str, text: str) -> Example | None:
     """Return an article as extracted by XSum's scripts, from the text between marks; None if there are no marks."""
     parts = _EXTRACT.split(text)
     found = {parts[at + 1]: clean(parts[at + 2]).strip() for at in range(1, len(parts) - 2, 3)}
@@ -297,7 +297,7 @@ FORMS: tuple[EntryForm, ...] = (
 """The forms, in the order in which they are tried."""
 
 
-def form_of(entry: Mapping[str, Any]) -> EntryForm | None:
+def detect_form(entry: Mapping[str, Any]) -> EntryForm | None:
     """Return the form of an entry; None if it is unknown."""
     return next((one for one in FORMS if one.fields <= entry.keys()), None)
 
@@ -358,7 +358,7 @@ def _unzipped(data: bytes, place: str) -> bytes:
 
 def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]:
     if form_suffix(path) in {".data", ".summary"}:
-        made = extract(path.name, text)
+        made = read_xsum(path.name, text)
         if made is None:
             return "xsum, extracts", [], [FileProblem(path.name, "it is not an XSum extract")]
         return "xsum, extracts", [made], []
@@ -377,7 +377,7 @@ def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]
             problem = entry if isinstance(entry, FileProblem) else FileProblem(entry.place, "there is no object")
             troubles.append(problem)
             continue
-        form = form or form_of(entry.content)
+        form = form or detect_form(entry.content)
         if form is None:
             fields = ", ".join(map(one_line, list(entry.content)[:8])) or "none"
             troubles.append(FileProblem(entry.place, f"its form is not known; its fields are {fields}"))
@@ -434,7 +434,7 @@ def _oddities(examples: Iterable[Example], form: str) -> Iterator[FileProblem]:
             yield FileProblem(one.place, f"its document has {words} words")
 
 
-def examples_of(source: str | Path) -> tuple[Example, ...]:
+def read_examples(source: str | Path) -> tuple[Example, ...]:
     """Return the examples of a file. Raise, with the place, if anything in it cannot be read."""
     found = read_contents(source)
     if found.troubles:

@@ -29,20 +29,20 @@ from redraft.lab.experiments.plan import (
     NamedModel,
     PublicJudging,
     PublicSettings,
-    building,
+    build_spec,
     check_models,
-    judged_by,
-    keyed,
+    own_key_only,
+    with_judge,
 )
 from redraft.lab.experiments.runner import (
     JudgingPack,
     RunBatch,
     Used,
-    parts_for,
+    judging_pack,
     refuse_if_none_fits,
+    required_parts,
     status_of,
-    taken_by,
-    yardstick,
+    total_usage,
 )
 from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.prompts.coherence import ASPECTS, Aspect
@@ -90,41 +90,43 @@ class GridDesign:
         return list(combinations([one.name for one in self.contestants], 2))
 
     @property
-    def needs(self) -> list[PackPart]:
+    def required_parts(self) -> list[PackPart]:
         """What is needed about a document before its summaries can be judged."""
-        return parts_for(self.metrics, self.judging)
+        return required_parts(self.metrics, self.judging)
 
-    def drafting(self, one: GridSystem) -> DraftConfig:
+    def draft_settings(self, one: GridSystem) -> DraftConfig:
         """Return a contestant's drafting settings."""
         assert one.settings is not None
-        return keyed(one.settings, self._everyone)
+        return own_key_only(one.settings, self._everyone)
 
-    def configured(self, judge: NamedModel) -> DraftConfig:
+    def judge_settings(self, judge: NamedModel) -> DraftConfig:
         """Return a judge's settings for given summaries."""
-        return keyed(judge.settings, self._everyone).model_copy(update={"strategy": "given", "words": None})
+        return own_key_only(judge.settings, self._everyone).model_copy(update={"strategy": "given", "words": None})
 
     @property
-    def builder(self) -> DraftConfig:
+    def builder_settings(self) -> DraftConfig:
         """The settings with which the first judge builds what summaries are judged by, without a query."""
-        return self.configured(self.judges[0]).model_copy(update={"query": None})
+        return self.judge_settings(self.judges[0]).model_copy(update={"query": None})
 
     @property
     def _everyone(self) -> list[DraftConfig]:
         return [one.settings for one in self.contestants if one.settings] + [judge.settings for judge in self.judges]
 
-    def building(self, part: PackPart) -> RunSpec:
+    def build_spec(self, part: PackPart) -> RunSpec:
         """Return the spec of a run in which the first judge builds what summaries are judged by."""
-        return building(part, self.judging, self.judges[0].name, self.builder, GRID)
+        return build_spec(part, self.judging, self.judges[0].name, self.builder_settings, GRID)
 
-    def verdict(self, judge: NamedModel, summary: str, by: Mapping[str, str | None], scored: Sequence[str]) -> RunSpec:
+    def judge_spec(
+        self, judge: NamedModel, summary: str, by: Mapping[str, str | None], scored: Sequence[str]
+    ) -> RunSpec:
         """Return the spec of a run in which a judge judges a summary."""
         changes: dict[str, object] = {"metrics": tuple(scored), "validator": None, "models": {}, **by}
-        judging = judged_by(self.judging.model_copy(update=changes), judge.name, self.configured(judge))
+        judging = with_judge(self.judging.model_copy(update=changes), judge.name, self.judge_settings(judge))
         return RunSpec(Evaluate(judging=judging), given=summary, experiment=GRID)
 
-    def comparing(self, judge: NamedModel, first: str, second: str) -> RunSpec:
+    def compare_spec(self, judge: NamedModel, first: str, second: str) -> RunSpec:
         """Return the spec of a run in which a judge compares two summaries."""
-        judging = judged_by(JudgeConfig(repeat=self.judging.repeat), judge.name, self.configured(judge))
+        judging = with_judge(JudgeConfig(repeat=self.judging.repeat), judge.name, self.judge_settings(judge))
         return RunSpec(Compare(judging=judging), given=first, other=second, experiment=GRID)
 
     def check(self, runner: ExperimentRunner) -> None:
@@ -138,8 +140,8 @@ class GridDesign:
                     f"--metric: {metric.name} gives no score to compare systems by",
                     hint="leave it out; lengths and repetition are in the tables anyway",
                 )
-        drafting = [self.drafting(one) for one in self.contestants if one.settings]
-        check_models(runner, *((one, None) for one in (*drafting, *map(self.configured, self.judges))))
+        drafting = [self.draft_settings(one) for one in self.contestants if one.settings]
+        check_models(runner, *((one, None) for one in (*drafting, *map(self.judge_settings, self.judges))))
 
 
 def contestants(
@@ -342,7 +344,7 @@ class GridOutcome:
             found[document] = title if seen[title] == 1 else f"{title} ({seen[title]})"
         return found
 
-    def of(self, contestant: str, judge: str) -> list[GridJudgment]:
+    def judgments_of(self, contestant: str, judge: str) -> list[GridJudgment]:
         """Return one judge's judgments of a contestant's summaries."""
         return where(self.judged, judge=judge, system=contestant)
 
@@ -368,7 +370,7 @@ def votes_of(details: Mapping[str, Any], aspects: Sequence[Aspect]) -> dict[Aspe
 async def grid(documents: Sequence[Document], design: GridDesign, runner: ExperimentRunner) -> GridOutcome:
     """Run what is not done yet, within the limits. A failure is recorded and does not stop the rest."""
     design.check(runner)
-    runner.draw_on(GRID, repr(design), *(document.id for document in documents))
+    runner.share_budget(GRID, repr(design), *(document.id for document in documents))
     await asyncio.to_thread(_check_plans, documents, design, runner.store)
     batch = RunBatch(runner, _parts(documents, design))
     runner.observer(StageStarted("summaries and verdicts", 0))
@@ -386,9 +388,9 @@ async def grid(documents: Sequence[Document], design: GridDesign, runner: Experi
         tuple(judged),
         tuple(preferred),
         tuple((one.title, lost) for one, (by, _, _) in zip(documents, done, strict=True) for lost in by.failures),
-        await taken_by(runner, built) if built else None,
-        {name: await taken_by(runner, runs) for name, runs in by_judge.items()},
-        await taken_by(runner, [*built, *made, *(run for runs in by_judge.values() for run in runs)]),
+        await total_usage(runner, built) if built else None,
+        {name: await total_usage(runner, runs) for name, runs in by_judge.items()},
+        await total_usage(runner, [*built, *made, *(run for runs in by_judge.values() for run in runs)]),
         runner.stopped,
     )
 
@@ -397,17 +399,17 @@ def _parts(documents: Sequence[Document], design: GridDesign) -> int:
     drafted = sum(one.settings is not None for one in design.contestants)
     ready = sum(len(texts) for of_one in design.ready.systems.values() for texts in of_one.values())
     judges, pairs = len(design.judges), len(design.pairs) if design.prefers else 0
-    each = len(design.needs) + drafted * (1 + judges) + pairs * judges
+    each = len(design.required_parts) + drafted * (1 + judges) + pairs * judges
     return each * len(documents) + ready * judges
 
 
 def _check_plans(documents: Sequence[Document], design: GridDesign, store: Store) -> None:
     """Raise, before anything is paid for, if no contestant can summarize any document or a judge cannot do its work."""
     for judge in design.judges:
-        prepared = prepare(documents[0], design.configured(judge))
-        check_judging(design.verdict(judge, "", {}, design.metrics), prepared, store)
+        prepared = prepare(documents[0], design.judge_settings(judge))
+        check_judging(design.judge_spec(judge, "", {}, design.metrics), prepared, store)
     drafting = [one for one in design.contestants if one.settings is not None]
-    plans = [partial(prepare, document, design.drafting(one)) for document in documents for one in drafting]
+    plans = [partial(prepare, document, design.draft_settings(one)) for document in documents for one in drafting]
     refuse_if_none_fits(plans)
 
 
@@ -428,13 +430,13 @@ class _DocumentGrid:
         """Return a draft or the existing summaries of the document, or a record that there is none."""
         document = self.document
         if one.settings is not None:
-            return [await drafted(document, one.name, self.design.drafting(one), GRID, self.batch)]
+            return [await draft_summary(document, one.name, self.design.draft_settings(one), GRID, self.batch)]
         texts = self.design.ready.systems[one.name].get(document.id, ())
         lost = Failure("summaries", "missing", "it has no summary of this document")
         there = [GridSummary(document.id, document.title, one.name, n, text) for n, text in enumerate(texts, 1)]
         return there or [GridSummary(document.id, document.title, one.name, failure=lost)]
 
-    async def judged(self, summaries: Sequence[GridSummary], judge: NamedModel) -> list[GridJudgment]:
+    async def judge_summaries(self, summaries: Sequence[GridSummary], judge: NamedModel) -> list[GridJudgment]:
         """Return a judge's verdicts. A metric that lacks its questions or key facts has failed."""
         known = metrics(self.design.metrics, with_rubrics(self.design.judging, ()))
         lost = [one.name for one in known if one.needs in self.by.lacking]
@@ -450,8 +452,8 @@ class _DocumentGrid:
         if summary.text is None:
             return empty
         step = f"{JUDGING} {summary.system} by {judge.name}"
-        order = design.verdict(judge, summary.text, self.by.by, scored)
-        made = await self.batch.made(JUDGING, step, self.document, design.configured(judge), order)
+        order = design.judge_spec(judge, summary.text, self.by.by, scored)
+        made = await self.batch.run(JUDGING, step, self.document, design.judge_settings(judge), order)
         if made.result is None:
             return replace(empty, judged_in=made.run, failure=made.failure)
         found = made.result.evaluations
@@ -459,7 +461,7 @@ class _DocumentGrid:
         scores = {one: scores[one] for one in design.metrics if one in scores}
         return replace(empty, judged_in=made.run, scores=scores, lengths=LengthStatistics.of(found.get(STATISTICS)))
 
-    async def preferred(self, summaries: Sequence[GridSummary], judge: NamedModel) -> list[GridPreference]:
+    async def judge_pairs(self, summaries: Sequence[GridSummary], judge: NamedModel) -> list[GridPreference]:
         """Return a judge's preferences for each pair of contestants; of several summaries by one, the first counts."""
         texts = {one.system: one for one in reversed(summaries)}
         return [await self._preference(texts[a], texts[b], judge) for a, b in self.design.pairs]
@@ -469,8 +471,8 @@ class _DocumentGrid:
         if not one.text or not other.text:
             return pair
         step, pair_name = f"preferences by {judge.name}", f"{pair.first} or {pair.second}, by {judge.name}"
-        order, settings = self.design.comparing(judge, one.text, other.text), self.design.configured(judge)
-        made = await self.batch.made("preference", step, self.document, settings, order, pair_name)
+        order, settings = self.design.compare_spec(judge, one.text, other.text), self.design.judge_settings(judge)
+        made = await self.batch.run("preference", step, self.document, settings, order, pair_name)
         pair = replace(pair, judged_in=made.run, failure=made.failure)
         if made.result is None:
             return pair
@@ -481,23 +483,25 @@ class _DocumentGrid:
 async def _on_document(
     document: Document, design: GridDesign, batch: RunBatch
 ) -> tuple[JudgingPack, list[GridJudgment], list[GridPreference]]:
-    by = await yardstick(document, design.needs, design.judging, design.builder, design.building, batch)
+    by = await judging_pack(
+        document, design.required_parts, design.judging, design.builder_settings, design.build_spec, batch
+    )
     work = _DocumentGrid(document, design, batch, by)
     summaries = await work.summaries()
-    judged = await gather_all(work.judged(summaries, judge) for judge in design.judges)
+    judged = await gather_all(work.judge_summaries(summaries, judge) for judge in design.judges)
     judges = design.judges if design.prefers else ()
-    preferred = await gather_all(work.preferred(summaries, judge) for judge in judges)
+    preferred = await gather_all(work.judge_pairs(summaries, judge) for judge in judges)
     return by, [one for some in judged for one in some], [one for some in preferred for one in some]
 
 
-async def drafted(
+async def draft_summary(
     document: Document, contestant: str, settings: DraftConfig, experiment: str, batch: RunBatch
 ) -> GridSummary:
     """Draft one summary of a document for an experiment, or record why there is none."""
     step, order = f"{DRAFTING} {contestant}", RunSpec(experiment=experiment)
-    made = await batch.made(DRAFTING, step, document, settings, order)
+    made = await batch.run(DRAFTING, step, document, settings, order)
     summary = GridSummary(document.id, document.title, contestant, 1, made_in=made.run, failure=made.failure)
     if (result := made.result) is None:
         return summary
-    taken, words = await taken_by(batch.runner, [result.run.id]), result.settings.words
+    taken, words = await total_usage(batch.runner, [result.run.id]), result.settings.words
     return replace(summary, text=result.summary or "", limit=words, gaps=len(result.gaps), taken=taken)

@@ -15,13 +15,13 @@ from redraft.lab.experiments.experiment import (
     UNDECIDED,
     Experiment,
     Row,
-    and_more,
-    averaged,
-    by_document,
-    deviation,
-    ends,
-    paired,
-    summed,
+    average_fields,
+    common_pairs,
+    document_means,
+    interval_cells,
+    more_line,
+    standard_deviation,
+    sum_fields,
     table,
     tokens_and_price,
     where,
@@ -36,7 +36,7 @@ from redraft.lab.experiments.grid.experiment import (
     GridSystem,
     grid,
 )
-from redraft.lab.experiments.runner import failed
+from redraft.lab.experiments.runner import failure_cells
 from redraft.prompts.coherence import ASPECTS, Aspect
 from redraft.report.tables import Table, figure, mean, plain
 
@@ -67,7 +67,7 @@ def _counts(judged: Sequence[GridJudgment], metric: str) -> Row:
 def scores_of(outcome: GridOutcome, contestant: str, judge: str, metric: str) -> Mapping[str, float]:
     """Return a contestant's scores by document: those of one judge, or the mean of all where each judge has one."""
     if judge != ALL_JUDGES:
-        return by_document(_scored(outcome.of(contestant, judge), metric))
+        return document_means(_scored(outcome.judgments_of(contestant, judge), metric))
     each = [scores_of(outcome, contestant, one, metric) for one in outcome.judges]
     shared = [one for one, _ in outcome.documents if all(one in of_one for of_one in each)]
     return {document: fmean(of_one[document] for of_one in each) for document in shared}
@@ -109,10 +109,10 @@ def score_table(outcome: GridOutcome) -> Iterator[Row]:
     for metric in outcome.design.metrics:
         for one in outcome.contestants:
             for judge in outcome.judges:
-                judged = outcome.of(one.name, judge)
+                judged = outcome.judgments_of(one.name, judge)
                 scores = _scored(judged, metric)
-                values, spread = list(by_document(scores).values()), deviation([it for _, it in scores])
-                cells = (mean(values), *ends(values), spread, len(values), *_counts(judged, metric))
+                values, spread = list(document_means(scores).values()), standard_deviation([it for _, it in scores])
+                cells = (mean(values), *interval_cells(values), spread, len(values), *_counts(judged, metric))
                 yield (metric, one.name, judge, *cells, *tokens_and_price(_taken(outcome, one)))
 
 
@@ -133,7 +133,7 @@ def score_table(outcome: GridOutcome) -> Iterator[Row]:
 )
 def configuration_table(outcome: GridOutcome) -> Iterator[Row]:
     for one in outcome.contestants:
-        judged = outcome.of(one.name, outcome.judges[0])
+        judged = outcome.judgments_of(one.name, outcome.judges[0])
         there = [it for it in judged if it.text is not None]
         trigrams = [[it.lengths.novel_trigrams for it in there], [it.lengths.repeated_trigrams for it in there]]
         yield (
@@ -169,10 +169,10 @@ def difference_table(outcome: GridOutcome) -> Iterator[Row]:
         for first, second in outcome.design.pairs:
             for judge in _judges(outcome):
                 mine, other = (scores_of(outcome, name, judge, metric) for name in (first, second))
-                found = [one - another for _, one, another in paired(mine, other)]
+                found = [one - another for _, one, another in common_pairs(mine, other)]
                 higher, lower = sum(one >= _SEEN for one in found), sum(one <= -_SEEN for one in found)
                 counts = (len(found), higher, lower, len(found) - higher - lower, len(outcome.documents) - len(found))
-                yield (metric, first, second, judge, mean(found), *ends(found), *counts)
+                yield (metric, first, second, judge, mean(found), *interval_cells(found), *counts)
 
 
 @table(
@@ -219,7 +219,7 @@ def _shares(pairs: Sequence[GridPreference], aspect: Aspect) -> Row:
     ties = (leaning.count("first"), leaning.count("second"), sum(vote.order_decides for vote in votes))
     return (
         *(100 * number / len(votes) if votes else None for number in said),
-        *(mean(worth), *ends(worth), len(votes), *said, *ties, sum(one.same for one in pairs)),
+        *(mean(worth), *interval_cells(worth), len(votes), *said, *ties, sum(one.same for one in pairs)),
         *(status.count("done") - len(votes), status.count("failed"), len(pairs)),
     )
 
@@ -238,13 +238,13 @@ def agreement_table(outcome: GridOutcome) -> Iterator[Row]:
     for metric in outcome.design.metrics:
         told = {judge: _scores(outcome, judge, metric) for judge in outcome.judges}
         for one, other in combinations(outcome.judges, 2):
-            pairs = paired(told[one], told[other])
+            pairs = common_pairs(told[one], told[other])
             yield (metric, one, other, len(pairs), *_of_scores([(a, b) for _, a, b in pairs]))
         yield from _of_all(metric, list(told.values()), nominal=False)
     for aspect in ASPECTS if outcome.design.prefers else ():
         said = {judge: _winners(outcome, judge, aspect) for judge in outcome.judges}
         for one, other in combinations(outcome.judges, 2):
-            both = paired(said[one], said[other])
+            both = common_pairs(said[one], said[other])
             yield (f"preference: {aspect}", one, other, len(both), *_of_votes([(a, b) for _, a, b in both]))
         yield from _of_all(f"preference: {aspect}", list(said.values()), nominal=True)
 
@@ -297,11 +297,11 @@ def cost_table(outcome: GridOutcome) -> Iterator[Row]:
     for one in outcome.contestants:
         if one.settings is not None:
             own = _taken(outcome, one)
-            yield (f"summaries by {one.name}", len(own), *averaged(own, _TAKEN), *summed(own, _TAKEN))
+            yield (f"summaries by {one.name}", len(own), *average_fields(own, _TAKEN), *sum_fields(own, _TAKEN))
     others = {"questions and key facts": outcome.built} if outcome.built is not None else {}
     others |= {f"verdicts by {judge}": taken for judge, taken in outcome.judging.items()}
     for what, taken in {**others, "all, each answer once": outcome.whole}.items():
-        yield (what, None, None, None, None, None, *summed([taken], _TAKEN))
+        yield (what, None, None, None, None, None, *sum_fields([taken], _TAKEN))
 
 
 def _failure_basis(outcome: GridOutcome) -> str:
@@ -318,20 +318,20 @@ def _failure_basis(outcome: GridOutcome) -> str:
 )
 def failure_table(outcome: GridOutcome) -> Iterator[Row]:
     for title, lost in outcome.troubles:
-        yield (title, "", "", *failed(lost))
+        yield (title, "", "", *failure_cells(lost))
     for it in outcome.summaries:
         if it.text is None and it.failure is not None:
-            yield (it.title, it.system, "", *failed(it.failure))
+            yield (it.title, it.system, "", *failure_cells(it.failure))
     for one in outcome.judged:
         who = (one.title, one.system, one.judge)
         if one.text is not None and one.failure is not None:
-            yield (*who, *failed(one.failure))
+            yield (*who, *failure_cells(one.failure))
         for metric, found in one.scores.items():
             if found.outcome == "failed":
                 yield (*who, metric, UNDECIDED if found.undecided else "no score", found.reason)
     for pair in outcome.preferred:
         if pair.failure is not None:
-            yield (pair.title, f"{pair.first} or {pair.second}", pair.judge, *failed(pair.failure))
+            yield (pair.title, f"{pair.first} or {pair.second}", pair.judge, *failure_cells(pair.failure))
 
 
 def _tables(outcome: GridOutcome) -> Iterable[Table]:
@@ -364,7 +364,7 @@ def _headline(outcome: GridOutcome, _: Sequence[Table]) -> Iterator[str]:
     for one in outcome.contestants[:_MAX_LINES]:
         scores = zip(outcome.design.metrics, _mean_scores(outcome, one), strict=True)
         yield f"{plain(one.name)}: {', '.join(f'{metric} {figure(score, 2)}' for metric, score in scores)}"
-    yield from and_more(len(outcome.contestants), _MAX_LINES, "systems")
+    yield from more_line(len(outcome.contestants), _MAX_LINES, "systems")
     yield basis(outcome)
 
 

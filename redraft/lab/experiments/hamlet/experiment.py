@@ -28,16 +28,16 @@ from redraft.lab.experiments.plan import (
     NamedModel,
     TitledDocument,
     check_models,
-    judged_by,
+    with_judge,
 )
 from redraft.lab.experiments.runner import (
     RunBatch,
     RunOutcome,
     Used,
-    certified,
     refuse_if_none_fits,
+    run_certificate,
+    run_usage,
     status_of,
-    used_by,
 )
 from redraft.report.history.certificates import Certificate
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
@@ -144,7 +144,7 @@ def item_of(subject: HamletSubject, tree: Tree, model: str) -> HamletItem:
     return HamletItem(document.id, document.title, *place, tree.query, model, size=subject.size)
 
 
-def judged(item: HamletItem, evaluations: Mapping[str, Evaluation]) -> HamletItem:
+def with_evaluations(item: HamletItem, evaluations: Mapping[str, Evaluation]) -> HamletItem:
     """Return the item with the results of the metrics. If a metric failed, the item has failed."""
     both = evaluations[KeyfactRecall.name], evaluations[Faithfulness.name]
     failed = next((one for one in both if one.outcome == "failed"), None)
@@ -173,7 +173,7 @@ def _measured(evaluation: Evaluation, levels: Mapping[str, PooledShare]) -> Haml
     return HamletScore(evaluation.outcome, evaluation.score, levels, evaluation.unjudged, errors)
 
 
-def given_up(item: HamletItem, tree: Tree) -> HamletItem:
+def abstained_item(item: HamletItem, tree: Tree) -> HamletItem:
     """Return the item of a model that answered NOTHING: no fact of the tree is stated, and no sentence is there."""
     levels = {level: PooledShare(0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS}
     recall, faithfulness = HamletScore("scored", 0.0, levels, paths=levels), HamletScore("not_applicable")
@@ -226,13 +226,13 @@ class HamletDesign(ModelsDesign):
 
     def trees(self, keyfacts: KeyFacts) -> list[Tree]:
         """Return the trees whose queries are asked."""
-        return asked_trees(keyfacts, self.perspectives, self.queries, self.seed)
+        return sample_trees(keyfacts, self.perspectives, self.queries, self.seed)
 
-    def drafting(self, model: str, query: str) -> DraftConfig:
+    def answer_settings(self, model: str, query: str) -> DraftConfig:
         """Return the settings with which a model answers a query."""
-        return self.writing(model, query=query)
+        return self.writer_settings(model, query=query)
 
-    def building(self, size: str) -> RunSpec:
+    def keyfact_spec(self, size: str) -> RunSpec:
         """Return the spec of a run that finds a document's key facts in chunks of a size."""
         judging = JudgeConfig(
             perspective=self.perspective,
@@ -244,18 +244,18 @@ class HamletDesign(ModelsDesign):
         return RunSpec(BuildKeyfacts(judging=self._seated(judging, self.judge)), experiment=HAMLET)
 
     @property
-    def judgings(self) -> dict[str, tuple[NamedModel, Against]]:
+    def judge_roles(self) -> dict[str, tuple[NamedModel, Against]]:
         """Who judges every summary against what, by name: first the judge of all tables, under no name."""
         found: dict[str, tuple[NamedModel, Against]] = {"": (self.judge, "chunk")}
         found |= {one.name: (one, "chunk") for one in self.others}
         everyone = (self.judge, *self.others) if self.full_text else ()
         return found | {f"{one.name}, {FULL_TEXT}": (one, "document") for one in everyone}
 
-    def seat(self, judge: NamedModel, query: str | None) -> DraftConfig:
+    def settings_for(self, judge: NamedModel, query: str | None) -> DraftConfig:
         """Return a judge's settings."""
         return self._keyed(judge, {"query": query})
 
-    def verdict(self, keyfacts: str, summary: str, judge: NamedModel, against: Against) -> RunSpec:
+    def judge_spec(self, keyfacts: str, summary: str, judge: NamedModel, against: Against) -> RunSpec:
         """Return the spec of a run in which a judge judges a summary."""
         judging = JudgeConfig(
             metrics=("keyfact_recall", "faithfulness"),
@@ -268,18 +268,19 @@ class HamletDesign(ModelsDesign):
 
     def _seated(self, judging: JudgeConfig, judge: NamedModel) -> JudgeConfig:
         """Return the judging by a judge, with the server of every model filled in."""
-        return located(judged_by(judging, judge.name, self.seat(judge, None)), self.seat(judge, None))
+        return located(with_judge(judging, judge.name, self.settings_for(judge, None)), self.settings_for(judge, None))
 
     def check(self, runner: ExperimentRunner) -> None:
         """Raise if a name or a price is unknown, before anything is paid for."""
-        check_models(runner, *((self.drafting(one.name, ""), None) for one in self.models))
-        check_models(runner, (self.judging(query=None), self.building(self.sizes[0]).judging))
+        check_models(runner, *((self.answer_settings(one.name, ""), None) for one in self.models))
+        check_models(runner, (self.judge_settings(query=None), self.keyfact_spec(self.sizes[0]).judging))
         check_models(
-            runner, *((self.seat(one, None), self.verdict("", "", one, "chunk").judging) for one in self.others)
+            runner,
+            *((self.settings_for(one, None), self.judge_spec("", "", one, "chunk").judging) for one in self.others),
         )
 
 
-def asked_trees(
+def sample_trees(
     found: KeyFacts, perspectives: Sequence[Perspective], count: int | None = None, seed: int | None = None
 ) -> list[Tree]:
     """Return the trees whose queries are asked, in document order, the same for the same arguments.
@@ -326,8 +327,10 @@ class HamletOutcome:
 async def hamlet(documents: Sequence[Document], design: HamletDesign, runner: ExperimentRunner) -> HamletOutcome:
     """Run what is not done yet, within the limits. A failure is recorded and does not stop the rest."""
     design.check(runner)
-    runner.draw_on(HAMLET, repr(design), *(document.id for document in documents))
-    plans = [partial(prepare, one, design.drafting(model.name, QUERY)) for one in documents for model in design.models]
+    runner.share_budget(HAMLET, repr(design), *(document.id for document in documents))
+    plans = [
+        partial(prepare, one, design.answer_settings(model.name, QUERY)) for one in documents for model in design.models
+    ]
     await asyncio.to_thread(refuse_if_none_fits, plans)
     await _count_what_is_known(documents, design, runner)
     runner.observer(StageStarted("key facts", 0))
@@ -344,7 +347,7 @@ async def hamlet(documents: Sequence[Document], design: HamletDesign, runner: Ex
     runner.observer(StageStarted("summaries and verdicts", 0))
     batch = RunBatch(runner, len(items))
     done = await gather_all(
-        batch.turn(f"{item.title}, {_name(item)}", partial(_done, subject, item, design, batch))
+        batch.run_task(f"{item.title}, {_name(item)}", partial(_done, subject, item, design, batch))
         for subject, item in items
     )
     behind = await asyncio.to_thread(_certificates, done, runner)
@@ -361,7 +364,7 @@ def _certificates(items: Sequence[HamletItem], runner: ExperimentRunner) -> tupl
         KeyfactRecall: [item.recall for item in judged],
         Faithfulness: [item.faithfulness for item in judged],
     }
-    return tuple(certified(runner, run, one.name, one.version, *_counted(some)) for one, some in measured.items())
+    return tuple(run_certificate(runner, run, one.name, one.version, *_counted(some)) for one, some in measured.items())
 
 
 def _counted(some: Sequence[HamletScore | None]) -> tuple[int, int]:
@@ -377,29 +380,29 @@ async def _count_what_is_known(documents: Sequence[Document], design: HamletDesi
             what = f"{document.title} has imported key facts, whose chunks have one size"
             raise UsageError(what, hint="name one size with --keyfact-chunks, or use another database")
         if keyfacts is None:
-            run = await runner.known(document, design.judging(query=None), design.building(size))
+            run = await runner.find_run(document, design.judge_settings(query=None), design.keyfact_spec(size))
             found = run.judging.keyfacts if run and run.judging else None
             keyfacts = runner.store.keyfacts.get(found) if found else None
         for tree in design.trees(keyfacts) if keyfacts else ():
             for one in design.models:
-                drafted = await runner.known(document, design.drafting(one.name, tree.query), RunSpec())
+                drafted = await runner.find_run(document, design.answer_settings(one.name, tree.query), RunSpec())
                 if keyfacts and drafted and drafted.status == "done" and drafted.draft:
                     summary = runner.store.runs.draft(drafted.draft).text
-                    for judge, against in design.judgings.values():
-                        order = design.verdict(keyfacts.id, summary, judge, against)
-                        await runner.known(document, design.seat(judge, tree.query), order)
+                    for judge, against in design.judge_roles.values():
+                        order = design.judge_spec(keyfacts.id, summary, judge, against)
+                        await runner.find_run(document, design.settings_for(judge, tree.query), order)
 
 
 async def _subject(document: Document, size: str, design: HamletDesign, runner: ExperimentRunner) -> HamletSubject:
     """Return the document with its key facts: imported, found before or found now."""
-    tokenizer, _ = tokenizer_of(design.judging(query=None))
+    tokenizer, _ = tokenizer_of(design.judge_settings(query=None))
     subject = HamletSubject(document, await asyncio.to_thread(tokenizer.count, document.text), size=size)
     if imported := runner.store.keyfacts.imported(document.id):
         return replace(subject, keyfacts=imported)
     batch = RunBatch(runner, 0)
-    judging, order = design.judging(query=None), design.building(size)
-    made = await batch.quietly(KEYFACTS, KEYFACTS, document.title, document, judging, order)
-    subject = replace(subject, run=made.run, usage=used_by(runner, made.run), failure=made.failure)
+    judging, order = design.judge_settings(query=None), design.keyfact_spec(size)
+    made = await batch.run_part(KEYFACTS, KEYFACTS, document.title, document, judging, order)
+    subject = replace(subject, run=made.run, usage=run_usage(runner, made.run), failure=made.failure)
     if made.result is None:
         return subject
     assert made.result.run.judging is not None
@@ -409,20 +412,22 @@ async def _subject(document: Document, size: str, design: HamletDesign, runner: 
 
 async def _done(subject: HamletSubject, item: HamletItem, design: HamletDesign, batch: RunBatch) -> HamletItem:
     assert subject.keyfacts is not None
-    document, drafting = subject.document, design.drafting(item.model, item.query)
-    made = await batch.quietly(DRAFTING, DRAFTING, _name(item), document, drafting, RunSpec(experiment=HAMLET))
+    document, drafting = subject.document, design.answer_settings(item.model, item.query)
+    made = await batch.run_part(DRAFTING, DRAFTING, _name(item), document, drafting, RunSpec(experiment=HAMLET))
     item = _noted(item, DRAFTING, made, batch.runner)
     if item.failure is not None and item.failure.code == NoAnswerError.code:
         place = (item.chunk, item.perspective)
-        return given_up(item, next(one for one in subject.keyfacts.trees if (one.chunk, one.perspective) == place))
+        return abstained_item(
+            item, next(one for one in subject.keyfacts.trees if (one.chunk, one.perspective) == place)
+        )
     if (drafted := made.result) is None:
         return item
     item = replace(item, gaps=len(drafted.gaps), words=drafted.draft.words if drafted.draft else None)
-    for name, (judge, against) in design.judgings.items():
-        order = design.verdict(subject.keyfacts.id, drafted.summary or "", judge, against)
+    for name, (judge, against) in design.judge_roles.items():
+        order = design.judge_spec(subject.keyfacts.id, drafted.summary or "", judge, against)
         stage = f"{JUDGING} by {name}" if name else JUDGING
-        judging, step = design.seat(judge, item.query), f"{stage} {item.model}"
-        made = await batch.quietly(JUDGING, step, _name(item), document, judging, order)
+        judging, step = design.settings_for(judge, item.query), f"{stage} {item.model}"
+        made = await batch.run_part(JUDGING, step, _name(item), document, judging, order)
         item = _noted(item, stage, made, batch.runner)
         if made.result is None:
             return item
@@ -431,13 +436,13 @@ async def _done(subject: HamletSubject, item: HamletItem, design: HamletDesign, 
             both = scores_of(found[KeyfactRecall.name], found[Faithfulness.name])
             item = replace(item, second={**item.second, name: both})
         else:
-            item = judged(item, found)
+            item = with_evaluations(item, found)
     return item
 
 
 def _noted(item: HamletItem, stage: str, made: RunOutcome, runner: ExperimentRunner) -> HamletItem:
     """Return the item with the run of a stage, its usage, and its failure, if any."""
-    item, used = replace(item, failure=made.failure or item.failure), used_by(runner, made.run)
+    item, used = replace(item, failure=made.failure or item.failure), run_usage(runner, made.run)
     if made.run is None or used is None:
         return item
     return replace(item, runs={**item.runs, stage: made.run}, usage={**item.usage, stage: used})

@@ -17,13 +17,13 @@ from redraft.lab.experiments.experiment import (
     AGAIN,
     Experiment,
     Row,
-    and_more,
-    averaged,
+    average_fields,
+    common_pairs,
     distinct,
     group_by,
     models_and_judge,
-    paired,
-    summed,
+    more_line,
+    sum_fields,
     table,
     tokens_and_price,
     where,
@@ -45,8 +45,8 @@ from redraft.lab.experiments.hamlet.experiment import (
     hamlet,
 )
 from redraft.lab.experiments.plan import DRAFTING, JUDGING
-from redraft.lab.experiments.published import COLUMNS, SharePair, difference, how
-from redraft.lab.experiments.runner import by_status, failed
+from redraft.lab.experiments.published import COLUMNS, SharePair, difference_cells, interval_caption
+from redraft.lab.experiments.runner import by_status, failure_cells
 from redraft.report.tables import Table, figure, mean, number, plain, unmarked
 
 MODELS_MEAN, ALL_MODELS = "mean of models", "all models"
@@ -305,8 +305,8 @@ def _correlation(items: Sequence[HamletItem], level: str) -> tuple[float | None,
 @table(
     "differences",
     "Differences between models by level (HAMLET, table 6)",
-    "Recall or faithfulness of the first model minus that of the second, each pooled over the facts or sentences"
-    f" of the queries for which both have a score; sentences of level none have no key fact. {how('queries')}",
+    "Recall or faithfulness of the first model minus that of the second, each pooled over the facts or sentences of the"
+    f" queries for which both have a score; sentences of level none have no key fact. {interval_caption('queries')}",
     ("first", "second", "metric", "level", *COLUMNS, "queries", "documents", "drawn"),
     _on_recall,
 )
@@ -314,12 +314,12 @@ def difference_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     metrics: tuple[tuple[Metric, Sequence[str]], ...] = (("recall", LEVEL_KEYS), ("faithfulness", _CARRIED))
     for first, second in combinations(distinct(items, "model"), 2):
         for metric, levels in metrics:
-            pairs = paired(*(_by_query(where(items, model=model), metric) for model in (first, second)))
+            pairs = common_pairs(*(_by_query(where(items, model=model), metric) for model in (first, second)))
             for level in levels:
                 found = [
                     SharePair(str(query[0]), _part(one, level), _part(other, level)) for query, one, other in pairs
                 ]
-                yield (first, second, metric, level, *difference(found, "queries"))
+                yield (first, second, metric, level, *difference_cells(found, "queries"))
 
 
 def _by_query(items: Sequence[HamletItem], metric: Metric) -> dict[tuple[object, ...], HamletScore]:
@@ -429,7 +429,7 @@ def cost_table(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -
 
 
 def _cost(done: Sequence[Totals | None], paid: Sequence[Totals | None]) -> Row:
-    return (sum(one is not None for one in done), *averaged(done), *summed(paid, ("calls",)))
+    return (sum(one is not None for one in done), *average_fields(done), *sum_fields(paid, ("calls",)))
 
 
 def _failure_basis(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> str:
@@ -447,10 +447,10 @@ def _failure_basis(subjects: Sequence[HamletSubject], items: Sequence[HamletItem
 def failure_table(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> Iterator[Row]:
     for subject in subjects:
         if subject.failure:
-            yield (subject.document.title, None, None, "", *failed(subject.failure))
+            yield (subject.document.title, None, None, "", *failure_cells(subject.failure))
     for item in items:
         if item.failure:
-            yield (item.title, item.chunk, item.perspective, item.model, *failed(item.failure))
+            yield (item.title, item.chunk, item.perspective, item.model, *failure_cells(item.failure))
 
 
 @table(
@@ -508,8 +508,8 @@ def _tables(outcome: HamletOutcome) -> Iterator[Table]:
     yield size_table(subjects, perspectives)
     yield pruning_table(subjects, perspectives)
     yield path_table(items)
-    if len(design.judgings) > 1:
-        yield judge_table(items, design.judge.name, list(design.judgings))
+    if len(design.judge_roles) > 1:
+        yield judge_table(items, design.judge.name, list(design.judge_roles))
     if len(design.sizes) > 1:
         yield chunk_table(outcome.subjects, outcome.items, perspectives)
     if len(design.models) > 1:
@@ -536,7 +536,7 @@ def _headline(outcome: HamletOutcome, tables: Sequence[Table]) -> Iterator[str]:
             f"{plain(model)}: recall {figure(stated.value, 2)} of {stated.whole:,} key facts, faithful"
             f" {figure(borne.value, 2)} of {borne.whole:,} sentences, largest gap between fifths {figure(gap, 2)}"
         )
-    yield from and_more(len(models), _MAX_MODELS, "models")
+    yield from more_line(len(models), _MAX_MODELS, "models")
     yield _counted(outcome)
 
 

@@ -22,16 +22,16 @@ from redraft.evaluators.similarity import Similarity, similarity
 from redraft.events import Notice, StageStarted
 from redraft.graphs.strategies import strategy_named
 from redraft.lab.experiments.context.records import ReadingStep, plan_steps
-from redraft.lab.experiments.plan import DRAFTING, ModelsDesign, TitledDocument, check_models, configured
+from redraft.lab.experiments.plan import DRAFTING, ModelsDesign, TitledDocument, check_models, find_model
 from redraft.lab.experiments.runner import (
     GuardedStage,
     RunBatch,
     Used,
-    judge_of,
-    part_at_work,
+    judge_on_document,
+    open_part,
     refuse_if_none_fits,
+    run_usage,
     status_of,
-    used_by,
 )
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch
@@ -107,25 +107,25 @@ class QaDesign(ModelsDesign):
         """Return the contestant with this name."""
         return next(one for one in self.contestants if one.name == name)
 
-    def course(self, document: Document) -> tuple[int, tuple[ReadingStep, ...], str]:
+    def step_plan(self, document: Document) -> tuple[int, tuple[ReadingStep, ...], str]:
         """Return the tokens of a document, its steps, and a note on them."""
-        tokenizer, _ = tokenizer_of(self.judging())
+        tokenizer, _ = tokenizer_of(self.judge_settings())
         tokens = tokenizer.count(document.text)
         return tokens, *plan_steps(self.steps, tokens, count_words(document.text), None)
 
-    def answering(self, name: str, step: ReadingStep) -> DraftConfig:
+    def answer_settings(self, name: str, step: ReadingStep) -> DraftConfig:
         """Return the settings with which a contestant answers, and drafts what it answers from. Like a direct summary,
         an answer gets all of its source text at once."""
         one = self.contestant(name)
         changes: dict[str, object] = {"strategy": one.strategy, "until": step.until, "words": self.words}
         if one.strategy == DIRECT:
-            unread = not reads_prompts(configured(one.model, self.models).settings.model)
+            unread = not reads_prompts(find_model(one.model, self.models).settings.model)
             changes |= {"words": _WORDS, **(_UNBOUNDED if unread else {})}
-        return self.writing(one.model, **changes)
+        return self.writer_settings(one.model, **changes)
 
-    def prepared(self, document: Document, name: str, step: ReadingStep) -> PreparedDocument:
+    def prepare_step(self, document: Document, name: str, step: ReadingStep) -> PreparedDocument:
         """Return the document prepared for a contestant's step. Raise if the window has no room for answers."""
-        made = prepare(document, self.answering(name, step))
+        made = prepare(document, self.answer_settings(name, step))
         asked = made.tokenizer.count(made.book.template(ANSWER_QUESTIONS)) + self.at_once * _QUESTION
         read = self.before(name, made)
         needed, window = read + asked + self.at_once * TYPED_ANSWER.tokens(wording(made)), made.settings.context_tokens
@@ -142,19 +142,19 @@ class QaDesign(ModelsDesign):
             return sum(chunk.tokens for chunk in made.chunks)
         return ceil(made.plan.words * made.plan.tokens_per_word)
 
-    def building(self) -> RunSpec:
+    def questions_spec(self) -> RunSpec:
         """Return the spec of a run that builds typed questions about a document."""
         return RunSpec(ExperimentPart(kind=QA, judging=JudgeConfig(questions=self.per_third)), prompts=BUILDING)
 
-    def answers(self, questions: str) -> RunSpec:
+    def answer_spec(self, questions: str) -> RunSpec:
         """Return the spec of a run that answers the questions with this id."""
         return RunSpec(ExperimentPart(kind=QA, judging=JudgeConfig(pack=questions)), prompts=(ANSWER_QUESTIONS,))
 
-    def verdicts(self, questions: str) -> RunSpec:
+    def verdict_spec(self, questions: str) -> RunSpec:
         """Return the spec of a run that judges the answers to the questions with this id."""
         return RunSpec(ExperimentPart(kind=QA, judging=JudgeConfig(pack=questions)), prompts=(JUDGE_ANSWERS,))
 
-    def measure(self) -> Similarity:
+    def similarity_measure(self) -> Similarity:
         """Return the measure of similarity between two answers."""
         return similarity(self.similarity, load_encoder(self.embeddings) if self.embeddings else None)
 
@@ -165,12 +165,12 @@ class QaDesign(ModelsDesign):
                 raise UsageError(f"{one.name} neither asks nor answers questions", hint="name a language model")
         if self.similarity == "judge":
             raise UsageError("--similarity judge is not a measure: the judge gives its verdicts anyway")
-        self.measure()
+        self.similarity_measure()
         step = ReadingStep(1, 1, None)
         for strategy in self.strategies:
             strategy_named(strategy)
-        answering = [self.answering(one.name, step) for one in self.contestants]
-        check_models(runner, *((settings, None) for settings in (*answering, self.judging())))
+        answering = [self.answer_settings(one.name, step) for one in self.contestants]
+        check_models(runner, *((settings, None) for settings in (*answering, self.judge_settings())))
 
 
 QUESTIONS, ANSWERS, VERDICTS = "questions", "answers", "verdicts"
@@ -323,7 +323,7 @@ class QaItem:
         reference = self.question.reason if of_reason else self.question.answer
         return AnswerPair(id=1, question=self.question.text, reference=reference, answer=said) if said else None
 
-    def compared(self, similarity: Similarity) -> QaItem:
+    def with_similarities(self, similarity: Similarity) -> QaItem:
         """Return the item with the similarities of the answer to the reference."""
         pair, said = self.pair, self.response
         if said is None:
@@ -348,7 +348,7 @@ def _in_full(answer: str, reason: str) -> str:
     return f"{answer}: {reason}" if reason else answer
 
 
-def items_of(subject: QaSubject, cell: QaCell) -> list[QaItem]:
+def question_items(subject: QaSubject, cell: QaCell) -> list[QaItem]:
     """Return the questions of a document as put to one model at one step."""
     if (asked := subject.questions) is None:
         return []
@@ -391,11 +391,11 @@ class QaOutcome:
 async def qa(documents: Sequence[Document], design: QaDesign, runner: ExperimentRunner) -> QaOutcome:
     """Run what is not done yet, within the limits. A failure is recorded and does not stop the rest."""
     await asyncio.to_thread(design.check, runner)
-    runner.draw_on(QA, repr(design), *(document.id for document in documents))
+    runner.share_budget(QA, repr(design), *(document.id for document in documents))
     plans = [partial(_first_step, one, named.name, design) for one in documents for named in design.contestants]
     await asyncio.to_thread(refuse_if_none_fits, plans)
     for document in documents:
-        await runner.begun(document, design.judging(), design.building())
+        await runner.open_own_run(document, design.judge_settings(), design.questions_spec())
     runner.observer(StageStarted("typed questions", 0))
     subjects = await gather_all(_subject(document, design, runner) for document in documents)
     runner.observer(StageStarted("answers", 0))
@@ -409,7 +409,7 @@ async def qa(documents: Sequence[Document], design: QaDesign, runner: Experiment
     await _count_what_is_known(wanted, design, runner)
     batch = RunBatch(runner, len(wanted))
     cells = await gather_all(
-        batch.turn(
+        batch.run_task(
             f"{subject.document.title}, {cell.model}, {cell.step.tokens:,} tokens",
             partial(_answered, subject, cell, design, runner),
         )
@@ -425,7 +425,7 @@ async def qa(documents: Sequence[Document], design: QaDesign, runner: Experiment
 
 
 def _first_step(document: Document, name: str, design: QaDesign) -> PreparedDocument:
-    return design.prepared(document, name, design.course(document)[1][0])
+    return design.prepare_step(document, name, design.step_plan(document)[1][0])
 
 
 async def _count_what_is_known(
@@ -434,14 +434,16 @@ async def _count_what_is_known(
     """Find what was done before, so that it counts before anything more is spent."""
     for subject, cell in wanted:
         if subject.questions:
-            order = design.answers(subject.questions.id)
-            settings = design.answering(cell.model, cell.step)
-            await runner.begun(subject.document, settings, order)
+            order = design.answer_spec(subject.questions.id)
+            settings = design.answer_settings(cell.model, cell.step)
+            await runner.open_own_run(subject.document, settings, order)
             if settings.strategy != DIRECT:
-                await runner.known(subject.document, settings, RunSpec())
+                await runner.find_run(subject.document, settings, RunSpec())
     for subject in {id(subject): subject for subject, _ in wanted}.values():
         if subject.questions:
-            await runner.begun(subject.document, design.judging(), design.verdicts(subject.questions.id))
+            await runner.open_own_run(
+                subject.document, design.judge_settings(), design.verdict_spec(subject.questions.id)
+            )
 
 
 @asynccontextmanager
@@ -450,25 +452,31 @@ async def _at_work(
 ) -> AsyncIterator[tuple[Run, PreparedDocument, ModelPool]]:
     """Open a new or resumed run of a part of the experiment, with its models. Cached replies are reused."""
     prepared = await asyncio.to_thread(prepare, document, settings)
-    if runner.stopped is not None and await runner.begun(document, prepared.settings, order) is None:
+    if runner.stopped is not None and await runner.open_own_run(document, prepared.settings, order) is None:
         raise runner.stopped
-    run = await runner.opened(prepared, order)
-    async with part_at_work(run, prepared, None, runner, step) as pool:
+    run = await runner.open_run(prepared, order)
+    async with open_part(run, prepared, None, runner, step) as pool:
         yield run, prepared, pool
 
 
 async def _subject(document: Document, design: QaDesign, runner: ExperimentRunner) -> QaSubject:
     """Return the document with its questions: imported, built before or built now."""
-    tokens, steps, said = await asyncio.to_thread(design.course, document)
+    tokens, steps, said = await asyncio.to_thread(design.step_plan, document)
     if said:
         runner.observer(Notice(f"{document.title} {said}"))
     subject = QaSubject(document, tokens, steps)
     if imported := runner.store.typed.imported(document.id):
         return replace(subject, questions=imported)
     with GuardedStage(QUESTIONS) as tried:
-        async with _at_work(document, design.judging(), design.building(), runner, QUESTIONS) as (run, prepared, pool):
+        async with _at_work(document, design.judge_settings(), design.questions_spec(), runner, QUESTIONS) as (
+            run,
+            prepared,
+            pool,
+        ):
             subject = replace(subject, runs={QUESTIONS: run.id})
-            questions = await _questions(judge_of(pool.writer, prepared, runner), prepared, steps, design, runner)
+            questions = await _questions(
+                judge_on_document(pool.writer, prepared, runner), prepared, steps, design, runner
+            )
             subject = replace(subject, questions=questions)
     subject = replace(subject, failures=(tried.failure,) if tried.failure else ())
     return _used(subject, runner)
@@ -494,25 +502,25 @@ async def _questions(
 
 async def _answered(subject: QaSubject, cell: QaCell, design: QaDesign, runner: ExperimentRunner) -> QaCell:
     assert subject.questions is not None
-    questions, settings = subject.questions.questions, design.answering(cell.model, cell.step)
-    order, document = design.answers(subject.questions.id), subject.document
+    questions, settings = subject.questions.questions, design.answer_settings(cell.model, cell.step)
+    order, document = design.answer_spec(subject.questions.id), subject.document
     watch = RunWatch(f"{document.title}, {cell.model}", runner.observer, step=f"{DRAFTING}, {settings.strategy}")
     step = ANSWERS if settings.strategy == DIRECT else f"{ANSWERS}, {settings.strategy}"
     with GuardedStage(ANSWERS) as tried:
-        read = await asyncio.to_thread(design.prepared, document, cell.model, cell.step)
+        read = await asyncio.to_thread(design.prepare_step, document, cell.model, cell.step)
         cell = replace(cell, end=read.chunks[-1].span.end)
         text = document.text[: cell.end]
         if settings.strategy != DIRECT:
             tried.stage = DRAFTING
-            text = (await runner.made(document, settings, RunSpec(experiment=QA), watch)).summary or ""
+            text = (await runner.find_or_run(document, settings, RunSpec(experiment=QA), watch)).summary or ""
             tried.stage = ANSWERS
         async with _at_work(document, settings, order, runner, step) as (run, prepared, pool):
-            cell, judge = replace(cell, run=run.id), judge_of(pool.writer, prepared, runner)
+            cell, judge = replace(cell, run=run.id), judge_on_document(pool.writer, prepared, runner)
             label = f"after {cell.step.tokens} tokens"
             said = await Questioner(judge).answer(text, [one.text for one in questions], design.at_once, label)
         responses = {questions[n].id: one for n, one in sorted(said.verdicts.items())}
         cell = replace(cell, responses=responses, trouble=said.trouble, done=True)
-    used, drafted = used_by(runner, cell.run), used_by(runner, watch.run)
+    used, drafted = run_usage(runner, cell.run), run_usage(runner, watch.run)
     return replace(cell, usage=used, draft=watch.run, drafting=drafted, failure=tried.failure)
 
 
@@ -520,17 +528,21 @@ async def _judged(
     subject: QaSubject, cells: Sequence[QaCell], design: QaDesign, runner: ExperimentRunner
 ) -> tuple[QaSubject, list[QaItem]]:
     """Return a document's items, over all models and steps, with their verdicts and similarities."""
-    similar = design.measure()
+    similar = design.similarity_measure()
     with language_context(subject.document):
-        items = [item.compared(similar) for cell in cells for item in items_of(subject, cell)]
+        items = [item.with_similarities(similar) for cell in cells for item in question_items(subject, cell)]
     pairs = [(at, item.pair) for at, item in enumerate(items) if item.pair]
     if not pairs or subject.questions is None:
         return subject, items
-    order = design.verdicts(subject.questions.id)
+    order = design.verdict_spec(subject.questions.id)
     with GuardedStage(VERDICTS) as tried:
-        async with _at_work(subject.document, design.judging(), order, runner, VERDICTS) as (run, prepared, pool):
+        async with _at_work(subject.document, design.judge_settings(), order, runner, VERDICTS) as (
+            run,
+            prepared,
+            pool,
+        ):
             subject = replace(subject, runs={**subject.runs, VERDICTS: run.id})
-            questioner = Questioner(judge_of(pool.writer, prepared, runner))
+            questioner = Questioner(judge_on_document(pool.writer, prepared, runner))
             said = await questioner.verdicts([one for _, one in pairs], subject.document)
         for n, (at, _) in enumerate(pairs):
             items[at] = replace(items[at], verdict=said.verdicts.get(n))

@@ -15,13 +15,13 @@ from redraft.lab.experiments.experiment import (
     ENDS,
     Experiment,
     Row,
-    and_more,
     by_set,
     distinct,
-    ends,
     group_by,
+    interval_cells,
     models_and_judge,
-    summed,
+    more_line,
+    sum_fields,
     table,
     where,
 )
@@ -41,7 +41,7 @@ from redraft.lab.experiments.qa.experiment import (
     QaSubject,
     qa,
 )
-from redraft.lab.experiments.runner import by_status, failed
+from redraft.lab.experiments.runner import by_status, failure_cells
 from redraft.report.tables import Table, figure, mean, number, plain
 
 COUNTS = ("accuracy", *ENDS, "right", "judged", "unjudged", "no answer", "of", "similarity")
@@ -63,7 +63,7 @@ class ReadLength(NamedTuple):
     steps: frozenset[tuple[str, int]]
 
 
-def lengths(read: Mapping[tuple[str, int], int]) -> list[ReadLength]:
+def group_by_length(read: Mapping[tuple[str, int], int]) -> list[ReadLength]:
     """Return the steps of documents grouped by the tokens they read. Short documents have other steps than long ones,
     so the nearest groups are merged until there are at most as many lengths as the thesis has steps."""
     groups = [[step for step, own in read.items() if own == tokens] for tokens in sorted({*read.values()})]
@@ -118,7 +118,7 @@ def _accuracy(
     def declared(items: Sequence[QaItem]) -> Iterator[Row]:
         read = where(items, place="read")
         read_at = {(item.document, item.step): item.tokens for item in items}
-        steps = lengths(read_at) if "tokens" in by else [None]
+        steps = group_by_length(read_at) if "tokens" in by else [None]
         for model, of_type, length, third in product(distinct(items, "model"), types, steps, thirds):
             place = "third_read" if "third read" in by else "third"
             own = where(read, model=model, type=of_type, **{place: third})
@@ -193,11 +193,11 @@ def difference_table(items: Sequence[QaItem]) -> Iterator[Row]:
     for first, second in combinations(distinct(items, "model"), 2):
         for of_type in (ALL, *TYPES):
             read = where(items, place="read", type=of_type)
-            found = paired(where(read, model=first), where(read, model=second))
-            yield (first, second, of_type, mean(found), *ends(found), len(found))
+            found = paired_differences(where(read, model=first), where(read, model=second))
+            yield (first, second, of_type, mean(found), *interval_cells(found), len(found))
 
 
-def paired(first: Sequence[QaItem], second: Sequence[QaItem]) -> list[float]:
+def paired_differences(first: Sequence[QaItem], second: Sequence[QaItem]) -> list[float]:
     """Return for each question the mean difference over the steps at which both models have a verdict."""
     others = {(item.name, item.step): item.correct for item in second}
     found: dict[tuple[str, int], list[float]] = {}
@@ -292,8 +292,8 @@ def cost_table(subjects: Sequence[QaSubject], cells: Sequence[QaCell]) -> Iterat
     everything: list[Totals] = []
     for *head, some in _spent(subjects, cells):
         everything += some
-        yield (*head, *summed(some))
-    yield ("total", "", None, *summed(everything))
+        yield (*head, *sum_fields(some))
+    yield ("total", "", None, *sum_fields(everything))
 
 
 def _spent(
@@ -302,7 +302,7 @@ def _spent(
     """Yield stage, model and length with the usage there."""
     yield (QUESTIONS, "the judge", None, [one.usage[QUESTIONS] for one in subjects if QUESTIONS in one.usage])
     for model in dict.fromkeys(cell.model for cell in cells):
-        for length in lengths({(cell.document, cell.step.number): cell.step.tokens for cell in cells}):
+        for length in group_by_length({(cell.document, cell.step.number): cell.step.tokens for cell in cells}):
             own = [one for one in cells if one.model == model and (one.document, one.step.number) in length.steps]
             if drafts := [one.drafting for one in own if one.drafting]:
                 yield (DRAFTING, model, length.tokens, drafts)
@@ -324,11 +324,11 @@ def failure_table(subjects: Sequence[QaSubject], cells: Sequence[QaCell]) -> Ite
     titles = {one.document.id: one.document.title for one in subjects}
     for subject in subjects:
         for lost in subject.failures:
-            yield (subject.document.title, "the judge", None, *failed(lost))
+            yield (subject.document.title, "the judge", None, *failure_cells(lost))
     for one in cells:
         where = (titles[one.document], one.model, one.step.tokens)
         if one.failure:
-            yield (*where, *failed(one.failure))
+            yield (*where, *failure_cells(one.failure))
         elif one.trouble:
             yield (*where, ANSWERS, "passed over", one.trouble)
 
@@ -367,7 +367,7 @@ def _headline(outcome: QaOutcome, _tables: Sequence[Table]) -> Iterator[str]:
             f"{plain(model)}: accuracy {_figure(accuracy)}{_between(low, high)} ({right} of {judged}; {thirds});"
             f" abstained rightly {figure(share(abstained, len(told)), 2)} ({abstained} of {len(told)})"
         )
-    yield from and_more(len(models), _MAX_MODELS, "models")
+    yield from more_line(len(models), _MAX_MODELS, "models")
     yield _counted(outcome)
     if missing := [one for subject in outcome.subjects if subject.questions for one in subject.questions.missing]:
         yield f"questions that could not be made: {len(missing)}"
