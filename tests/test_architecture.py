@@ -43,7 +43,7 @@ LATE_IMPORTS = {
     ("store/store.py", "redraft.store.postgres"),  # the same
     ("store/sqlite.py", "sqlite_utils"),  # brings NumPy, and a database is seldom out of date
     ("lazy.py", "importlib.metadata"),  # takes longer than all the rest of `import redraft`
-    ("cli/views/outcome.py", "redraft.report.history.answers"),  # brings NumPy
+    ("cli/views/outcome.py", "redraft.report.history.citations"),  # brings NumPy
     ("text/vectors.py", "sentence_transformers"),  # an extra, which may not be there, and takes seconds
     ("text/retrieval.py", "bm25s"),  # only a document that is searched needs it, and it brings SciPy where that is
     ("text/tokens.py", "tiktoken"),

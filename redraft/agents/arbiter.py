@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from redraft.agents.accounts import Attempt, Entries, ItemResults, collect_results
 from redraft.agents.evidence import EntryBudget, EvidenceReader, document_fields
 from redraft.agents.judge import Judge, batch_size, in_batches
-from redraft.agents.points import point_to_rule_on
 from redraft.domain import Finding, Ruling, Span
 from redraft.prompts.factual import RULE_ON_FINDINGS, RuledPoint, RuleInput
+from redraft.prompts.revision import Point
 from redraft.text.languages import other_language_in
 from redraft.text.quotes import quoted_in
 from redraft.text.sanitizer import one_line
+
+_LONGEST_TEXT = 600
 
 RULED = EntryBudget(frame=40, words=35, sentences=1)
 """One entry of a reply: a reason and a quote."""
@@ -116,3 +118,15 @@ class Arbiter:
             by=self.judge.name,
             contested=request.against,
         )
+
+
+def point_to_rule_on(number: int, finding: Finding, against: str) -> Point:
+    """Return a finding for a second look, with the words that are held against it."""
+    texts = {
+        "sentence": finding.sentence,
+        "question": finding.question,
+        "says": finding.found,
+        "judged": finding.expected or finding.explanation,
+        "against": against,
+    }
+    return Point(id=number, **{name: one_line(text, _LONGEST_TEXT) for name, text in texts.items()})

@@ -12,17 +12,18 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
-from redraft.agents.points import point_to_choose
 from redraft.document import merge_spans
 from redraft.domain import REVIEW, Document, Finding, Lookup, Round, Span
 from redraft.errors import RejectedRequest, ReplyError, UsageError
-from redraft.prompts.revision import DECIDE, DecideInput, Decision, DecisionPassage, MetricStatus
+from redraft.prompts.revision import DECIDE, DecideInput, Decision, DecisionPassage, MetricStatus, Point
 from redraft.prompts.tags import NO_ITEM, Tags
 from redraft.text.places import place_of
 from redraft.text.quotes import quoted_in
 from redraft.text.retrieval import Passages
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words, is_unspaced
+
+_LONGEST_TEXT = 300
 
 LONGEST_READ = 4000
 """The most characters that are read at once."""
@@ -363,3 +364,17 @@ def _attempt(one: Round) -> str:
     became = f"{'accepted' if one.accepted else 'rejected'}, {one.reason}"
     number = len(one.findings)
     return f"Revision {one.number}{aims}, {number} finding{'s' * (number != 1)}: {became}.{told}"
+
+
+def point_to_choose(number: int, finding: Finding) -> Point:
+    """Return a finding for the choice of what to fix."""
+    texts = {
+        "problem": finding.explanation,
+        "sentence": finding.sentence,
+        "question": finding.question,
+        "answer": finding.answer,
+        "why": finding.why,
+        "evidence": finding.evidence.text if finding.evidence else "",
+    }
+    short = {name: one_line(text, _LONGEST_TEXT) for name, text in texts.items()}
+    return Point(id=number, metric=finding.metric, task=finding.task, **short)

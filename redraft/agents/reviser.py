@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.points import point_in_paper, point_to_fix
 from redraft.agents.retrieval import NEAR
 from redraft.agents.structured_writer import Completion, StructuredWriter, max_fallback_words, max_intermediate_words
 from redraft.document import merge_spans
@@ -23,6 +22,9 @@ from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
 from redraft.text.units import ngrams, words
 from redraft.text.words import count_words, is_unspaced
+
+# What the paper's document answers to a question that it does not answer.
+_UNANSWERABLE = "UNANSWERABLE"
 
 _POINTS, _POINTS_END = (re.compile(tag, re.IGNORECASE) for tag in (r"<points>", r"</points>"))
 _REVISION, _REVISION_END = (re.compile(tag, re.IGNORECASE) for tag in (r"<revision>\n?", r"\n?</revision>"))
@@ -343,3 +345,29 @@ def _prompt_tokens(points: Sequence[Point]) -> dict[str, Any]:
 def _reply_tokens(points: int) -> int:
     """Return the tokens that a reply may need for its section on the points."""
     return _SECTIONS + _A_POINT * points
+
+
+def point_to_fix(number: int, finding: Finding) -> Point:
+    """Return a finding for the reviser."""
+    return Point(
+        id=number,
+        task=finding.task,
+        # What the summary says to a question, and what the document does, say it all.
+        instruction="" if finding.found else finding.explanation,
+        sentence=finding.sentence,
+        question=finding.question,
+        says=finding.found,
+        answer=finding.answer,
+        why=finding.why,
+        evidence=finding.evidence.text if finding.evidence else "",
+    )
+
+
+def point_in_paper(number: int, finding: Finding) -> Point:
+    """Return a finding as LongSumEval's prompts tell it: the question, and what is right where the summary is wrong."""
+    if not finding.question:
+        return point_to_fix(number, finding)
+    answer = "" if finding.task == "add" else finding.answer or _UNANSWERABLE
+    return Point(
+        id=number, task=finding.task, instruction=finding.explanation, question=finding.question, answer=answer
+    )

@@ -5,6 +5,7 @@ questions or in an editor.
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -30,6 +31,7 @@ from redraft.errors import BudgetError, RedraftError, UsageError
 from redraft.events import Event, RunStarted
 from redraft.llm.budget import PriceTable
 from redraft.llm.langsmith import tracing
+from redraft.plugins import require
 from redraft.report.history.results import document_read, read_result
 from redraft.report.outputs.formats import Template
 from redraft.runs.driver import Reviewer
@@ -45,6 +47,7 @@ from redraft.store.store import Store
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import count, count_words
 
+_HTTP = "http/protobuf"
 _KEYS = (
     ("enter", "revise the draft now"),
     ("d 2 4", "drop findings 2 and 4: this run will not fix them"),
@@ -380,9 +383,26 @@ def _spans(wanted: bool) -> AbstractContextManager[None]:
     """Send spans while the context is active, if wanted."""
     if not wanted:
         return nullcontext()
-    from redraft.integrations.stages import check_spans
-
     check_spans()
     from redraft.integrations.opentelemetry import sending
 
     return sending(say)
+
+
+def check_spans() -> None:
+    """Refuse to send spans where they cannot be sent, or where nobody has said to whom."""
+    sdk, exporter = "opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"
+    require("--send-spans", "telemetry", "opentelemetry", sdk, exporter)
+    names = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+    if not any(os.environ.get(name) for name in names):
+        raise UsageError(
+            "--send-spans needs to know where spans go",
+            hint="set OTEL_EXPORTER_OTLP_ENDPOINT, such as http://127.0.0.1:4318",
+        )
+    names = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+    protocol = next(filter(None, map(os.environ.get, names)), _HTTP)
+    if protocol != _HTTP:
+        raise UsageError(
+            f"--send-spans sends spans by {_HTTP}, and OTEL_EXPORTER_OTLP_PROTOCOL says {protocol}",
+            hint="name an address that takes that, usually the one with port 4318, and leave the variable out",
+        )

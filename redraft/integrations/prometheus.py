@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict
+from types import ModuleType
 from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
@@ -18,7 +19,8 @@ from typing_extensions import override
 from redraft.domain import Usage
 from redraft.errors import StoreError, UsageError
 from redraft.events import CallAnswered, CallFailed, CallStarted, Event
-from redraft.integrations.stages import stage_of
+from redraft.prompts import coherence, factual, qa, revision, summarization
+from redraft.prompts.contract import Prompt
 from redraft.store.calls import OK, SENT
 from redraft.store.connection import Row
 from redraft.store.store import Store
@@ -29,6 +31,23 @@ _SECONDS = (0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 240, 480)
 _WAITED = (0.01, 0.1, 0.5, 1, 2, 5, 15, 60, 300, 900, 3600)
 _BY = ("model", "stage")
 _KINDS = ("prompt", "cached_prompt", "completion", "reasoning")
+OTHER = "other"
+"""The stage of prompts from packages or applications."""
+_STAGES: Mapping[ModuleType, str] = {
+    summarization: "drafting",
+    qa: "judging",
+    factual: "judging",
+    coherence: "judging",
+    revision: "revising",
+}
+_OF = {one.name: stage for where, stage in _STAGES.items() for one in vars(where).values() if isinstance(one, Prompt)}
+_OF |= {revision.DECIDE.name: "deciding", qa.TRACE_SENTENCES.name: "tracing", qa.WRITE_ANSWER.name: "answering"}
+STAGES = (*dict.fromkeys([*_STAGES.values(), *_OF.values()]), OTHER)
+
+
+def stage_of(prompt: str) -> str:
+    """Return the stage of a prompt's calls."""
+    return _OF.get(prompt, OTHER)
 
 
 class CallLabels(NamedTuple):

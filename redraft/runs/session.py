@@ -29,7 +29,7 @@ from redraft.graphs.state import CallOptions, Scope, Task
 from redraft.graphs.strategies import Strategy, check_installed, name_of
 from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import Tracing, check_config, configured, is_traced, tracing
-from redraft.report.history.answers import Answer, read_answer
+from redraft.report.history.citations import Answer, read_answer
 from redraft.report.history.lineage import Lineage
 from redraft.report.history.lost import Losses, read_losses
 from redraft.report.history.results import Result, read_result

@@ -18,7 +18,7 @@ from redraft.fields import list_argument
 from redraft.graphs.state import CallOptions
 from redraft.graphs.strategies import Strategy
 from redraft.llm.budget import PriceTable
-from redraft.report.history.answers import Answer
+from redraft.report.history.citations import Answer
 from redraft.report.history.results import Result, document_read
 from redraft.runs.driver import Reviewer
 from redraft.runs.inputs import Sources

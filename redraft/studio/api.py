@@ -13,7 +13,7 @@ from redraft.errors import UsageError
 from redraft.fields import validated
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
-from redraft.report.history.answers import read_answer
+from redraft.report.history.citations import read_answer
 from redraft.report.history.results import RunResult, document_read
 from redraft.report.pages.formatting import score
 from redraft.runs.plans import RunPlan

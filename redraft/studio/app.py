@@ -23,7 +23,7 @@ from redraft.report.pages.assets import static
 from redraft.runs.session import Session
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import api, batch_pages, experiment_pages, pages, sheets
+from redraft.studio import api, experiment_pages, pages, sheets
 from redraft.studio.batches import BatchTableCache
 from redraft.studio.context import StudioConfig, StudioContext, WorkManager
 from redraft.studio.endpoints import refused
@@ -82,7 +82,7 @@ _READING = (
     Route("/packs/{pack}", pages.pack),
     Route("/keyfacts/{keyfacts}", pages.keyfacts),
     *experiment_pages.READING,
-    *batch_pages.READING,
+    *pages.BATCH_READING,
     Route("/api", pages.api),
     Route("/static/{name:path}", static_file),
 )
@@ -94,7 +94,7 @@ _WORKING = (
     Route("/runs/{run}/review", pages.review),
     Route("/runs/{run}/review", pages.answer, methods=["POST"]),
     Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),
-    *batch_pages.WORKING,
+    *pages.BATCH_WORKING,
     *experiment_pages.WORKING,
     *sheets.WORKING,
     Route("/models", pages.model_list),

@@ -10,7 +10,7 @@ from redraft.batches.tables import Stage as BatchStage
 from redraft.domain import Finding, Piece, ReviewQuestion
 from redraft.report.dossier.contents import FindingHistory, SentenceEntry
 from redraft.report.entry import Entry, Line
-from redraft.report.history.answers import AnswerCitation, NumberedSentence
+from redraft.report.history.citations import AnswerCitation, NumberedSentence
 from redraft.report.history.summaries import RunSummary
 from redraft.store.batches import ItemCounts, State
 from redraft.store.judgments import HumanOpinion

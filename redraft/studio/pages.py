@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from math import ceil
 from typing import Any, Literal
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from pydantic import TypeAdapter
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.domain import DEFERRED, Finding
@@ -28,9 +30,10 @@ from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import api as studio_api
-from redraft.studio import models, packs
+from redraft.studio import batch_api, batches, models, packs
+from redraft.studio.batches import SHOWN_AT_ONCE
 from redraft.studio.context import context_of, found_run, read, run_of, work_of
-from redraft.studio.contracts import ReviewBody, StrikeBody
+from redraft.studio.contracts import BatchOrder, ItemFilter, ReviewBody, StrikeBody
 from redraft.studio.endpoints import NotFound, query_of
 from redraft.studio.form import in_page_words, on_page
 from redraft.studio.run_views import RunFilter, RunList
@@ -248,3 +251,65 @@ async def api(request: Request) -> Response:
     """Show the endpoints of the API."""
     shown = [one for one in studio_api.ENDPOINTS if one.is_there(context_of(request).config.read_only)]
     return page(request, "api", "api", endpoints=shown)
+
+
+class _BatchLinks:
+    """Links to a batch, and to other pages of its documents."""
+
+    def __init__(self, name: str, wanted: ItemFilter) -> None:
+        self.batch = f"/batches/{quote(name, safe='')}"
+        self._said = wanted.model_dump(exclude_defaults=True)
+
+    def page(self, number: int) -> str:
+        """Return the link to another page of the documents."""
+        return f"{self.batch}?{urlencode({**self._said, 'page': number})}#documents"
+
+
+async def batch_list(request: Request) -> Response:
+    """Show the list of batches."""
+    found = (await batch_api.listed(request)).batches
+    return page(request, "batches", "batches", batches=ListPage(request, found))
+
+
+async def batch(request: Request) -> Response:
+    """Show a batch: its progress, its documents, and its tables once it has stopped."""
+    status, wanted = await batch_api.status(request), query_of(request, ItemFilter)
+    moves = status.status in ("working", "idle") or bool(status.items.leased)
+    ended = status.items.done + status.items.failed + status.items.aside
+    at_once = ended and not moves and status.items.all <= SHOWN_AT_ONCE
+    lines = await _batch_lines(request, status.batch) if at_once else ()
+    values: dict[str, Any] = {
+        "wanted": wanted,
+        "items": await batch_api.items(request),
+        "to": _BatchLinks(status.batch, wanted),
+        "failures": await read(request, batches.failures, status.batch),
+    }
+    return page(request, "batch", "batches", batch=status, ended=ended, lines=lines, moves=moves, **values)
+
+
+async def batch_tables(request: Request) -> Response:
+    """Show the tables of a batch of any size."""
+    status = await batch_api.status(request)
+    lines, to = await _batch_lines(request, status.batch), _BatchLinks(status.batch, ItemFilter())
+    return page(request, "batch_tables", "batches", batch=status, lines=lines, to=to)
+
+
+async def _batch_lines(request: Request, name: str) -> object:
+    return await off_loop(context_of(request).tables.drawn, name)
+
+
+async def batch_order(request: Request, order: BatchOrder) -> Response:
+    """Carry out an order, and show the batch."""
+    await batch_api.ordered(request, order)
+    return RedirectResponse(f"/batches/{quote(batch_api.named(request), safe='')}", 303)
+
+
+BATCH_READING = (
+    Route("/batches", batch_list),
+    Route("/batches/{batch:path}/tables", batch_tables),
+    Route("/batches/{batch:path}", batch),
+)
+BATCH_WORKING = tuple(
+    Route(f"/batches/{{batch:path}}/{name}", partial(batch_order, order=name), methods=["POST"])
+    for name in batch_api.ORDERS
+)

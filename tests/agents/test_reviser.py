@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.agents.decider import _attempt
+from redraft.agents.decider import _attempt, point_to_choose
 from redraft.agents.evidence import GAP, EvidenceReader
-from redraft.agents.points import point_to_choose, point_to_fix
-from redraft.agents.reviser import Reviser, RevisionReply, RevisionRequest, read_reply
+from redraft.agents.reviser import Reviser, RevisionReply, RevisionRequest, point_to_fix, read_reply
 from redraft.agents.structured_writer import Completion, StructuredWriter
 from redraft.domain import Document, Evidence, Finding, Round, Span
 from redraft.llm.base import FunctionModel

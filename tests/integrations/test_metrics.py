@@ -22,8 +22,7 @@ from redraft.batches.sources import put_in
 from redraft.batches.worker import BatchWorker
 from redraft.domain import record_json
 from redraft.errors import UsageError
-from redraft.integrations.prometheus import MetricsObserver, address, served
-from redraft.integrations.stages import STAGES, stage_of
+from redraft.integrations.prometheus import STAGES, MetricsObserver, address, served, stage_of
 from redraft.llm.budget import price_table
 from redraft.prompts.book import PROMPTS
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig

@@ -115,7 +115,7 @@ def test_where_spans_cannot_go_is_said_before_anything_is_asked(
 
 
 def test_without_the_extra_it_is_said_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.integrations.stages.find_spec", lambda name: None)
+    monkeypatch.setattr("redraft.plugins.find_spec", lambda name: None)
     inside = Inside(folder, "http://127.0.0.1:9")
     for option in (("--send-spans",), ("--metrics-port", "9464")):
         done = inside.run("batch", "in", *_ASKED, *option)

@@ -200,12 +200,13 @@ def _asked(given: Mapping[str, Any]) -> BatchRequest:
 def _engine(store: Store, given: Mapping[str, Any]) -> Engine:
     """The engine that is asked for. Without it, or what else is asked for and not installed, no batch is opened."""
     from redraft.batches.engine import engine_named
-    from redraft.integrations.stages import check_metrics, check_spans
+    from redraft.cli.runner import check_spans
+    from redraft.plugins import require
 
     if given["send_spans"]:
         check_spans()
     if given["metrics_port"] is not None:
-        check_metrics()
+        require("--metrics-port", "telemetry", "prometheus_client")
     return engine_named(given["engine"], given["address"], store.address)
 
 

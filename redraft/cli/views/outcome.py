@@ -39,7 +39,7 @@ def run_json(store: Store, result: Result) -> dict[str, object]:
     content = result.model_dump(mode="json")
     if result.run.kind == "ask" and result.draft:
         # Imports NumPy, which would slow down commands that only read.
-        from redraft.report.history.answers import read_answer
+        from redraft.report.history.citations import read_answer
 
         content["answer"] = record_json(read_answer(store, result.run.id))
     elif result.run.kind == "compare" and result.status == "done":
@@ -121,7 +121,7 @@ def _summary(store: Store, result: Result, target: OutputTarget, *, quiet: bool)
 
 
 def _answer(store: Store, result: Result, target: OutputTarget, *, quiet: bool, show_all: bool) -> None:
-    from redraft.report.history.answers import read_answer
+    from redraft.report.history.citations import read_answer
 
     answer = read_answer(store, result.run.id)
     text = prose(answer.text) + "\n"
