@@ -115,7 +115,7 @@ class Raw:
     """Whether a client can make something of it."""
 
 
-Reply = Answer | Fault | Raw | str
+Reply = Answer | Fault | Raw | str | dict[str, Any]
 Script = Callable[[Seen], Reply | Awaitable[Reply]]
 Latency = Callable[[int, int, int], float]
 
@@ -399,6 +399,7 @@ class ChatServer:
         turn = next(self._turns, Fault("status", message="The script is exhausted: it has no reply left."))
         reply = turn(seen) if callable(turn) else turn
         reply = await reply if isinstance(reply, Awaitable) else reply
+        reply = json.dumps(reply) if isinstance(reply, dict) else reply
         return Answer(reply) if isinstance(reply, str) else reply
 
     async def _respond(self, request: web.Request, seen: Seen, reply: Answer | Fault) -> web.StreamResponse:

@@ -26,7 +26,7 @@ from redraft.llm.reply_reader import NoValueError, read_value
 from redraft.prompts.book import PROMPTS, PromptBook
 from redraft.prompts.contract import GAP, Fence, FencedLines, FencedTexts
 from redraft.readers.documents import parse
-from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
+from tests.chatserver import ChatServer, Seen, text_of
 
 KEY = "sk-test-0123456789abcdef"
 UNANSWERABLE = "UNANSWERABLE"
@@ -44,7 +44,8 @@ _ONLY = re.compile(r"these sentences(?: only; the others are for context)?: ([a-
 _ITEM = r'<{tag}(?: (?:n|id)="(\w+)")?>\n(.*?)\n</{tag}>'
 
 Json = dict[str, Any]
-Said = str | Json | Answer | Fault | ModelError
+Said = Any
+"""A text, or JSON, an `Answer`, a `Fault` or a `ModelError`."""
 
 
 def island(keepers: int = 12) -> Document:
@@ -550,7 +551,7 @@ class Court:
     @contextmanager
     def served(self, **options: Any) -> Iterator[ChatServer]:
         """Put the script behind a server. Whoever asks there needs `OPENAI_API_KEY`."""
-        with ChatServer(lambda seen: _serve(self.hear, seen), **options) as server:
+        with ChatServer(behind(self.hear), **options) as server:
             self.server, self.model = server, None
             yield server
 
@@ -638,7 +639,6 @@ class Court:
             return await session.resume(run, limits=limits)
 
 
-def _serve(script: Script, seen: Seen) -> str | Answer | Fault:
-    said = script(seen_on(seen))
-    assert not isinstance(said, ModelError)
-    return json.dumps(said) if isinstance(said, dict) else said
+def behind(script: Script) -> Callable[[Seen], Said]:
+    """The replies of a server by a script."""
+    return lambda seen: script(seen_on(seen))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +10,9 @@ import pytest
 
 from benchmarks.ledger import Asked, asked, entries, tallies, unsound
 from redraft import DraftConfig, Evaluation, JudgeConfig, Session
-from tests.chatserver import ChatServer
+from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import MODEL
-from tests.judges import Keepers, island, seen_on, told
+from tests.judges import Keepers, Said, island, seen_on, told
 
 
 @pytest.fixture
@@ -21,11 +20,8 @@ async def judged(tmp_path: Path) -> tuple[Path, Evaluation]:
     """The database of a coverage, and what it says. The first reply of all cannot be read."""
     judge, spoiled = Keepers(), ["no JSON at all"]
 
-    def serve(seen: object) -> str:
-        if spoiled:
-            return spoiled.pop()
-        said = judge(seen_on(seen))  # type: ignore[arg-type]
-        return said if isinstance(said, str) else json.dumps(said)
+    def serve(seen: Seen) -> Said:
+        return spoiled.pop() if spoiled else judge(seen_on(seen))
 
     database = tmp_path / "redraft.db"
     with ChatServer(serve) as server:

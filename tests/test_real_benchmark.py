@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,8 +11,8 @@ import pytest
 
 from benchmarks.ledger import asked
 from benchmarks.real_model import METRICS, STRATEGIES, Found, report, served_again, work
-from tests.chatserver import ChatServer, Fault, Seen
-from tests.judges import Keepers, Said, Sheet, island, seen_on, told
+from tests.chatserver import ChatServer, Fault
+from tests.judges import Keepers, Said, Sheet, behind, island, told
 
 RUNS = len(STRATEGIES) + 1
 """One for each strategy, and a refinement."""
@@ -28,13 +27,7 @@ class Scribe(Keepers):
 
 @pytest.fixture
 def server() -> Iterator[ChatServer]:
-    judge = Scribe()
-
-    def serve(seen: Seen) -> str:
-        said = judge(seen_on(seen))
-        return said if isinstance(said, str) else json.dumps(said)
-
-    with ChatServer(serve) as serving:  # type: ignore[arg-type]
+    with ChatServer(behind(Scribe())) as serving:
         yield serving
 
 

@@ -200,7 +200,6 @@ async def test_a_fact_that_is_stated_by_no_sentence_that_there_is_is_stated_all_
     class Vague(Keepers):
         def align_facts(self, sheet: Sheet) -> Said:
             said = super().align_facts(sheet)
-            assert isinstance(said, dict)
             return {"facts": [one | {"sentences": sentences} for one in said["facts"]]}
 
     result, calls = await judged(tmp_path, Vague(), keepers=12)
@@ -289,7 +288,6 @@ class Clumsy(Keepers):
 
     def keyfacts_analytical(self, sheet: Sheet) -> Said:
         said = super().keyfacts_analytical(sheet)
-        assert isinstance(said, dict)
         first = "keeper number 1 is" in sheet.within("excerpt")
         return self.spoil(said) if first and not (self.learns and sheet.again) else said
 
@@ -360,7 +358,6 @@ async def test_facts_of_which_none_passes_are_not_told_as_replies_that_were_cut_
     class Strict(Keepers):
         def facts_faithful(self, sheet: Sheet) -> Said:
             said = super().facts_faithful(sheet)
-            assert isinstance(said, dict)
             return {"facts": [one | {"verdict": "fail"} for one in said["facts"]]}
 
         def keyfacts_narrative(self, sheet: Sheet) -> Said:
@@ -379,7 +376,6 @@ async def test_facts_that_are_said_twice_are_validated_and_kept_once(
     class Stammering(Keepers):
         def keyfacts_analytical(self, sheet: Sheet) -> Said:
             said = super().keyfacts_analytical(sheet)
-            assert isinstance(said, dict)
             for root in said["roots"]:
                 for branch in root["branches"]:
                     branch["leaves"] += [branch["fact"].upper(), root["fact"], *branch["leaves"]]

@@ -18,7 +18,7 @@ from redraft.lab.agreement.sheet_tables import runs_of_experiment
 from redraft.lab.agreement.sheets import What
 from redraft.lab.experiments.chunk_size import MarkedChunk
 from redraft.lab.experiments.hamlet.experiment import HamletItem, HamletScore, PooledShare
-from tests.chatserver import Answer, ChatServer, Fault, Seen
+from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import Inside
 from tests.experiments.grids import refined
 from tests.experiments.world import answer as model_answer
@@ -75,9 +75,8 @@ def test_runs_of_an_experiment_are_read_from_the_records_that_it_wrote(tmp_path:
 JUDGES = {"strict": Strict(), "blind": Blind()}
 
 
-def serve(seen: Seen) -> str | Answer | Fault:
-    said = JUDGES.get(seen.model, Keepers())(seen_on(seen))
-    return said if isinstance(said, str) else json.dumps(said)
+def serve(seen: Seen) -> Said:
+    return JUDGES.get(seen.model, Keepers())(seen_on(seen))
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import pty
 import select
@@ -19,9 +18,9 @@ import pytest
 
 from redraft.cli.main import main
 from tests import warm
-from tests.chatserver import ChatServer, Seen
+from tests.chatserver import ChatServer
 from tests.command import Command, Done
-from tests.judges import Keepers, Script, island, seen_on, told
+from tests.judges import Keepers, Script, behind, island, told
 
 MODEL = "openai:m"
 
@@ -34,13 +33,7 @@ def keepers_court(folder: Path, script: Script | None = None, **environment: str
     """
     (folder / "book.md").write_text(island().text, "utf-8")
     (folder / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
-    judge = script or Keepers()
-
-    def serve(seen: Seen) -> str:
-        said = judge(seen_on(seen))
-        return said if isinstance(said, str) else json.dumps(said)
-
-    with ChatServer(serve) as server:
+    with ChatServer(behind(script or Keepers())) as server:
         yield Inside(folder, server.base_url, REDRAFT_MODEL=MODEL, COLUMNS="100", **environment)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.chatserver import Answer, ChatServer, Fault, Seen
+from tests.chatserver import ChatServer, Fault, Seen
 from tests.cli.inside import Inside, keepers_court
 from tests.experiments.world import sent
 from tests.judges import Keepers, Said, Sheet, island, seen_on, told
@@ -36,11 +36,8 @@ def _entry(n: int, wrong: tuple[int, ...]) -> dict[str, Any]:
 
 @pytest.fixture
 def inside(tmp_path: Path) -> Iterator[tuple[Inside, ChatServer]]:
-    def serve(seen: Seen) -> str | Answer | Fault:
-        if seen.model == "broken":
-            return Fault("status", status=400, message="No.")
-        said = Keepers()(seen_on(seen))
-        return said if isinstance(said, str) else json.dumps(said)
+    def serve(seen: Seen) -> Said:
+        return Fault("status", status=400, message="No.") if seen.model == "broken" else Keepers()(seen_on(seen))
 
     lines = [json.dumps(_entry(n, wrong)) for n, wrong in enumerate(WRONG)]
     (tmp_path / "labels.jsonl").write_text("\n".join(["{not json", *lines]) + "\n", "utf-8")

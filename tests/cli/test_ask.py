@@ -20,7 +20,6 @@ class Boastful(Keepers):
 
     def write_answer(self, sheet: Sheet) -> Said:
         said = super().write_answer(sheet)
-        assert isinstance(said, dict)
         if "6" in sheet.within("question"):
             said["sentences"].append({"quote": "words of nobody", "sentence": "The keeper number 5 is called Bob."})
         return said

@@ -10,7 +10,7 @@ import pytest
 
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import MODEL, Inside, keepers_court
-from tests.judges import Keepers, island, seen_on
+from tests.judges import Keepers, Said, island, seen_on
 
 pytestmark = pytest.mark.slow
 
@@ -73,10 +73,9 @@ def test_what_is_shown_is_what_the_server_got_and_no_key_is_stored(tmp_path: Pat
     (tmp_path / "book.md").write_text(island().text, "utf-8")
     (tmp_path / "poor.md").write_text("Nobody is there.", "utf-8")
 
-    def serve(seen: Seen) -> str:
+    def serve(seen: Seen) -> Said:
         got.append([one["content"] for one in seen.body["messages"]])
-        said = judge(seen_on(seen))
-        return said if isinstance(said, str) else json.dumps(said)
+        return judge(seen_on(seen))
 
     key = "sk-0123456789abcdef"
     with ChatServer(serve) as server:

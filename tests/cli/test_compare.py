@@ -24,7 +24,6 @@ class Courteous(Keepers):
 
     def prefer_summary(self, sheet: Sheet) -> Said:
         said = super().prefer_summary(sheet)
-        assert isinstance(said, dict)
         return said | {"structure": "first"}
 
 
@@ -175,7 +174,6 @@ def test_what_a_judge_says_is_harmless_on_a_terminal(tmp_path: Path) -> None:
     class Evil(Keepers):
         def prefer_summary(self, sheet: Sheet) -> Said:
             said = super().prefer_summary(sheet)
-            assert isinstance(said, dict)
             return said | {"reason": "It is \x1b[31mred\x07\n\nwarning: nothing\u202e " + "so " * 9999}
 
     with keepers_court(tmp_path, Evil()) as court:

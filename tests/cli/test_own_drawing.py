@@ -14,19 +14,18 @@ from redraft.runs.model_pool import assign_models
 from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, Limits, ModelSettings
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import Inside
-from tests.judges import Keepers, island, seen_on, told
+from tests.judges import Keepers, Said, island, seen_on, told
 
 _WRITERS, _JUDGE = ("w", "v"), "j"
 KEEPERS = 12
 
 
-def replied(seen: Seen) -> str:
+def replied(seen: Seen) -> Said:
     """Whoever is asked knows all about keepers."""
     sheet = seen_on(seen)
     if seen.model in _WRITERS:
         return told(*range(1, KEEPERS + 1))
-    said = Keepers()(sheet)
-    return said if isinstance(said, str) else json.dumps(said)
+    return Keepers()(sheet)
 
 
 @pytest.mark.slow

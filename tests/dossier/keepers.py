@@ -21,7 +21,6 @@ class Unsure(Keepers):
 
     def answer_from_summary(self, sheet: Sheet) -> Said:
         said = super().answer_from_summary(sheet)
-        assert isinstance(said, dict)
         seventh = {n for n, item in sheet.items("questions").items() if asked_of(item["text"]) == 7}
         return {"answers": [one for one in said["answers"] if one["id"] not in seventh]}
 

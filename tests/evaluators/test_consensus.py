@@ -69,7 +69,6 @@ class Blind(Keepers):
 
     def answer_from_summary(self, sheet: Sheet) -> Said:
         said = super().answer_from_summary(sheet)
-        assert isinstance(said, dict)
         for answer in said["answers"]:
             if asked_of(sheet.judged[answer["id"]]) not in self.seen:
                 answer["answer"] = UNANSWERABLE

@@ -105,7 +105,6 @@ async def test_every_fact_has_its_evidence_within_its_chunk(tmp_path: Path, quot
     class Quoting(Keepers):
         def facts_faithful(self, sheet: Sheet) -> Said:
             said = super().facts_faithful(sheet)
-            assert isinstance(said, dict)
             number = min(keepers_in(sheet.within("excerpt")))
             words = {
                 "elsewhere": f"The keeper number {number + 1} is called Tom{number + 1}",
@@ -394,7 +393,6 @@ async def test_several_judges_of_which_one_sees_less(court: Court) -> None:
     class Blind(Keepers):
         def align_facts(self, sheet: Sheet) -> Said:
             said = super().align_facts(sheet)
-            assert isinstance(said, dict)
             blind = {"stated": "no", "sentences": []}
             return {"facts": [one | (blind if fact_of(1) in sheet.judged[one["id"]] else {}) for one in said["facts"]]}
 

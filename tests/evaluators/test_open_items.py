@@ -72,7 +72,6 @@ class Counting(Keepers):
 
     def __call__(self, sheet: Sheet) -> Said:
         said = super().__call__(sheet)
-        assert isinstance(said, dict)
         ((name, entries),) = said.items()
         if not any(isinstance(one, dict) and "id" in one for one in entries):
             return said

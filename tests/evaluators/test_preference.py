@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,8 @@ from redraft.prompts.coherence import ASPECTS, Preferred
 from redraft.runs.prepare import prepare
 from redraft.settings import JudgeConfig, Limits
 from redraft.text.tokens import EstimatingTokenizer
-from tests.chatserver import Answer, ChatServer, Fault, Seen
-from tests.judges import KEY, Court, Sheet, seen_on, told
+from tests.chatserver import ChatServer, Fault, Seen
+from tests.judges import KEY, Court, Said, Sheet, seen_on, told
 
 A, B = told(1, 2, 3), told(1, wrong={2: "Bob"})
 Replier = Callable[[Sheet, Seen], "dict[str, str] | str | Fault"]
@@ -105,12 +104,9 @@ class Bench:
     def sheets(self) -> list[Sheet]:
         return [seen_on(seen) for seen in self.seen]
 
-    def serve(self, seen: Seen) -> Answer | Fault:
+    def serve(self, seen: Seen) -> Said:
         self.seen.append(seen)
-        said = self.replier(seen_on(seen), seen)
-        if isinstance(said, Fault):
-            return said
-        return Answer(said if isinstance(said, str) else json.dumps(said))
+        return self.replier(seen_on(seen), seen)
 
     async def compare(
         self, a: str = A, b: str = B, *, limits: Limits | None = None, window: int = 8192, **judging: Any

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import multiprocessing
 import os
 import re
@@ -50,19 +49,16 @@ class Courteous(Keepers):
 
     def prefer_summary(self, sheet: Sheet) -> Said:
         said = super().prefer_summary(sheet)
-        assert isinstance(said, dict)
         return said | {"structure": "first"}
 
 
-def reply(seen: Seen) -> str | Answer | Fault:
+def reply(seen: Seen) -> Said:
     """Models that tell of all keepers, or of every second one; judges that are fair, or courteous."""
     sheet = seen_on(seen)
     if seen.model in ("whole", "half") and "<summary>" not in text_of(seen.messages[0]):
         numbers = sorted(keepers_in(text_of(seen.messages[0])))
         return told(*(numbers if seen.model == "whole" else numbers[::2]))
-    said = (Courteous() if seen.model == "first" else Keepers())(sheet)
-    assert isinstance(said, str | dict)
-    return said if isinstance(said, str) else json.dumps(said)
+    return (Courteous() if seen.model == "first" else Keepers())(sheet)
 
 
 def islands(*first: int) -> list[Document]:

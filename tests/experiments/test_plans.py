@@ -80,7 +80,6 @@ class Annotator(Obedient):
 
     def judge_chunk(self, sheet: Sheet) -> Said:
         said = super().judge_chunk(sheet)
-        assert isinstance(said, dict)
         return said | {"explanation": WHY}
 
 

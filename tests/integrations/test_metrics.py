@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import time
 import urllib.error
@@ -174,9 +173,8 @@ def test_what_calls_are_for_is_told_in_a_few_words(tmp_path: Path, monkeypatch: 
     (tmp_path / "island.md").write_text(island().text, "utf-8")
     poor, judge = [languages_of(1, 3, 4, wrong={2: "Bob"})], Keepers()
 
-    def serve(seen: Seen) -> str:
-        said = poor.pop() if poor else judge(seen_on(seen))
-        return said if isinstance(said, str) else json.dumps(said)
+    def serve(seen: Seen) -> Any:
+        return poor.pop() if poor else judge(seen_on(seen))
 
     judging = JudgeConfig(metrics=("coverage",), questions=12)
     asked = {"judging": judging, "refinement": RefineConfig(goals={"coverage": 0.9}, rounds=2)}

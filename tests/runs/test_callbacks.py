@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import json
 import sqlite3
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
@@ -18,8 +17,8 @@ from typing_extensions import override
 
 from redraft import ChatModel, JudgeConfig, RedraftError, RefineConfig, Session, UsageError
 from redraft.runs import manager
-from tests.chatserver import ChatServer, Seen
-from tests.judges import KEY, Court, island, seen_on, told
+from tests.chatserver import ChatServer
+from tests.judges import KEY, Court, behind, island, told
 from tests.runs.courts import Open
 from tests.test_real_benchmark import Scribe, worked
 
@@ -98,15 +97,10 @@ def nothing_is_collected() -> Iterator[None]:
 @pytest.mark.usefixtures("nothing_is_collected")
 async def test_what_is_cancelled_locks_no_file(tmp_path: Path) -> None:
     judge = Scribe()
-
-    def serve(seen: Seen) -> str:
-        said = judge(seen_on(seen))
-        return said if isinstance(said, str) else json.dumps(said)
-
     for number in range(TRIES):
         folder = tmp_path / str(number)
         folder.mkdir()
-        with ChatServer(serve) as server:  # type: ignore[arg-type]
+        with ChatServer(behind(judge)) as server:
             running = asyncio.create_task(worked(folder, server))
             while len(server.seen) < 3 + number % 16 and not running.done():  # noqa: ASYNC110
                 await asyncio.sleep(0.003)

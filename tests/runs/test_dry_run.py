@@ -81,14 +81,12 @@ class Obedient(Keepers):
 
     def answer_from_summary(self, sheet: Sheet) -> Said:
         said = super().answer_from_summary(sheet)
-        assert isinstance(said, dict)
         for one in said["answers"]:
             one["answer"] = one["answer"] and f"he is known there as {one['answer']}"
         return said
 
     def answer_from_document(self, sheet: Sheet) -> Said:
         said = super().answer_from_document(sheet)
-        assert isinstance(said, dict)
         for one in said["answers"]:
             one["answer"] = one["answer"] and f"there he is called {one['answer']}"
             one["quote"] = whole(one["quote"], sheet.shown)

@@ -24,7 +24,6 @@ class Omittable(Keepers):
 
     def answer_from_summary(self, sheet: Sheet) -> Said:
         said = super().answer_from_summary(sheet)
-        assert isinstance(said, dict)
         known = [one for one in said["answers"] if asked_of(sheet.judged[one["id"]]) not in self.silent]
         return {"answers": known}
 
@@ -184,7 +183,6 @@ class Hasty(Keepers):
 
     def ask_summary(self, sheet: Sheet) -> Said:
         said = super().ask_summary(sheet)
-        assert isinstance(said, dict)
         known = [one for one in said["sentences"] if asked_of(sheet.judged[one["id"]]) in self.examined]
         return {"sentences": [one | {"questions": one["questions"] * 2} for one in known]}
 

@@ -37,7 +37,6 @@ class Blind(Keepers):
 
     def answer_from_document(self, sheet: Sheet) -> Said:
         said = super().answer_from_document(sheet)
-        assert isinstance(said, dict)
         asked = {tag: asked_of(one["text"]) for tag, one in sheet.items("questions").items()}
         for one in said["answers"]:
             if asked[one["id"]] in self.unseen:
@@ -47,7 +46,6 @@ class Blind(Keepers):
     def rule_on_findings(self, sheet: Sheet) -> Said:
         self.ruled.append(sheet)
         said = super().rule_on_findings(sheet)
-        assert isinstance(said, dict)
         contested = any("against" in one for one in sheet.items("points").values())
         if not self.looks and not contested:
             return {"points": [one | {"verdict": "absent", "quote": ""} for one in said["points"]]}
@@ -92,7 +90,6 @@ async def test_the_reviser_reads_what_the_second_look_quotes(court: Open) -> Non
 
         def rule_on_findings(self, sheet: Sheet) -> Said:
             said = super().rule_on_findings(sheet)
-            assert isinstance(said, dict)
             return {"points": [one | {"quote": fact_of(5)[:-1]} for one in said["points"]]}
 
     opened = court(Closer())

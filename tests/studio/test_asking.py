@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from redraft.domain import NOT_SAID
 from redraft.settings import ModelSettings
 from redraft.studio.contracts import AnswerList
 from tests.browser import browser, serious
-from tests.chatserver import ChatServer, Seen
-from tests.judges import KEY, Keepers, Said, Sheet, fact_of, island, named, seen_on
+from tests.chatserver import ChatServer
+from tests.judges import KEY, Keepers, Said, Sheet, behind, fact_of, island, named
 from tests.studio.served import Served, at_rest, begin, served
 
 EVIL = "<img src=x onerror=\"document.title='pwned'\">"
@@ -26,7 +25,6 @@ class Evil(Keepers):
 
     def write_answer(self, sheet: Sheet) -> Said:
         said = super().write_answer(sheet)
-        assert isinstance(said, dict)
         if said["answered"]:
             said["sentences"].append({"quote": f"words {EVIL} of nobody", "sentence": f"He wrote {EVIL}."})
         return said
@@ -34,13 +32,7 @@ class Evil(Keepers):
 
 @pytest.fixture(scope="module")
 def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    script = Evil()
-
-    def serve(seen: Seen) -> str:
-        said = script(seen_on(seen))
-        return said if isinstance(said, str) else json.dumps(said)
-
-    with pytest.MonkeyPatch.context() as patch, ChatServer(serve) as chat:
+    with pytest.MonkeyPatch.context() as patch, ChatServer(behind(Evil())) as chat:
         patch.setenv("OPENAI_API_KEY", KEY)
         models = {name: ModelSettings(model=f"openai:{name}", base_url=chat.base_url) for name in ("m", "j")}
         with served(tmp_path_factory.mktemp("asking"), models=models) as made:
