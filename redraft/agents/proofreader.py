@@ -69,9 +69,9 @@ class Proofreader:
             )
 
         async def judged(numbers: Sequence[int]) -> ItemResults[SentenceConfusion]:
-            batches = [numbers[at : at + size] for at in range(0, len(numbers), size)]
-            ahead, others = await collect_results(batches[:1], ask), await collect_results(batches[1:], ask)
-            return ItemResults(ahead.verdicts | others.verdicts, ahead.trouble or others.trouble)
+            return await collect_results(
+                [numbers[at : at + size] for at in range(0, len(numbers), size)], ask, ahead=True
+            )
 
         # The verdict depends on how much of the summary is shown.
         beside_it = [content_id(summary)] if whole else [content_id(summary), room, size]

@@ -300,13 +300,9 @@ class EvidenceSearch(Generic[Verdict]):
         async def ask(some: Sequence[int], attempt: Attempt) -> Entries[Verdict]:
             return await self.ask(EvidenceRequest(some, of[some[0]].spans, wide, attempt))
 
-        ahead_of, *others = [look.numbers for look in looks] or [()]
-        if not others or looks[0].spans != looks[-1].spans:
-            found = await collect_results([one for one in (ahead_of, *others) if one], ask)
-        else:
-            # The prompts share a prefix: the first goes ahead so that a provider can cache it.
-            ahead, behind = await collect_results([ahead_of], ask), await collect_results(others, ask)
-            found = ItemResults(ahead.verdicts | behind.verdicts, ahead.trouble or behind.trouble)
+        # What all read in one place is the beginning of every prompt.
+        same = bool(looks) and looks[0].spans == looks[-1].spans
+        found = await collect_results([look.numbers for look in looks if look.numbers], ask, ahead=same)
         scopes = {n: self._scope(look) for look in looks for n in look.numbers}
         return ItemResults(
             {n: one.model_copy(update={"scope": scopes[n]}) for n, one in found.verdicts.items()}, found.trouble
