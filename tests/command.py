@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -81,3 +82,20 @@ def seconds_used(process: subprocess.Popen[str]) -> float:
     if not status.exists():
         return 0.0
     return sum(map(float, status.read_text().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def seconds_of(command: Command, program: str, *words: str) -> float:
+    """The processor time of a program, which prints something if it has a command to run."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        cwd=command.folder,
+        env={**os.environ, **command.environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout or not words
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import resource
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
-from tests.command import Command
+from tests.command import Command, seconds_of
 from tests.support import SAMPLE
 
 pytestmark = pytest.mark.slow
@@ -32,23 +28,6 @@ finally:
     loaded = [name for name in {ANSWERERS!r} if name in sys.modules]
     assert not loaded, loaded
 """
-
-
-def seconds_of(command: Command, program: str, *words: str) -> float:
-    """The processor time of a program."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(
-        [sys.executable, "-c", program, *words],
-        cwd=command.folder,
-        env={**os.environ, **command.environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout or program != PROGRAM
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 @pytest.mark.parametrize("model", ["extractive", pytest.param("openai:m", marks=pytest.mark.nightly)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inside import Inside
+from tests.command import seconds_of
 
 # How much longer than importing the libraries that every command needs: 1.3 to 1.9 on a quiet machine.
 MOST_OF_LIBRARIES = 2.2
@@ -51,25 +51,8 @@ def test_a_reading_command_takes_no_time(court: tuple[Inside, str], arguments: s
 
     # Side by side, so that a slow or a busy machine slows both down.
     assert any(
-        seconds_of(command, PROGRAM, words) < MOST_OF_LIBRARIES * seconds_of(command, LIBRARIES, []) for _ in range(3)
+        seconds_of(command, PROGRAM, *words) < MOST_OF_LIBRARIES * seconds_of(command, LIBRARIES) for _ in range(3)
     )
-
-
-def seconds_of(command: Inside, program: str, words: list[str]) -> float:
-    """The processor time of a program, which is a command that only reads."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(
-        [sys.executable, "-c", program, *words],
-        cwd=command.folder,
-        env={**os.environ, **command.environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout or not words
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 @pytest.mark.nightly

@@ -29,6 +29,12 @@ _ASKED = factual.QueryInput(
         factual.LevelledFact(id=3, level="branch", fact="Ann left."),
     ],
 )
+_QUESTIONS = [qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")]
+_STATEMENTS = [
+    qa.Statement(id=7, before="Hester came.", sentence="She sat down."),
+    qa.Statement(id=3, before="Ann came.", sentence="Then she left."),
+]
+_PASSAGES = ["The lamp went out.", "It was 1924."]
 GIVEN: dict[str, BaseModel] = {
     "summarize_chunk": summarization.ChunkInput(
         excerpt="The lamp went out.", words=120, place="The Keeper\npart 2 of 3", before="It was 1924."
@@ -62,7 +68,7 @@ GIVEN: dict[str, BaseModel] = {
     "answer_from_summary": qa.AnswerFromSummaryInput(
         context="It was dark.",
         sentences=[qa.SummaryLine(id=1, sentence="Hester came."), qa.SummaryLine(id=2, sentence="It rained.")],
-        questions=[qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")],
+        questions=_QUESTIONS,
     ),
     "compare_answers": qa.CompareInput(
         pairs=[
@@ -75,10 +81,7 @@ GIVEN: dict[str, BaseModel] = {
         sentences=[qa.SummaryLine(id=7, sentence="She sat down."), qa.SummaryLine(id=3, sentence="Ann came.")],
         at_most=4,
     ),
-    "answer_from_document": qa.AnswerFromDocumentInput(
-        passages=["The lamp went out.", "It was 1924."],
-        questions=[qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")],
-    ),
+    "answer_from_document": qa.AnswerFromDocumentInput(passages=_PASSAGES, questions=_QUESTIONS),
     "criticize": revision.CriticizeInput(summary="Hester came.", document="Ann came in."),
     "revise": revision.ReviseInput(
         missing=["Who left? Nobody."],
@@ -116,7 +119,7 @@ GIVEN: dict[str, BaseModel] = {
         query="Who is Ann?",
     ),
     "rule_on_findings": factual.RuleInput(
-        passages=["The lamp went out.", "It was 1924."],
+        passages=_PASSAGES,
         points=[
             Point(
                 id=7,
@@ -188,19 +191,10 @@ GIVEN: dict[str, BaseModel] = {
     "query_analytical": _ASKED,
     "query_narrative": _ASKED,
     "align_facts": factual.AlignInput(
-        sentences=[
-            qa.Statement(id=7, before="Hester came.", sentence="She sat down."),
-            qa.Statement(id=3, before="Ann came.", sentence="She left."),
-        ],
+        sentences=_STATEMENTS,
         facts=[factual.Fact(id=7, fact="Hester sat down."), factual.Fact(id=3, fact="Ann left.")],
     ),
-    "verify_sentences": factual.VerifyInput(
-        passages=["The lamp went out.", "It was 1924."],
-        sentences=[
-            qa.Statement(id=7, before="Hester came.", sentence="She sat down."),
-            qa.Statement(id=3, before="Ann came.", sentence="She left."),
-        ],
-    ),
+    "verify_sentences": factual.VerifyInput(passages=_PASSAGES, sentences=_STATEMENTS),
     "judge_chunk": factual.JudgeChunkInput(excerpt="The lamp went out."),
     "find_confusion": coherence.ConfusionInput(
         summary="It was 1924. Hester came.",
@@ -211,31 +205,18 @@ GIVEN: dict[str, BaseModel] = {
     ),
     "trace_sentences": qa.TraceInput(
         places=[qa.Place(id=7, passage="The lamp went out."), qa.Place(id=3, passage="It was 1924.")],
-        sentences=[
-            qa.Statement(id=7, before="Hester came.", sentence="She put it out."),
-            qa.Statement(id=3, before="Ann came.", sentence="Then she left."),
-        ],
+        sentences=_STATEMENTS,
     ),
-    "split_facts": factual.SplitFactsInput(
-        sentences=[
-            qa.Statement(id=7, before="Hester came.", sentence="She put it out."),
-            qa.Statement(id=3, before="Ann came.", sentence="Then she left."),
-        ]
-    ),
+    "split_facts": factual.SplitFactsInput(sentences=_STATEMENTS),
     "ask_typed": qa.AskTypedInput(context="It was 1924.", excerpt="The lamp went out.", type="binary"),
-    "answer_questions": qa.AnswerQuestionsInput(
-        document="The lamp went out.",
-        questions=[qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")],
-    ),
+    "answer_questions": qa.AnswerQuestionsInput(document="The lamp went out.", questions=_QUESTIONS),
     "judge_answers": qa.JudgeAnswersInput(
         answers=[
             qa.AnswerPair(id=7, question="Who came?", reference="Hester.", answer="Ann."),
             qa.AnswerPair(id=3, question="Who left?", reference="Nobody.", answer="No one."),
         ]
     ),
-    "write_answer": qa.AnswerInput(
-        passages=["The lamp went out.", "It was 1924."], question="Who put it out?", words=120
-    ),
+    "write_answer": qa.AnswerInput(passages=_PASSAGES, question="Who put it out?", words=120),
     "prefer_summary": coherence.PreferInput(
         document="The lamp went out.", first="Hester put it out.", second="It was 1924."
     ),
