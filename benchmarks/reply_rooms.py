@@ -30,7 +30,7 @@ BEFORE, FRAME = 90, 60
 FORMS = {"compact": None, "indented": 2}
 
 
-def room_for(asked: Sequence[Questioned], tokenizer: Tokenizer) -> int:
+def tracing_budget(asked: Sequence[Questioned], tokenizer: Tokenizer) -> int:
     """The tokens of the reply to a judge who is asked for twelve questions about a chapter."""
     text = chapter(list(asked))
     document = Document(content_id(text), "chapter", text, source="chapter.txt")
@@ -67,7 +67,7 @@ def print_rooms(batches: int) -> None:
         ("language", "form", "quotes", "median", "most", "room before", "fit", "room now", "fit")
     ]
     for language, asked in LANGUAGES.items():
-        room = room_for(asked, tokenizer)
+        room = tracing_budget(asked, tokenizer)
         for form, indent in FORMS.items():
             for longer in (False, True):
                 found = sizes(asked, tokenizer, indent, batches, longer=longer)

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from benchmarks.common import table
 from redraft.batches.request import budget_key_of
-from redraft.batches.tables import standing_of
+from redraft.batches.tables import read_snapshot
 from redraft.domain import Document, Usage, content_id
 from redraft.settings import DraftConfig, Limits
 from redraft.store.batches import Batch, NewItem
@@ -88,7 +88,7 @@ def measured(store: Store, documents: int) -> list[str]:
         leased.append(time.perf_counter() - began)
         back.append(_timed(lambda: store.batches.settle(item, "waiting", run="r0")))  # noqa: B023
     counted = [_timed(lambda: store.batches.counts(name)) for _ in range(5)]
-    stood = [_timed(lambda: standing_of(store, name)) for _ in range(5)]
+    stood = [_timed(lambda: read_snapshot(store, name)) for _ in range(5)]
     return [f"{1000 * statistics.median(one):.2f}" for one in (booked, settled, leased, back, counted, stood)]
 
 

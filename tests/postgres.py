@@ -72,9 +72,9 @@ class Plain:
         self._raw = raw
 
     def execute(self, query: str, values: Sequence[object] = ()) -> Any:
-        from redraft.store.postgres.server import placed
+        from redraft.store.postgres.server import with_placeholders
 
-        return self._raw.execute(placed(query), values)
+        return self._raw.execute(with_placeholders(query), values)
 
 
 @contextmanager

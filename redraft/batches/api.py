@@ -13,7 +13,7 @@ from pathlib import Path
 from typing_extensions import Unpack
 
 from redraft.batches.engine import engine_named
-from redraft.batches.request import BatchRequest, of_use, open_again, open_batch
+from redraft.batches.request import BatchRequest, needed_workers, open_again, open_batch
 from redraft.batches.sources import check, of_document
 from redraft.batches.tables import (
     BatchPace,
@@ -24,7 +24,7 @@ from redraft.batches.tables import (
     drive,
     folder_named,
     read_batch,
-    standing_of,
+    read_snapshot,
     write_folder,
 )
 from redraft.batches.worker import BatchWorker, terms_of
@@ -87,7 +87,7 @@ async def batch(
     await off_loop(check, meant, folder)
     named = await off_loop(folder_named, folder, dossiers=dossiers)
     opened = await off_loop(open_batch, session.store, meant, asked, limits, folder=named, name=name)
-    return await worked_on(session, opened, workers)
+    return await run_batch(session, opened, workers)
 
 
 async def resume_batch(
@@ -101,10 +101,10 @@ async def resume_batch(
     check_session(session)
     _check_workers(session, workers)
     limits = settings_argument(Limits, limits, "limits")
-    return await worked_on(session, await off_loop(open_again, session.store, name, limits), workers)
+    return await run_batch(session, await off_loop(open_again, session.store, name, limits), workers)
 
 
-async def worked_on(session: Session, opened: Batch, workers: int | None = None) -> BatchResult:
+async def run_batch(session: Session, opened: Batch, workers: int | None = None) -> BatchResult:
     """Work on an open batch to its end, and write the results to its folder."""
     tell = safe_observer(session.observer)
     told: list[BatchProgress] = []
@@ -136,19 +136,19 @@ async def _here(session: Session, opened: Batch, observer: Observer, watch: Watc
         working = asyncio.create_task(worker.work())
     try:
         while not working.done():
-            watch(*await off_loop(watching.look))
+            watch(*await off_loop(watching.read))
             await asyncio.wait([working], timeout=_LOOK_AGAIN)
         await working
     finally:
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
-    return await off_loop(standing_of, session.store, opened.name)
+    return await off_loop(read_snapshot, session.store, opened.name)
 
 
 async def _by_processes(session: Session, opened: Batch, workers: int, tell: Observer, watch: Watcher) -> BatchSnapshot:
     """Have processes work on a batch; cancelling ends them."""
     counts = await off_loop(session.store.batches.counts, opened.name)
-    useful = of_use(workers, workers, Limits.model_validate(opened.limits), counts.left)
+    useful = needed_workers(workers, workers, Limits.model_validate(opened.limits), counts.left)
     terms = await off_loop(terms_of, session.store, opened.name, useful, traced=session.terms.traced)
     loop, stopping = asyncio.get_running_loop(), threading.Event()
 

@@ -25,19 +25,19 @@ def ignore_count(_: int) -> None:
     """Ignore the number."""
 
 
-def wanted_in(folder: str | Path) -> Path | None:
+def dossiers_folder(folder: str | Path) -> Path | None:
     """Return the dossiers folder of a batch, or None. Its existence means that dossiers are wanted, so that whoever
     resumes the batch writes them too."""
     place = Path(folder) / FOLDER
     return place if folder and place.is_dir() else None
 
 
-def page_in(folder: Path, name: str) -> Path:
+def dossier_path(folder: Path, name: str) -> Path:
     """Return the path of a document's dossier from the name of its summary without suffix."""
     return folder / f"{name}.html"
 
 
-def is_true(page: Path, run: Run) -> bool:
+def is_current(page: Path, run: Run) -> bool:
     """Return whether a file is the dossier of a run in its current state."""
     return mark_of(run.id, run.updated) in _head(page)
 
@@ -46,7 +46,7 @@ def write_page(store: Store, key: str, page: Path) -> bool | None:
     """Write the dossier of a run unless it is there already; whether it was written. None where there is nothing to
     write, as the run was forgotten."""
     try:
-        if is_true(page, store.runs.get(key)):
+        if is_current(page, store.runs.get(key)):
             return False
         text = dossier_page(read_dossier(store, key))
     except RedraftError:
@@ -60,11 +60,11 @@ def write_page(store: Store, key: str, page: Path) -> bool | None:
 def write_pages(store: Store, name: str, folder: Path, told: OnWritten = ignore_count) -> None:
     """Write the dossiers of a batch into their place in a folder, if there is one: of all that is done, what is not
     there or not true any more."""
-    if (place := wanted_in(folder)) is None:
+    if (place := dossiers_folder(folder)) is None:
         return
     written = 0
     for item in store.batches.items(name):
-        if item.state == "done" and item.run and write_page(store, item.run, page_in(place, item.file)):
+        if item.state == "done" and item.run and write_page(store, item.run, dossier_path(place, item.file)):
             written += 1
             told(written)
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import PlainSerializer, TypeAdapter
 from pydantic.dataclasses import dataclass as record
 
-from redraft.batches.sources import documents_in, put_in
+from redraft.batches.sources import add_items, documents_in
 from redraft.domain import DEFERRED, Document, content_id, record_json
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import refuse_self_check
@@ -102,7 +102,7 @@ def open_batch(
     stored = record_json(asked) | ({"left_out": list(left_out)} if left_out else {})
     store.batches.open(Batch(called, stored, limits.model_dump(mode="json"), folder))
     store.batches.try_again(called)
-    put_in(store, called, sources)
+    add_items(store, called, sources)
     return store.batches.get(called)
 
 
@@ -118,7 +118,7 @@ def open_again(store: Store, name: str, limits: Limits | None = None) -> Batch:
     return store.batches.get(name)
 
 
-def of_use(wanted: int | None, usual: int, limits: Limits, left: int) -> int:
+def needed_workers(wanted: int | None, usual: int, limits: Limits, left: int) -> int:
     """Return how many workers have something to do, at most the requested or default number. A worker without a
     document, or without a share of the concurrent requests, has nothing to do."""
     return max(1, min(wanted or usual, limits.concurrency, left))

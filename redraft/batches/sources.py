@@ -14,7 +14,7 @@ from os.path import exists
 from pathlib import Path, PurePath
 from typing import Any
 
-from redraft.batches.dossiers import FOLDER, is_true, page_in, wanted_in
+from redraft.batches.dossiers import FOLDER, dossier_path, dossiers_folder, is_current
 from redraft.domain import Document
 from redraft.errors import DocumentError, RedraftError, UsageError
 from redraft.readers.documents import is_readable, load, prepared, unknown_type_hint
@@ -107,9 +107,9 @@ def item_of(store: Store, item: BatchItemRow, folder: str = "") -> BatchItem:
 
 
 def _dossier(folder: str, item: BatchItemRow, run: Run) -> str | None:
-    place = wanted_in(folder)
-    page = page_in(place, item.file) if place else None
-    return f"{FOLDER}/{page.name}" if page and is_true(page, run) else None
+    place = dossiers_folder(folder)
+    page = dossier_path(place, item.file) if place else None
+    return f"{FOLDER}/{page.name}" if page and is_current(page, run) else None
 
 
 def _met(verdict: object) -> bool | None:
@@ -139,7 +139,7 @@ _HINT = 'write a line for each document, such as {"id": "a1", "text": "..."} or 
 _FIELDS = {"id": str, "text": str, "path": str, "title": str, "priority": int}
 
 
-def put_in(store: Store, batch: str, sources: Iterable[str | NewItem]) -> int:
+def add_items(store: Store, batch: str, sources: Iterable[str | NewItem]) -> int:
     """Put the documents of some sources into a batch, those that it has not yet; returns how many there are of them."""
     found, added = _items(sources, store), 0
     while some := list(islice(found, _AT_ONCE)):

@@ -84,11 +84,11 @@ class BatchSnapshot:
         return self.counts.done == self.counts.all and not self.counts.short
 
 
-def standing_of(store: Store, name: str) -> BatchSnapshot:
+def read_snapshot(store: Store, name: str) -> BatchSnapshot:
     """Return the current status of a batch."""
     batch = store.batches.get(name)
     calls, cost = store.reservations.used(budget_key_of(name))
-    over = store.reservations.over(budget_key_of(name), batch.limits.get("max_cost"))
+    over = store.reservations.overspent(budget_key_of(name), batch.limits.get("max_cost"))
     return BatchSnapshot(batch, store.batches.counts(name), calls, cost, over)
 
 
@@ -127,11 +127,11 @@ class BatchWatch:
         self._store = store
         self._name = name
         self._began = time.monotonic()
-        self._first = standing_of(store, name).counts.ended
+        self._first = read_snapshot(store, name).counts.ended
 
-    def look(self) -> tuple[BatchSnapshot, BatchPace]:
+    def read(self) -> tuple[BatchSnapshot, BatchPace]:
         """Return the current status and the progress since creation."""
-        now = standing_of(self._store, self._name)
+        now = read_snapshot(self._store, self._name)
         ended = now.counts.ended
         return now, BatchPace(ended - self._first, time.monotonic() - self._began, now.counts.all - ended)
 
@@ -141,9 +141,9 @@ def drive(store: Store, engine: Engine, terms: WorkerTerms, tell: Tell, watch: W
     watching = BatchWatch(store, terms.batch)
     with WorkerPool(store, engine, terms, tell) as worker_pool:
         while worker_pool.repair():
-            watch(*watching.look())
+            watch(*watching.read())
             time.sleep(_LOOK_AGAIN)
-    return standing_of(store, terms.batch)
+    return read_snapshot(store, terms.batch)
 
 
 WORDS = "words of the summary"
@@ -341,7 +341,7 @@ class BatchResult(BatchSnapshot):
 def read_batch(store: Store, name: str) -> BatchResult:
     """Return the state of a batch and the result of each document; raises `RunError` for an unknown name."""
     check_store(store)
-    now = standing_of(store, name)
+    now = read_snapshot(store, name)
     items = tuple(items_of(store, name))
     return BatchResult(
         now.batch, now.counts, now.calls, now.cost_usd, now.over_usd, items=items, report=report_of(items, now)
@@ -377,12 +377,12 @@ def write_folder(store: Store, standing: BatchSnapshot, report: Report, told: On
     if not standing.batch.folder:
         return
     folder, name = Path(standing.batch.folder), standing.name
-    fill_folder(store, name, folder, told)
+    write_results(store, name, folder, told)
     write(folder / "report.md", f"{report.to_markdown()}\n{listed(store, standing)}", _ELSEWHERE)
     write(folder / "items.jsonl", "".join(map(_item_line, items_of(store, name))), _ELSEWHERE)
 
 
-def fill_folder(store: Store, name: str, folder: Path, told: OnWritten) -> None:
+def write_results(store: Store, name: str, folder: Path, told: OnWritten) -> None:
     """Write what is done and not there, or not true any more: after the folder was changed, or a file of it removed."""
     for item in store.batches.items(name):
         if item.state == "done" and not (folder / f"{item.file}{SUMMARY}").exists():
@@ -395,7 +395,7 @@ def fill_folder(store: Store, name: str, folder: Path, told: OnWritten) -> None:
 def add_dossiers(store: Store, name: str, beside: Path | None, told: OnWritten = ignore_count) -> str:
     """Write the dossiers of a batch that has none: into its folder, with links to them there; if it has no folder,
     beside another file. Returns the folder that they are in."""
-    standing = standing_of(store, name)
+    standing = read_snapshot(store, name)
     folder = folder_named(standing.batch.folder or (beside and beside.parent), dossiers=True)
     if standing.batch.folder:
         write_folder(store, standing, report_on(store, standing), told)

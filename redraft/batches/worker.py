@@ -17,7 +17,7 @@ from pkgutil import resolve_name
 from threading import Thread
 
 from redraft import sources
-from redraft.batches.dossiers import page_in, wanted_in, write_page
+from redraft.batches.dossiers import dossier_path, dossiers_folder, write_page
 from redraft.batches.request import BatchRequest, budget_key_of
 from redraft.batches.sources import SUMMARY
 from redraft.domain import Document
@@ -68,7 +68,7 @@ def keep_texts(store: Store, batch: str, reading: Selection) -> None:
     with ThreadPoolExecutor() as readers:
         while some := list(islice(files, _AT_ONCE)):
             read = list(readers.map(partial(_attempt, reading=reading), some))
-            with store.at_once():
+            with store.transaction():
                 store.batches.add(batch, [_kept(store, *one) for one in zip(some, read, strict=True)])
 
 
@@ -257,10 +257,10 @@ class BatchWorker:
 
     async def _show(self, item: BatchItemRow, result: Result, folder: Path) -> None:
         """Write the dossier of a document where they are wanted: others are waited for meanwhile."""
-        if (dossiers := wanted_in(folder)) is not None:
+        if (dossiers := dossiers_folder(folder)) is not None:
             # This does not fail the document. Missing files are written at the end, when the error is reported.
             with suppress(Exception):
-                await off_loop(write_page, self.store, result.run.id, page_in(dossiers, item.file))
+                await off_loop(write_page, self.store, result.run.id, dossier_path(dossiers, item.file))
 
     def _note(self, item: BatchItemRow, run: str) -> None:
         """Record the item's run and count its usage against the batch's budget."""

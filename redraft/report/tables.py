@@ -78,7 +78,7 @@ class Table:
         return f"## {self.title}\n\n{f'{self.caption} {self.basis}'.strip()}\n\n{body}\n"
 
 
-def said_once(tables: Iterable[Table], said: Iterable[str]) -> Iterator[Table]:
+def drop_repeats(tables: Iterable[Table], said: Iterable[str]) -> Iterator[Table]:
     """Yield the tables, each without the part of its basis that is among `said` or the basis of an earlier table."""
     seen = list(said)
     for one in tables:
@@ -202,7 +202,7 @@ class Report:
 
     def to_markdown(self) -> str:
         """Return the report as Markdown, with its tables at three decimals."""
-        tables = said_once(self.tables, self.about)
+        tables = drop_repeats(self.tables, self.about)
         return "\n".join((self._head(self.about), *(table.to_markdown() for table in tables)))
 
     def brief(self) -> str:

@@ -175,7 +175,7 @@ class Driver:
             with self._store.checkpoints.explained():
                 await self._go_on(run, answer)
         except asyncio.CancelledError:
-            await asyncio.shield(self._manager.left(run.id))
+            await asyncio.shield(self._manager.release(run.id))
             raise
         except BudgetError:
             kept = (await off_loop(self._store.runs.get, run.id)).draft is not None
@@ -183,7 +183,7 @@ class Driver:
                 raise
         except StoreError as error:
             # It may have stopped between two nodes, when nothing was running that could record it.
-            await self._manager.stopped(run.id, error)
+            await self._manager.record_error(run.id, error)
             raise
 
     async def _go_on(self, run: Run, answer: AnswerLike | None) -> None:

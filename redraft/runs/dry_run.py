@@ -38,20 +38,20 @@ from redraft.runs.execute import carry_out
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager
-from redraft.runs.model_names import as_judge, named_in
+from redraft.runs.model_names import named_in, writer_as_judge
 from redraft.runs.model_pool import (
     ModelPool,
     ModelRole,
     ModelRoles,
     OpenModel,
     assign_models,
-    books,
-    team,
-    under_settings,
+    models_by_role,
+    prompts_by_role,
+    settings_by_role,
 )
 from redraft.runs.plans import DRAFTING, PlannedModel, PlannedSource, RunPlan, Stage, StageUsage, seconds_of, total_cost
 from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record
-from redraft.runs.request import order_of, with_places
+from redraft.runs.request import chapter_spec, with_places
 from redraft.runs.roster import known_window, with_windows
 from redraft.settings import (
     EXTRACTIVE,
@@ -263,10 +263,10 @@ class DryManager(RunManager):
         tokens = self.counts.setdefault(prepared.tokenizer.name, TokenCounts(prepared.tokenizer))
         for chunk in prepared.chunks:
             tokens.learn(prepared.document.text[slice(*chunk.span)], chunk.tokens)
-        everybody = [*assigned, replace(assigned[0], settings=as_judge(assigned[0].settings))]
+        everybody = [*assigned, replace(assigned[0], settings=writer_as_judge(assigned[0].settings))]
         made: dict[tuple[object, ...], CountingModel] = {}
         working: list[OpenModel] = []
-        for one, book in zip(everybody, books(everybody, prepared.book), strict=True):
+        for one, book in zip(everybody, prompts_by_role(everybody, prepared.book), strict=True):
             if one.asked_as not in made:
                 identity = one.settings.model if one.model is None else one.model.identity
                 if any(other.identity == identity for other in made.values()):
@@ -282,7 +282,7 @@ class DryManager(RunManager):
                     self.asked.setdefault(one.asked_as, {}),
                 )
             working.append(OpenModel(made[one.asked_as], one.settings, book))
-        yield team([one.role for one in assigned], working)
+        yield models_by_role([one.role for one in assigned], working)
 
 
 def _letters(number: int) -> str:
@@ -370,7 +370,7 @@ class DryRuns:
         assigned = assign_models(*asked, refinement=order.refinement, objects=objects)
         parts = [one.run for one in self.store.chapters.of(run) if one.run]
         drafts = [one.run for one in self.store.candidates.of(run) if one.number > 1 and one.run]
-        chapters = [self.plan_of_run(one, order_of(order), prices) for one in parts]
+        chapters = [self.plan_of_run(one, chapter_spec(order), prices) for one in parts]
         others = [self.plan_of_run(one, RunSpec(), prices) for one in drafts]
         beyond = (for_reader(BEYOND_COUNTING),) if _is_beyond_the_built_in_judge(order, prepared.settings) else ()
         each, (drafting, *stages) = [*chapters, *others], _stages(work, order)
@@ -383,7 +383,7 @@ class DryRuns:
             source=PlannedSource.of(prepared.document, plan, tokens=plan.document_tokens, words=plan.document_words),
             model=prepared.settings.model,
             judges=(judging.judges or (prepared.settings.model,)) if judging else (),
-            validator=under_settings(assigned)["validator"].model if judging else None,
+            validator=settings_by_role(assigned)["validator"].model if judging else None,
             models=tuple(map(_named, named_in(judging, order.refinement), assigned[1:])),
             tokenizer=prepared.tokenizer.name,
             draft_calls=plan.calls,
@@ -470,18 +470,18 @@ def dry_run(
     roles: ModelRoles | None = None,
 ) -> RunPlan:
     """Return the plan of a prepared run, as `plan_run` does; `roles` have the user's model objects."""
-    return run_apart(lambda: _counted(prepared, order, prices or builtin_prices(), notes, roles))
+    return run_to_end(lambda: _counted(prepared, order, prices or builtin_prices(), notes, roles))
 
 
 async def _counted(
     prepared: PreparedDocument, order: RunSpec, prices: PriceTable, notes: Sequence[str], roles: ModelRoles | None
 ) -> RunPlan:
     async with DryRuns(prices, order.own, roles) as runs:
-        run = await runs.run_prepared(prepared, unaided(order))
+        run = await runs.run_prepared(prepared, without_person(order))
         return runs.plan_of_run(run, order, prices, notes)
 
 
-def run_apart(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run a coroutine to completion; if an event loop is running, as in a notebook, in a separate thread."""
     try:
         asyncio.get_running_loop()
@@ -513,7 +513,7 @@ _ALIKE = 1.2
 """The largest ratio of lengths of documents of similar size."""
 
 
-def unaided(order: RunSpec) -> RunSpec:
+def without_person(order: RunSpec) -> RunSpec:
     """Return the order changed so that it needs neither a person nor an encoder."""
     if (judged := order.judging) is None:
         return order
@@ -530,5 +530,5 @@ def _is_beyond_the_built_in_judge(order: RunSpec, settings: DraftConfig) -> bool
     """Return whether only the built-in judge is to judge a summary that may be in words of its own."""
     if order.given is None or order.parent is not None or order.judging is None:
         return False
-    of_content = any(one.prompts and one.aim != "form" for one in unaided(order).evaluators())
+    of_content = any(one.prompts and one.aim != "form" for one in without_person(order).evaluators())
     return of_content and {*(order.judging.judges or (settings.model,))} == {EXTRACTIVE}

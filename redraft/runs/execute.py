@@ -27,9 +27,9 @@ from redraft.report.history.results import lost_rounds
 from redraft.runs.driver import AnswerLike, Driver
 from redraft.runs.job import reader_of
 from redraft.runs.lineage import trace
-from redraft.runs.manager import RunManager, on_record
-from redraft.runs.prepare import PreparedDocument, RunSpec, prepare, recall, record
-from redraft.runs.request import candidate, chapter_of, order_of, settings_of
+from redraft.runs.manager import RunManager, recorded_run
+from redraft.runs.prepare import PreparedDocument, RunSpec, prepare, record, restore
+from redraft.runs.request import chapter_document, chapter_settings, chapter_spec, prepare_candidate
 from redraft.settings import REFERENCES
 from redraft.store.connection import off_loop
 from redraft.store.documents import ChapterRun, DraftCandidate
@@ -85,11 +85,11 @@ async def _of_one_text(manager: RunManager, run: Run, first: Draft, second: Draf
     """Store a tie of identical texts without opening a model, so that no key is needed."""
     store = manager.store
     with store.claim(run.id):
-        async with on_record(store, run.id):
+        async with recorded_run(store, run.id):
             manager.observe(RunStarted(run.id))
             prepared = manager.prepared.pop(run.id, None)
             if prepared is None:
-                prepared = await off_loop(recall, store, run)
+                prepared = await off_loop(restore, store, run)
             await _measured(store, reader_of(prepared, [prepared.settings]), first, second)
             await off_loop(store.judgments.keep, first.id, same())
             await off_loop(store.runs.choose_draft, run.id, first.id)
@@ -178,8 +178,10 @@ def _recorded(manager: RunManager, run: Run) -> list[DraftCandidate]:
     """Record the candidates of a new run; planning errors are raised before the first call of any."""
     store, writer = manager.store, manager.model_roles.objects.get(manager.model_roles.model or "")
     document = store.documents.get(run.document)
-    prepared = [candidate(document, run.settings, number, writer) for number in range(2, run.settings.drafts + 1)]
-    with store.at_once():
+    prepared = [
+        prepare_candidate(document, run.settings, number, writer) for number in range(2, run.settings.drafts + 1)
+    ]
+    with store.transaction():
         parts = [record(one, RunSpec(), run.limits, store) for one in prepared]
         store.candidates.add(run.id, [part.id for part in parts])
     manager.prepared |= {part.id: one for part, one in zip(parts, prepared, strict=True)}
@@ -246,9 +248,9 @@ class _ChapterRuns:
 
     async def prepare(self, chapter: ChapterRun) -> int:
         """Prepare a new chapter under the settings of the whole; returns how many calls its draft takes."""
-        manager, document = self.manager, chapter_of(self.job.document, chapter.title, chapter.chunk.span)
+        manager, document = self.manager, chapter_document(self.job.document, chapter.title, chapter.chunk.span)
         writer = manager.model_roles.objects.get(manager.model_roles.model or "")
-        prepared = await off_loop(prepare, document, settings_of(self.job.run.settings, document), writer)
+        prepared = await off_loop(prepare, document, chapter_settings(self.job.run.settings, document), writer)
         self.prepared[chapter.chunk.index] = prepared
         return prepared.plan.expected_calls
 
@@ -270,11 +272,11 @@ class _ChapterRuns:
         manager, whole, store = self.manager, self.job.run, self.manager.store
         if chapter.run:
             return await off_loop(store.runs.get, chapter.run)
-        order = order_of(RunSpec(whole.purpose, own=tuple(manager.own.values())))
+        order = chapter_spec(RunSpec(whole.purpose, own=tuple(manager.own.values())))
         prepared = self.prepared.pop(chapter.chunk.index)
 
         def recorded() -> Run:
-            with store.at_once():
+            with store.transaction():
                 part = record(prepared, order, whole.limits, store)
                 store.chapters.begin(whole.id, chapter.chunk.index, part.id)
             return part

@@ -13,9 +13,9 @@ from redraft.llm.base import Model
 from redraft.llm.budget import Budget, PriceTable
 from redraft.report.history.results import Result, read_result
 from redraft.runs.model_names import NO_ITEM
-from redraft.runs.model_pool import ModelPool, ModelRole, at_work
+from redraft.runs.model_pool import ModelPool, ModelRole, open_models
 from redraft.runs.prepare import PreparedDocument, RunSpec, identify, record
-from redraft.runs.roster import told_window, with_windows
+from redraft.runs.roster import server_window, with_windows
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig, Limits
 from redraft.store.connection import off_loop, storable
@@ -146,7 +146,7 @@ class ExperimentRunner:
     def _window(self, one: ModelRole) -> int | None:
         """Return a model's window as its server reports it; asked once."""
         if one.opened_as not in self._windows:
-            self._windows[one.opened_as] = told_window(one)
+            self._windows[one.opened_as] = server_window(one)
         return self._windows[one.opened_as]
 
     def _found(self, document: Document, settings: DraftConfig, order: RunSpec) -> Run | None:
@@ -188,7 +188,7 @@ class ExperimentRunner:
         step: str,  # noqa: ARG002  (for plans)
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open models for the experiment's own requests; plans call them `step`."""
-        return at_work(assigned, run, prepared, self.store, self.observer, self.budget)
+        return open_models(assigned, run, prepared, self.store, self.observer, self.budget)
 
     async def _worked(
         self, run: Run | None, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch

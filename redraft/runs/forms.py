@@ -23,7 +23,7 @@ from redraft.report.history.citations import citations_of
 from redraft.report.history.lineage import DocumentRead
 from redraft.report.history.results import Result, read_result
 from redraft.report.outputs.formats import Template, TemplateSection
-from redraft.report.outputs.paper import Paper, PaperPart, lacks, with_basis, writer_of
+from redraft.report.outputs.paper import Paper, PaperPart, missing_notes, with_basis, writer_of
 from redraft.runs.dry_run import plan_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.plans import RunPlan
@@ -172,6 +172,6 @@ def _about(form: FilledForm) -> Iterator[str]:
     by = f", by {writer_of(writer)}" if writer else ""
     yield f"From {form.document.title}{by}; redraft, {len(form.sections)} sections."
     for made in form.sections:
-        yield from (f"{made.section.title}: {said}" for said in (lacks(made.result) if made.result else ()))
+        yield from (f"{made.section.title}: {said}" for said in (missing_notes(made.result) if made.result else ()))
     for note in form.document.notes:
         yield f"The document: {note}."

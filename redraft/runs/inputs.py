@@ -202,7 +202,7 @@ def _parts(found: _Findings | _Judged) -> list[_Findings]:
     return [found] if isinstance(found, _Findings) else list(found.metrics.values())
 
 
-def handed_over(findings: Sequence[Finding], document: Document, summary: str) -> tuple[Finding, ...]:
+def caller_findings(findings: Sequence[Finding], document: Document, summary: str) -> tuple[Finding, ...]:
     """Return a caller's findings as they are stored: as requests, with their places in the document. Raises
     `UsageError` for a sentence that the summary does not have, or evidence that the document does not have."""
     language = language_of(summary)

@@ -19,7 +19,7 @@ from redraft.report.history.lineage import Lineage, Tracer, read_lineage
 from redraft.report.history.results import document_read
 from redraft.report.history.trace import TextNode
 from redraft.runs.job import JobFactory
-from redraft.runs.manager import RunManager, put_on_record
+from redraft.runs.manager import RunManager, record_new_run
 from redraft.runs.prepare import PreparedDocument, RunSpec
 from redraft.runs.request import RunRequest
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfig, TraceLineage
@@ -148,7 +148,7 @@ def _said(link: Link) -> Link:
     return Link(link.text, link.span, max(_SAID, link.weight), "model")
 
 
-def to_trace(
+def tracing_settings(
     store: Store, key: str, settings: DraftConfig, judging: JudgeConfig, embeddings: str | Path | None = None
 ) -> tuple[Document, RunSpec]:
     """Return the settings of a run that traces another run's result. Calls no model."""
@@ -172,10 +172,10 @@ def tracing_of(store: Store, run: Run, tokens: int) -> DraftTracer:
     tracer = Tracer(store, document_read(store, run), encoder)
     member = tracer.family.draft(run.draft)
     origin = member.parents[0] if member.parents and member.parents[0].kind == "base" else None
-    return DraftTracer(room_for(store, run.parent, tokens), tracer, origin.node if origin else run.draft)
+    return DraftTracer(tracing_budget(store, run.parent, tokens), tracer, origin.node if origin else run.draft)
 
 
-def room_for(store: Store, traced: str | None, tokens: int) -> int:
+def tracing_budget(store: Store, traced: str | None, tokens: int) -> int:
     """Return the token budget for tracing a run; `tokens` are the document's, for a run that has drafted nothing."""
     drafting = [prompt.name for strategy in STRATEGIES.values() for prompt in strategy.prompts]
     known = traced is not None and store.runs.get(traced).settings.strategy != GIVEN_STRATEGY
@@ -187,20 +187,20 @@ async def trace(manager: RunManager, run: Run) -> Lineage:
     trace; completes the run."""
     async with manager.working(run.id) as job_factory:
         tracing = await off_loop(tracing_of, manager.store, run, job_factory.prepared.plan.document_tokens)
-        await ask_about(manager, job_factory, tracing)
+        await ask_in_waves(manager, job_factory, tracing)
         lineage = await off_loop(tracing.lineage)
     assert run.draft is not None
     await manager.finish(run.id, run.draft, "complete")
     return lineage
 
 
-async def ask_about(manager: RunManager, job_factory: JobFactory, draft: DraftTracer) -> None:
+async def ask_in_waves(manager: RunManager, job_factory: JobFactory, draft: DraftTracer) -> None:
     """Ask wave after wave, as far as the room for it goes: what is found leads to more."""
     assert job_factory.run.judging is not None
     asking = job_factory.sentence_tracer(job_factory.run.judging)
     for _ in range(_WAVES):
         items = await off_loop(draft.open)
-        batches = await off_loop(fitting, draft, asking, items)
+        batches = await off_loop(fitting_prompts, draft, asking, items)
         if not batches:
             break
         manager.observe(StageStarted(f"tracing {sum(map(len, batches))} sentences", len(batches)))
@@ -215,7 +215,7 @@ async def ask_about(manager: RunManager, job_factory: JobFactory, draft: DraftTr
         )
 
 
-def fitting(tracing: DraftTracer, asking: SentenceTracer, items: Sequence[TraceItem]) -> list[list[int]]:
+def fitting_prompts(tracing: DraftTracer, asking: SentenceTracer, items: Sequence[TraceItem]) -> list[list[int]]:
     """Return as many prompts about open items as fit the budget; cached ones are free."""
     known = asking.known(items)
     batches = asking.batches(items, [n for n, there in enumerate(known) if not there])
@@ -244,7 +244,7 @@ class TracingPlan:
     """The token budget of tracing."""
 
 
-def foreseen(store: Store, key: str, prepared: PreparedDocument) -> TracingPlan:
+def planned_requests(store: Store, key: str, prepared: PreparedDocument) -> TracingPlan:
     """Return what tracing a run's result would ask."""
     run = store.runs.get(key)
     assert run.draft is not None, "a run without a draft cannot be traced"
@@ -252,19 +252,19 @@ def foreseen(store: Store, key: str, prepared: PreparedDocument) -> TracingPlan:
     # Calls no model: the judge only provides its prompts and reply sizes.
     judge = Judge(open_model(), prepared.book, store.judgments)
     asking = SentenceTracer(judge, prepared.tokenizer, window)
-    most = room_for(store, run.id, prepared.plan.document_tokens)
+    most = tracing_budget(store, run.id, prepared.plan.document_tokens)
     tracing = DraftTracer(most, Tracer(store, prepared.document), run.draft)
-    batches = fitting(tracing, asking, tracing.open())
+    batches = fitting_prompts(tracing, asking, tracing.open())
     return TracingPlan(sum(map(len, batches)), len(batches), most - tracing.room, most)
 
 
-async def retraced(manager: RunManager, asked: RunRequest, key: str, ask: bool, by: Any) -> Lineage:
+async def trace_with_model(manager: RunManager, asked: RunRequest, key: str, ask: bool, by: Any) -> Lineage:
     """Return the stored result of tracing, or trace the run with a model in a run of its own."""
     if ask:
         settings = manager.model_roles.settings(asked.settings)
         judging = manager.model_roles.judging(asked.judging, settings)
-        document, order = await off_loop(to_trace, manager.store, key, settings, judging, by)
-        run = await put_on_record(manager, document, settings, order)
+        document, order = await off_loop(tracing_settings, manager.store, key, settings, judging, by)
+        run = await record_new_run(manager, document, settings, order)
         with tracing(manager.traced):
             return await trace(manager, run)
     encoder = await off_loop(load_encoder, str(by)) if by else None

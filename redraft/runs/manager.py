@@ -20,12 +20,12 @@ from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import tracing
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
-from redraft.runs.model_names import judging_under
+from redraft.runs.model_names import judge_settings_of
 from redraft.runs.model_pool import ModelPool, ModelRole, ModelRoles, assign_models
-from redraft.runs.model_pool import at_work as open_models
+from redraft.runs.model_pool import open_models as open_models
 from redraft.runs.models import load_openai
-from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, recall, record, with_calibrations
-from redraft.runs.roster import told_window, with_windows
+from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, restore, with_calibrations
+from redraft.runs.roster import server_window, with_windows
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits
 from redraft.store.connection import entered_off_loop, off_loop
 from redraft.store.runs import Run, Status
@@ -37,7 +37,7 @@ WAITING = "review"
 
 
 @asynccontextmanager
-async def on_record(store: Store, run: str) -> AsyncIterator[None]:
+async def recorded_run(store: Store, run: str) -> AsyncIterator[None]:
     """Mark a run as running, then record how it ended and how long it took."""
     began = time.monotonic()
     await off_loop(store.runs.set_status, run, "running")
@@ -182,7 +182,7 @@ class RunManager:
         self.observe(RunDone(run, reason))
         return reason
 
-    async def stopped(self, run: str, error: BaseException) -> None:
+    async def record_error(self, run: str, error: BaseException) -> None:
         """Record the error that ended a run between its nodes, and close it."""
         opened = self._open.get(run)
         if opened is None or not opened.over:
@@ -198,7 +198,7 @@ class RunManager:
             for opened in self._open.values():
                 closing.push_async_callback(self._abandon, opened)
 
-    async def left(self, run: str) -> None:
+    async def release(self, run: str) -> None:
         """Record that a run was cancelled, so that others can resume it. Active nodes clean up and report by
         themselves; between two nodes this does it."""
         opened = self._open.get(run)
@@ -245,7 +245,7 @@ class RunManager:
         own = tuple(self.own.values())
         prepared = self.prepared.pop(run.id, None)
         if prepared is None:
-            prepared = await off_loop(recall, self.store, run, own)
+            prepared = await off_loop(restore, self.store, run, own)
         assigned = await off_loop(
             assign_models,
             run.settings,
@@ -323,17 +323,17 @@ PARTIAL = "partial"
 def _is_sure_to_ask(settings: DraftConfig, order: RunSpec, objects: Mapping[str, Model]) -> bool:
     """Return whether the OpenAI client will certainly be needed, by the writer or a judge."""
     drafted = settings.strategy != GIVEN_STRATEGY
-    asked = [settings] if drafted else judging_under(settings, order.judging)
+    asked = [settings] if drafted else judge_settings_of(settings, order.judging)
     return OPENAI in {provider_of(one.model) for one in asked if one.model not in objects}
 
 
-async def put_on_record(
+async def record_new_run(
     manager: RunManager, source: Sources, settings: DraftConfig, order: RunSpec, own: Limits | None = None
 ) -> Run:
     """Record a new run; invalid settings are raised first. Its own limits replace the session's."""
     store, model_roles, settings = manager.store, manager.model_roles, order.settled(settings)
     document = await off_loop(document_of, store, source)
-    settings, order, notes = await off_loop(with_windows, settings, order, told_window, model_roles.objects)
+    settings, order, notes = await off_loop(with_windows, settings, order, server_window, model_roles.objects)
     manager.note(*notes)
     writer = model_roles.objects.get(model_roles.model or "")
     preparing = off_loop(prepare, document, settings, writer, order.given)

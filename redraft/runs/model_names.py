@@ -34,7 +34,7 @@ def named_in(judging: JudgeConfig | None, refinement: RefineConfig | None) -> li
     return named
 
 
-def under_name(
+def settings_by_name(
     name: str, settings: DraftConfig, judging: JudgeConfig | None, objects: Mapping[str, Model] = NO_ITEM
 ) -> DraftConfig:
     """Return the settings of a judge or decider: its own, or else the run's. Temperature, window and the like are never
@@ -53,10 +53,10 @@ def under_name(
     if not reads_prompts(name) and not here:
         # They have no window of their own and do not take another model's.
         own |= {"context_tokens": min(settings.context_tokens, ASSUMED_WINDOW)}
-    return as_judge(settings).model_copy(update=own if here else own | _OF_NOBODY_ELSE)
+    return writer_as_judge(settings).model_copy(update=own if here else own | _OF_NOBODY_ELSE)
 
 
-def as_judge(settings: DraftConfig) -> DraftConfig:
+def writer_as_judge(settings: DraftConfig) -> DraftConfig:
     """Return the settings of the writer when it also judges or decides: the prompts then set the temperature."""
     return settings.model_copy(update={"temperature": None, "top_p": None})
 
@@ -69,15 +69,15 @@ def judged_as_before(judging: JudgeConfig, before: DraftConfig, writer: DraftCon
     tables = {}
     if before.model != EXTRACTIVE:
         shared = ModelSettings.model_fields.keys() & DraftConfig.model_fields.keys()
-        own = {name: getattr(as_judge(before), name) for name in shared}
+        own = {name: getattr(writer_as_judge(before), name) for name in shared}
         tables[before.model] = ModelSettings(**{name: value for name, value in own.items() if value is not None})
     return judging.model_copy(update={"judges": (before.model,), "models": {**judging.models, **tables}})
 
 
-def judging_under(settings: DraftConfig, judging: JudgeConfig | None) -> list[DraftConfig]:
+def judge_settings_of(settings: DraftConfig, judging: JudgeConfig | None) -> list[DraftConfig]:
     """Return the settings of all judges of a stored configuration."""
     names = judging.judges if judging is not None else ()
-    return [under_name(name, settings, judging) for name in names] or [as_judge(settings)]
+    return [settings_by_name(name, settings, judging) for name in names] or [writer_as_judge(settings)]
 
 
 def least_window(judging: Sequence[DraftConfig]) -> int:

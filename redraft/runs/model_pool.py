@@ -21,7 +21,7 @@ from redraft.llm.decisions import as_decision_model
 from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
-from redraft.runs.model_names import NO_ITEM, as_judge, named_in, under_name
+from redraft.runs.model_names import NO_ITEM, named_in, settings_by_name, writer_as_judge
 from redraft.runs.models import exact_tokenizer, open_model, price_of, resolve
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import (
@@ -129,7 +129,7 @@ def assign_models(
     assigned = [ModelRole("writer", settings, _price(settings, limits, table, objects), objects.get(settings.model))]
     for role, name in named_in(judging, refinement):
         model = objects.get(name)
-        under = under_name(name, settings, judging, objects)
+        under = settings_by_name(name, settings, judging, objects)
         under = under if model else resolve(under)
         assigned.append(ModelRole(role, under, _price(under, limits, table, objects), model))
     if limits.provider_batch:
@@ -188,23 +188,23 @@ def _price(settings: DraftConfig, limits: Limits, table: PriceTable, objects: Ma
     return price
 
 
-def under_settings(assigned: Sequence[ModelRole]) -> dict[Role, DraftConfig]:
+def settings_by_role(assigned: Sequence[ModelRole]) -> dict[Role, DraftConfig]:
     """Return the settings of each role, with the first judge's for all judges; unnamed roles use another's model."""
     first: dict[Role, DraftConfig] = {}
     for one in assigned:
         first.setdefault(one.role, one.settings)
     writer = first["writer"]
-    judge = first.get("judge", as_judge(writer))
+    judge = first.get("judge", writer_as_judge(writer))
     everybody: dict[Role, DraftConfig] = {
         "writer": writer,
         "judge": judge,
         "validator": judge,
-        "decider": as_judge(writer),
+        "decider": writer_as_judge(writer),
     }
     return {**everybody, **first}
 
 
-def books(assigned: Sequence[ModelRole], book: PromptBook) -> list[PromptBook]:
+def prompts_by_role(assigned: Sequence[ModelRole], book: PromptBook) -> list[PromptBook]:
     """Return the prompts of each role: its own, or else the writer's."""
     own = {one.settings.prompts for one in assigned} - {assigned[0].settings.prompts}
     made = {assigned[0].settings.prompts: book, **{choice: PromptBook(choice) for choice in own}}
@@ -212,7 +212,7 @@ def books(assigned: Sequence[ModelRole], book: PromptBook) -> list[PromptBook]:
 
 
 @asynccontextmanager
-async def at_work(
+async def open_models(
     assigned: Sequence[ModelRole],
     run: Run,
     prepared: PreparedDocument,
@@ -226,11 +226,11 @@ async def at_work(
         budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
     opened: dict[tuple[object, ...], Model] = {}
     asked: dict[tuple[object, ...], Model] = {}
-    aside = replace(assigned[0], settings=as_judge(assigned[0].settings))
+    aside = replace(assigned[0], settings=writer_as_judge(assigned[0].settings))
     workers: list[OpenModel] = []
     async with AsyncExitStack() as stack:
         everybody = [*assigned, aside]
-        for one, its in zip(everybody, await off_loop(books, everybody, prepared.book), strict=True):
+        for one, its in zip(everybody, await off_loop(prompts_by_role, everybody, prepared.book), strict=True):
             if one.opened_as not in opened:
                 opened[one.opened_as] = await _opened(one, limits, stack, store, observer)
                 _check_twins(assigned, opened)
@@ -253,7 +253,7 @@ async def at_work(
                     language="" if reads_prompts(one.settings.model) else language,
                 )
             workers.append(OpenModel(asked[one.asked_as], one.settings, its))
-        yield team([one.role for one in assigned], workers)
+        yield models_by_role([one.role for one in assigned], workers)
 
 
 def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:
@@ -308,7 +308,7 @@ def _counting(one: ModelRole, limits: Limits) -> Tokenizer | None:
     return exact_tokenizer(one.settings) if limits.max_cost is not None and one.model is None else None
 
 
-def team(roles: Sequence[Role], workers: Sequence[OpenModel]) -> ModelPool:
+def models_by_role(roles: Sequence[Role], workers: Sequence[OpenModel]) -> ModelPool:
     """Return the models by role. A role without a model uses another's, in the end the writer's, which then judges
     apart from writing."""
 
@@ -320,7 +320,7 @@ def team(roles: Sequence[Role], workers: Sequence[OpenModel]) -> ModelPool:
     return ModelPool(writer, tuple(judges), (of("validator") or judges)[0], (of("decider") or [aside])[0])
 
 
-def located(
+def with_addresses(
     judging: JudgeConfig,
     settings: DraftConfig,
     refinement: RefineConfig | None = None,
@@ -335,7 +335,7 @@ def located(
     names = [name for _, name in named_in(judging, refinement)]
     models = {name: _settled(judging.models[name]) for name in names if name in judging.models}
     bare = {name for name in names if reads_prompts(name)} - {*objects, *models}
-    addresses = {resolve(under_name(name, settings, judging, objects)).base_url for name in bare}
+    addresses = {resolve(settings_by_name(name, settings, judging, objects)).base_url for name in bare}
     address = addresses.pop() if len(addresses) == 1 else judging.base_url
     return judging.model_copy(update={"base_url": address, "models": models})
 
@@ -404,7 +404,7 @@ class ModelRoles:
             "validator": self.validator or judging.validator,
             "models": {**judging.models, **self.models},
         }
-        return located(judging.model_copy(update=named), settings, refinement, self.objects)
+        return with_addresses(judging.model_copy(update=named), settings, refinement, self.objects)
 
     def refinement(self, refinement: RefineConfig) -> RefineConfig:
         """Return the refinement settings with the session's decider."""

@@ -36,7 +36,7 @@ from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
 if TYPE_CHECKING:
     from redraft.evaluators.base import Evaluator
-from redraft.runs.model_names import judging_under, named_in, under_name
+from redraft.runs.model_names import judge_settings_of, named_in, settings_by_name
 
 
 def resolve(settings: DraftConfig) -> DraftConfig:
@@ -243,9 +243,9 @@ def check_judges(
     has_facts: bool,
 ) -> None:
     """Refuse what the judges that write no text do not serve. `has_facts` says whether there are key facts."""
-    judges = judging_under(settings, judging)
+    judges = judge_settings_of(settings, judging)
     for role, name in named_in(judging, refinement):
-        other = under_name(name, settings, judging).model
+        other = settings_by_name(name, settings, judging).model
         if role != "judge" and _only_judges(other):
             raise UsageError(f"{other} can only be a judge: it {_what(other)}", hint=_hint(other))
     model = next((judge.model for judge in judges if _only_judges(judge.model)), None)

@@ -26,8 +26,8 @@ from redraft.prompts.qa import JUDGING, TRACE_SENTENCES
 from redraft.prompts.revision import CRITICIZE, DECIDE, REVISE
 from redraft.readers.parts import NamedPart, split_document
 from redraft.report.history.results import document_read
-from redraft.runs.inputs import handed_over
-from redraft.runs.model_names import identity_of, judging_under
+from redraft.runs.inputs import caller_findings
+from redraft.runs.model_names import identity_of, judge_settings_of
 from redraft.runs.models import check_judges, check_writer, resolve, tokenizer_of
 from redraft.settings import (
     ANSWER,
@@ -280,7 +280,7 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
     known = order.evaluators(encoder)
     check_goals(order.refinement.goals if order.refinement else (), known)
     refuse_self_check(prepared.settings, judging, order.refinement)
-    judges = judging_under(prepared.settings, judging)
+    judges = judge_settings_of(prepared.settings, judging)
     has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
     check_judges(prepared.settings, judging, order.refinement, known, has_facts)
     language = other_language_in(document)
@@ -319,7 +319,7 @@ def with_calibrations(order: RunSpec, settings: DraftConfig, store: Store) -> Ru
     if judging is None:
         return order
     found: dict[str, dict[str, Calibration]] = {}
-    for judge in {identity_of(one) for one in judging_under(settings, judging)}:
+    for judge in {identity_of(one) for one in judge_settings_of(settings, judging)}:
         for one in order.evaluators():
             if (known := store.agreements.calibration(judge, one.name, one.version)) is not None:
                 found.setdefault(judge, {})[one.name] = known
@@ -335,7 +335,7 @@ def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: St
     asked = order.asks()
     used = prompts_used(prepared.book, settings, order.purpose, order.own, order.prompts)
     hashes = {name: one.hash for name, one in used.items()}
-    findings = handed_over(order.findings, document, order.given or "")
+    findings = caller_findings(order.findings, document, order.given or "")
     run = Run(
         id=new_run_id(),
         identity=settings.identity(prepared.language_key, tokenizer, hashes, asked),
@@ -349,7 +349,7 @@ def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: St
         experiment=order.experiment or (order.purpose.kind if isinstance(order.purpose, ExperimentPart) else None),
         parent=order.parent,
     )
-    with store.at_once():
+    with store.transaction():
         store.documents.add(document)
         store.prompts.keep(used.values())
         store.runs.add(run)
@@ -368,7 +368,7 @@ def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: St
     return store.runs.get(run.id)
 
 
-def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDocument:
+def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDocument:
     """Restore the preparation of a stored run; raises if its chunks or prompts have changed."""
     document = document_read(store, run)
     tokenizer = tokenizer_named(run.tokenizer)

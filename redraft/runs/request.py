@@ -23,7 +23,7 @@ from redraft.llm.base import Model
 from redraft.llm.langsmith import Tracing, check_config
 from redraft.readers.parts import only
 from redraft.runs.model_names import judged_as_before
-from redraft.runs.model_pool import ModelRoles, located
+from redraft.runs.model_pool import ModelRoles, with_addresses
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import (
     DEFAULT_GOALS,
@@ -188,7 +188,7 @@ def _those(kind: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:
 _LONGEST_QUESTION = 2_000
 
 
-def asking(
+def answer_spec(
     settings: DraftConfig,
     judging: JudgeConfig,
     question: str,
@@ -210,7 +210,7 @@ def asking(
     return settings.model_copy(update={"query": question}), RunSpec(purpose, config=config or {})
 
 
-def chapter_of(document: Document, title: str, span: Span) -> Document:
+def chapter_document(document: Document, title: str, span: Span) -> Document:
     """Return a chapter as a document of its own, with the note on what was left out of the whole. Its language is
     detected unless the user gave one."""
     part = only(document, [span])
@@ -224,14 +224,14 @@ def chapter_of(document: Document, title: str, span: Span) -> Document:
     return replace(part, title=f"{document.title}: {title}", notes=(), language=language)
 
 
-def settings_of(settings: DraftConfig, chapter: Document) -> DraftConfig:
+def chapter_settings(settings: DraftConfig, chapter: Document) -> DraftConfig:
     """Return the settings of a chapter from those of the whole, whose word limit is known."""
     assert settings.words is not None
     limit = chapter_words(settings.words, count_words(chapter.text))
     return settings.model_copy(update={"by_chapter": False, "words": limit, "source_language": None})
 
 
-def order_of(order: RunSpec) -> RunSpec:
+def chapter_spec(order: RunSpec) -> RunSpec:
     """Return the order for a chapter: that of the whole, with questions of its own."""
     if order.judging is None:
         return order
@@ -243,7 +243,7 @@ def with_places(order: RunSpec, settings: DraftConfig) -> RunSpec:
     """Return the order with the addresses of judges and deciders given by name."""
     if order.judging is None:
         return order
-    there = located(order.judging, settings, order.refinement)
+    there = with_addresses(order.judging, settings, order.refinement)
     return replace(order, purpose=order.purpose.model_copy(update={"judging": there}))
 
 
@@ -252,7 +252,9 @@ _OTHERWISE = 2
 _OTHER = {DIRECT: MERGING, MERGING: DIRECT}
 
 
-def candidate(document: Document, settings: DraftConfig, number: int, writer: Model | None = None) -> PreparedDocument:
+def prepare_candidate(
+    document: Document, settings: DraftConfig, number: int, writer: Model | None = None
+) -> PreparedDocument:
     """Prepare a candidate: another sample by the same strategy; if the strategy was chosen automatically, the second
     candidate uses the other one where that differs."""
     one = settings.model_copy(update={"drafts": 1})

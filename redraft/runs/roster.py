@@ -23,7 +23,7 @@ from redraft.prompts.contract import InputT, Prompt, PromptInput, ReplyModel, Va
 from redraft.prompts.factual import VERIFY_SENTENCES, VerifyInput
 from redraft.prompts.qa import Statement
 from redraft.runs.model_names import NO_ITEM, identity_of, named_in
-from redraft.runs.model_pool import ModelRole, assign_models, located, without_key
+from redraft.runs.model_pool import ModelRole, assign_models, with_addresses, without_key
 from redraft.runs.models import open_model, resolve
 from redraft.runs.prepare import RunSpec
 from redraft.settings import (
@@ -56,7 +56,7 @@ def known_window(one: ModelRole) -> int | None:
     return window_of_family(name_of(one.settings.model))
 
 
-def told_window(one: ModelRole, away: Callable[[str], None] | None = None) -> int | None:
+def server_window(one: ModelRole, away: Callable[[str], None] | None = None) -> int | None:
     """Return the window that a model's server reports, or else the known one. `away` is called with the address if the
     server does not answer."""
     it = one.settings
@@ -75,11 +75,11 @@ def with_windows(
     settings: DraftConfig, order: RunSpec, find: Windows, objects: Mapping[str, Model] = NO_ITEM
 ) -> tuple[DraftConfig, RunSpec, list[str]]:
     """Return the settings and the order with every model's window, and notes on assumptions."""
-    settings, judging, notes = windowed(settings, order.judging, order.refinement, find, objects)
+    settings, judging, notes = settings_with_windows(settings, order.judging, order.refinement, find, objects)
     return settings, replace(order, purpose=order.purpose.model_copy(update={"judging": judging})), notes
 
 
-def windowed(
+def settings_with_windows(
     settings: DraftConfig,
     judging: JudgeConfig | None,
     refinement: RefineConfig | None,
@@ -190,7 +190,7 @@ def roster(
     given = WINDOW in settings.model_fields_set
     writer = resolve(settings)
     known = {name: tables[name] for _, name in named_in(judging, refinement) if name in tables}
-    there = located(judging.model_copy(update={"models": {**judging.models, **known}}), writer, refinement)
+    there = with_addresses(judging.model_copy(update={"models": {**judging.models, **known}}), writer, refinement)
     named = named_in(there, refinement)
     seats = assign_models(writer, there, Limits(), prices, refinement=refinement)
     first = _seat("writer", writes_as or writer.model, seats[0], writer.context_tokens if given else None, store)
@@ -209,7 +209,7 @@ def roster(
 def _spare(name: str, own: ModelSettings, writer: DraftConfig, prices: PriceTable, store: Store) -> RosterEntry:
     """Return a model without a role. If it could not work, the reason is shown and the others are unaffected."""
     try:
-        alone = located(JudgeConfig(judges=(name,), models={name: own}), writer)
+        alone = with_addresses(JudgeConfig(judges=(name,), models={name: own}), writer)
         one = assign_models(writer, alone, Limits(), prices)[1]
     except UsageError as error:
         under = DraftConfig(model=own.model, base_url=own.base_url, key_env=own.key_env, context_tokens=_window_of(own))
@@ -235,7 +235,7 @@ def _seat(
         return RosterEntry(role, name, one, None, "known", capabilities)
     found = given
     try:
-        found = found or told_window(one, away.append)
+        found = found or server_window(one, away.append)
     except UsageError as error:
         trouble, found = f"{error.message}: {error.hint}", known_window(one)
     if away:

@@ -47,13 +47,13 @@ from redraft.runs.inputs import (
     summary_text,
 )
 from redraft.runs.job import JobFactory
-from redraft.runs.lineage import retraced
-from redraft.runs.manager import RunManager, put_on_record
+from redraft.runs.lineage import trace_with_model
+from redraft.runs.manager import RunManager, record_new_run
 from redraft.runs.model_pool import ModelLike, model_roles
 from redraft.runs.models import resolve
 from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import RunSpec
-from redraft.runs.request import RunRequest, asking, refuse_idle
+from redraft.runs.request import RunRequest, answer_spec, refuse_idle
 from redraft.settings import (
     BuildKeyfacts,
     BuildQuestions,
@@ -249,7 +249,7 @@ class Session:
         settings = self._model_roles.settings(asked.settings)
         panel = self._model_roles.judging(asked.judging, settings)
         allowed = asked.refinement is not None and asked.refinement.allow_self_check
-        settings, order = asking(settings, panel, question, allow_self_check=allowed, config=asked.config)
+        settings, order = answer_spec(settings, panel, question, allow_self_check=allowed, config=asked.config)
         document = await off_loop(document_asked_about, self.store, source)
         result = await self.begin_order(document, settings, order)
         return await off_loop(read_answer, self.store, result.run.id)
@@ -401,7 +401,7 @@ class Session:
         """Return where the sentences of a run's summary come from. With `embeddings`, meanings are compared as well as
         words; with `ask`, a model decides unclear cases, in a run of its own."""
         with configured(self._config):
-            return await retraced(self._manager, self._asked, key, ask, embeddings)
+            return await trace_with_model(self._manager, self._asked, key, ask, embeddings)
 
     async def losses(self, key: str, *, embeddings: str | Path | None = None) -> Losses:
         """Return what the document says and a run's summary lacks, and the step that lost it; `embeddings` as for
@@ -442,7 +442,7 @@ class Session:
             self._manager.note(*notes)
         settings, order = asked.order(scope, self._model_roles, given=given)
         document = await off_loop(document_of_task, self.store, task)
-        return (await put_on_record(self._manager, document, settings, order)).id
+        return (await record_new_run(self._manager, document, settings, order)).id
 
     def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
         """Work on a run for the duration of the context; see `redraft.graphs.node`."""
@@ -509,7 +509,7 @@ class Session:
         self, source: Sources, settings: DraftConfig, order: RunSpec, limits: Limits | None = None
     ) -> Result:
         """Begin a run of an order that is complete, and work on it to its end. Its own limits replace the session's."""
-        run = await put_on_record(self._manager, source, settings, order, limits)
+        run = await record_new_run(self._manager, source, settings, order, limits)
         return await self._worked(run, config=order.config)
 
     async def go_on(self, key: str) -> Result:

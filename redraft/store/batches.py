@@ -41,7 +41,7 @@ class RateLimiterWindow:
 
         A request larger than the limit is sent once nothing else counts against it.
         """
-        with self._connection.writing_beside(f"limiter {limiter}") as raw:
+        with self._connection.writing_named(f"limiter {limiter}") as raw:
             raw.execute(_PAST.format(raw.skip_locked), (self._clock() - WINDOW,))
             taken = raw.execute(_TAKEN, (limiter,)).fetchone()
             # The minute starts when the lock was obtained.

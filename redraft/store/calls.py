@@ -234,7 +234,7 @@ class Calls(Repository):
         if row is None:
             return None
         if run and not self._connection.row("SELECT 1 FROM uses WHERE run = ? AND call = ?", (run, row["id"])):
-            with self._connection.writing_beside() as raw:
+            with self._connection.writing_named() as raw:
                 raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (run, row["id"]))
         return record_in(CachedAnswer, row, call=row["id"], text=row["body"], usage=_usage(row))
 

@@ -84,11 +84,11 @@ class Connection(ABC):
         """Open an exclusive write transaction; nested calls join the outer one."""
 
     @abstractmethod
-    def writing_beside(self, *names: str) -> AbstractContextManager[Transaction]:
+    def writing_named(self, *names: str) -> AbstractContextManager[Transaction]:
         """Open a write transaction that excludes only those of the same names, if the database supports that.
 
-        Use it if these names and row locks (`Raw.for_update` after a SELECT) suffice. Transactions that change the
-        same rows must lock them in the same order.
+        Use it if these names and row locks (`Transaction.for_update` after a SELECT) suffice. Transactions that change
+        the same rows must lock them in the same order.
         """
 
     @abstractmethod
@@ -96,7 +96,7 @@ class Connection(ABC):
         """Open a write transaction that waits only for transactions on the same rows."""
 
     @abstractmethod
-    def rehearsing(self) -> AbstractContextManager[Transaction]:
+    def rolled_back(self) -> AbstractContextManager[Transaction]:
         """Open a write transaction that is rolled back at the end, to see its effects."""
 
     @abstractmethod
@@ -142,7 +142,7 @@ class Repository:
 
     def _write(self, statement: str, values: Values) -> None:
         """Execute one statement that does not need exclusive access."""
-        with self._connection.writing_beside() as raw:
+        with self._connection.writing_named() as raw:
             raw.execute(statement, values)
 
 

@@ -312,7 +312,7 @@ class RunRemover:
         """Return what would be deleted, by deleting it and rolling back."""
         runs, about = self._chosen(runs, documents)
         gone = _Deleted()
-        with self.connection.rehearsing() as raw:
+        with self.connection.rolled_back() as raw:
             used = self.connection.used
             for run in runs:
                 self._forget_run(raw, run, gone)

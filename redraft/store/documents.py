@@ -39,7 +39,7 @@ class Documents(Repository):
 
     def add_text(self, text: str) -> str:
         """Store a text; return its id."""
-        with self._connection.writing_beside() as raw:
+        with self._connection.writing_named() as raw:
             return put_text(raw, text)
 
     def named(self, words: str) -> list[str]:
@@ -60,7 +60,7 @@ class Documents(Repository):
         language = document.language if document.own_language is None else document.own_language
         fixed, later = ("id", "encoding", "title", "source"), ("sections", "marks", "notes", "language")
         changed = ", ".join(f"{name} = excluded.{name}" for name in ("title", "source", *later))
-        with self._connection.writing_beside() as raw:
+        with self._connection.writing_named() as raw:
             put_text(raw, document.text)
             statement = insert("documents", *fixed, *later, "characters", "added")
             raw.execute(
@@ -136,7 +136,7 @@ class Documents(Repository):
             (document, _counted(tokenizer, until, chunking), budget, c.index, c.span.start, c.span.end, c.tokens)
             for c in chunks
         ]
-        with self._connection.writing_beside() as raw:
+        with self._connection.writing_named() as raw:
             raw.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)
 
     def chunks(
@@ -181,7 +181,7 @@ class Ancestry(Repository):
         """
         if self._connection.only_read:
             return
-        with self._connection.writing_beside() as raw:
+        with self._connection.writing_named() as raw:
             raw.execute(upsert("links", ("key",), "child", "found"), (key, put_text(raw, child), found))
 
     def vectors(self, document: str, cut: str, weights: str) -> bytes | None:

@@ -39,7 +39,7 @@ class Judgments(Repository):
 
     def keep(self, draft: str, evaluation: Evaluation) -> None:
         """Store a metric's evaluation of a draft, replacing an earlier one."""
-        with self._connection.writing_beside(f"evaluation {draft} {evaluation.metric}") as raw:
+        with self._connection.writing_named(f"evaluation {draft} {evaluation.metric}") as raw:
             raw.execute("DELETE FROM evaluations WHERE draft = ? AND metric = ?", (draft, evaluation.metric))
             statement = f"{insert('evaluations', 'draft', *_OF_EVALUATION, 'created')} RETURNING id"
             stored = raw.execute(statement, (draft, *values_of(evaluation, _OF_EVALUATION), now())).fetchone()["id"]
@@ -79,7 +79,7 @@ class Judgments(Repository):
 
     def forget_rounds(self, run: str, after: int) -> bool:
         """Delete the rounds after this one, because the run continues differently; return whether there were any."""
-        with self._connection.writing_beside() as raw:
+        with self._connection.writing_named() as raw:
             # The next step has been decided already.
             raw.execute("DELETE FROM lookups WHERE run = ? AND round > ?", (run, after + 1))
             return raw.execute("DELETE FROM rounds WHERE run = ? AND number > ?", (run, after)).rowcount > 0
@@ -92,7 +92,7 @@ class Judgments(Repository):
     def keep_lookups(self, run: str, number: int, lookups: Sequence[Lookup]) -> None:
         """Store the lookups before the decision on a round, replacing earlier ones."""
         rows = [(run, number, at, storable(one.asked), one.found, storable(one.said)) for at, one in enumerate(lookups)]
-        with self._connection.writing_beside() as raw:
+        with self._connection.writing_named() as raw:
             raw.execute("DELETE FROM lookups WHERE run = ? AND round = ?", (run, number))
             raw.executemany("INSERT INTO lookups VALUES (?, ?, ?, ?, ?, ?)", rows)
 

@@ -118,7 +118,7 @@ class Reservations:
         """Insert the call first and roll back if it is not allowed, so that all answers are awaited at once."""
         names, places = ", ".join((*_OF_CALL, "most_tokens")), ", ".join("?" * (len(_OF_CALL) + 1))
         messages = PreparedMessages(call.messages, *self._document_of(call.run))
-        with self._connection.writing_beside(_of_key(call)) as raw:
+        with self._connection.writing_named(_of_key(call)) as raw:
             asked = raw.execute(_ASKED, {"key": call.key, "run": call.run})
             known = messages.find(raw)
             raw.execute(TAKEN + raw.for_update, (call.run, call.key))
@@ -185,7 +185,7 @@ class Reservations:
 
     def settle(self, reservation: Reservation, call: Call) -> None:
         """Record the outcome of a call. If the request was answered meanwhile, both answers are kept."""
-        with self._connection.writing_beside(_of_key(call)) as raw:
+        with self._connection.writing_named(_of_key(call)) as raw:
             reply = put_text(raw, call.reply) if call.reply is not None else None
             if call.outcome == OK and call.run:
                 raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (call.run, reservation.call))
@@ -201,7 +201,7 @@ class Reservations:
                 ),
             )
 
-    def give_up(self, run: str) -> None:
+    def mark_lost(self, run: str) -> None:
         """Mark the calls that a dead process left in flight as lost. They stay booked, except those that were never
         sent."""
         if self._connection.row("SELECT 1 FROM calls WHERE run = ? AND outcome = ?", (run, SENT)):
@@ -217,7 +217,7 @@ class Reservations:
             return 0, 0.0
         return row["calls"], None if row["unpriced"] else row["usd"]
 
-    def over(self, budget_key: str, max_cost: float | None) -> float:
+    def overspent(self, budget_key: str, max_cost: float | None) -> float:
         """Return by how many dollars a budget exceeds a limit."""
         spent = self.used(budget_key)[1]
         if spent is None or max_cost is None or spent <= max_cost + _ROUNDING:

@@ -279,7 +279,7 @@ class Runs(Repository):
         parents: Sequence[Parent] = (),
     ) -> str:
         """Store a draft and make it the run's result. The same draft is stored once, with the latest notes."""
-        with self._connection.writing_beside() as raw:
+        with self._connection.writing_named() as raw:
             key = _put_draft(raw, run, round_, node, text, words, notes, parents)
             raw.execute("UPDATE runs SET draft = ?, updated = ? WHERE id = ?", (key, now(), run))
         return key
@@ -295,7 +295,7 @@ class Runs(Repository):
         parents: Sequence[Parent] = (),
     ) -> str:
         """Store a draft that is not the run's result, or not yet."""
-        with self._connection.writing_beside() as raw:
+        with self._connection.writing_named() as raw:
             return _put_draft(raw, run, round_, node, text, words, notes, parents)
 
     def choose_draft(self, run: str, key: str) -> None:
@@ -320,7 +320,7 @@ class Runs(Repository):
     def add_piece(self, run: str, piece: Piece, parents: Sequence[Parent] = ()) -> None:
         """Store a partial summary with its parents. An earlier one at the same place is replaced, and so are the later
         steps made from that one."""
-        with self._connection.writing_beside() as raw:
+        with self._connection.writing_named() as raw:
             text = put_text(raw, piece.text)
             place = (run, piece.level, piece.index, piece.step)
             later = raw.execute(
@@ -338,7 +338,7 @@ class Runs(Repository):
 
     def drop_merges(self, run: str) -> None:
         """Delete the pieces above the lowest level, because they are about to be made again."""
-        with self._connection.writing_beside() as raw:
+        with self._connection.writing_named() as raw:
             raw.execute(
                 "DELETE FROM parents WHERE run = ? AND child IN"
                 " (SELECT level || '/' || idx || '/' || step FROM pieces WHERE run = ? AND level > 0)",

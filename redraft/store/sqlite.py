@@ -138,7 +138,7 @@ class SqliteConnection(Connection):
                 raise
 
     @override
-    def writing_beside(self, *names: str) -> AbstractContextManager[Transaction]:
+    def writing_named(self, *names: str) -> AbstractContextManager[Transaction]:
         return self.writing()
 
     @override
@@ -147,7 +147,7 @@ class SqliteConnection(Connection):
 
     @override
     @contextmanager
-    def rehearsing(self) -> Iterator[Transaction]:
+    def rolled_back(self) -> Iterator[Transaction]:
         with self._lock, self.explained():
             try:
                 self.raw.execute("BEGIN IMMEDIATE")
@@ -336,7 +336,7 @@ STEPS = {
 released step never changes."""
 
 
-def statements(file: str) -> Iterator[str]:
+def split_statements(file: str) -> Iterator[str]:
     """Yield the statements of a file: each ends at an unindented line that ends with a semicolon."""
     statement = ""
     for line in (Path(__file__).parent / file).read_text("utf-8").splitlines(keepends=True):
@@ -390,7 +390,7 @@ def steps() -> Migrations:
     def add(name: str, file: str) -> None:
         @migrations(name=name)
         def apply(database: Database) -> None:
-            for statement in statements(file):
+            for statement in split_statements(file):
                 database.execute(statement)
 
     for name, step in STEPS.items():

@@ -168,7 +168,7 @@ class Store:
         return Path(self.address)
 
     @contextmanager
-    def at_once(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
         """Group writes in one transaction."""
         with self._connection.writing():
             yield
@@ -177,14 +177,14 @@ class Store:
     def claim(self, run: str) -> Iterator[None]:
         """Claim a run for this process until the context ends or the process dies."""
         with self._claims.held(run):
-            self.reservations.give_up(run)
+            self.reservations.mark_lost(run)
             yield
 
     def is_claimed(self, run: str) -> bool:
         """Return whether a living process works on the run."""
         return self._claims.is_held(run)
 
-    def wholes_of(self, runs: Sequence[str]) -> dict[str, str]:
+    def parents_of(self, runs: Sequence[str]) -> dict[str, str]:
         """Return the run that each of these runs summarizes a chapter or drafts a candidate for, if any."""
         among = "WHERE run IN (SELECT value FROM json_each(:runs))"
         query = f"SELECT run, whole FROM candidates {among} UNION ALL SELECT run, whole FROM chapters {among}"  # noqa: S608

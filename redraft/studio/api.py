@@ -18,7 +18,7 @@ from redraft.report.history.results import RunResult, document_read
 from redraft.report.pages.formatting import score
 from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import RunSpec
-from redraft.runs.request import asking
+from redraft.runs.request import answer_spec
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -48,13 +48,13 @@ from redraft.studio.contracts import (
     StartedRun,
     StrikeBody,
 )
-from redraft.studio.endpoints import Endpoint, described, query_of, typed
+from redraft.studio.endpoints import Endpoint, openapi, query_of, typed
 from redraft.studio.experiment_api import EXPERIMENTS
-from redraft.studio.feeds import EVENT_STREAM, elsewhere
+from redraft.studio.feeds import EVENT_STREAM, other_process_events
 from redraft.studio.form import on_page
 from redraft.studio.run_actions import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.run_views import RunFilter, RunList
-from redraft.studio.start import asked_of, begun, chapters_of, json_of, limit_asked, offer_of, plan_of, wanted_of
+from redraft.studio.start import asked_of, chapters_of, json_of, limit_asked, offer_of, plan_of, start_run, wanted_of
 from redraft.text.sanitizer import scrubbed
 
 T = TypeVar("T")
@@ -88,7 +88,7 @@ async def start(request: Request) -> StartedRun | Response:
     wanted, context = await asked_of(request), context_of(request)
     if isinstance(wanted.asked, StartBody) and wanted.asked.dry_run:
         return typed(await off_loop(plan_of, context, wanted))
-    run = await begun(context, wanted)
+    run = await start_run(context, wanted)
     return StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
@@ -119,7 +119,7 @@ async def events(request: Request) -> Response:
     run = await run_of(request)
     context = context_of(request)
     feed = context.work.feed(run.id) if context.work else None
-    return streamed(request, feed.watch() if feed else elsewhere(context.reading, run.id))
+    return streamed(request, feed.watch() if feed else other_process_events(context.reading, run.id))
 
 
 async def resume(request: Request) -> RunStatus:
@@ -186,7 +186,7 @@ async def strike(request: Request) -> NewId:
 
 async def description(request: Request) -> dict[str, Any]:
     """Return the OpenAPI description of the API."""
-    return described([one for one in ENDPOINTS if one.is_there(context_of(request).config.read_only)])
+    return openapi([one for one in ENDPOINTS if one.is_there(context_of(request).config.read_only)])
 
 
 _MAX_ANSWERS = 20
@@ -196,7 +196,7 @@ def question_order(store: Store, run: Run, question: str) -> tuple[Document, Dra
     """Return the order for a run that answers a question about a run's document, with the same model and judges."""
     settings = run.settings.model_copy(update={"words": None, "chosen": "", "query": None})
     judging = (run.judging or JudgeConfig()).model_copy(update={"pack": None, "keyfacts": None, "reference": None})
-    return document_read(store, run), *asking(settings, judging, question)
+    return document_read(store, run), *answer_spec(settings, judging, question)
 
 
 def answers_of(store: Store, run: str) -> AnswerList:

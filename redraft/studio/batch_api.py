@@ -32,7 +32,7 @@ from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, query_of, t
 from redraft.studio.feeds import EVENT_STREAM
 from redraft.studio.form import on_page
 from redraft.studio.run_actions import KINDS, DownloadFormat, file_of, saved_as
-from redraft.studio.start import begun_batch, limit_asked, plan_of_batch, wanted_of
+from redraft.studio.start import limit_asked, plan_of_batch, start_batch, wanted_of
 from redraft.text.sanitizer import scrubbed
 
 _DOES: Mapping[BatchOrder, Status] = {"pause": "paused", "cancel": "cancelled"}
@@ -65,7 +65,7 @@ async def start(request: Request) -> BatchStatus | Response:
     wanted, context = await wanted_of(request, StartBatchBody), context_of(request)
     if isinstance(wanted.asked, StartBatchBody) and wanted.asked.dry_run:
         return typed(await plan_of_batch(context, wanted))
-    return await _status(request, await begun_batch(context, wanted))
+    return await _status(request, await start_batch(context, wanted))
 
 
 async def status(request: Request) -> BatchStatus:
@@ -86,7 +86,7 @@ async def items(request: Request) -> ItemList:
 async def ordered(request: Request, order: BatchOrder) -> None:
     """Pause, cancel or resume a batch; refuse an order that does not fit its status."""
     name, work = named(request), work_of(request)
-    standing = await read(request, batches.known, name)
+    standing = await read(request, batches.find_batch, name)
     if order not in batches.orders(standing, at_work(request)):
         hint = f"GET /api/batches/{name} shows its status"
         raise RunError(f"batch {name!r:.80} is {standing.status}: there is nothing to {order}", hint=hint)
@@ -104,7 +104,7 @@ async def tables(request: Request) -> BatchTables:
 async def events(request: Request) -> Response:
     """Stream the progress of a batch as server-sent events until no process is running it."""
     name = named(request)
-    await read(request, batches.known, name)
+    await read(request, batches.find_batch, name)
     return streamed(request, batches.progress_of(context_of(request).reading, name))
 
 

@@ -11,7 +11,7 @@ from math import ceil
 from pathlib import PurePath
 
 from redraft.batches.sources import source_name
-from redraft.batches.tables import BatchSnapshot, pace_of, report_on, standing_of
+from redraft.batches.tables import BatchSnapshot, pace_of, read_snapshot, report_on
 from redraft.domain import record_json
 from redraft.errors import RunError
 from redraft.llm.addresses import shown_name
@@ -50,23 +50,23 @@ SHOWN_AT_ONCE = 1000
 """Larger batches have their tables on a separate page, because they require reading every run."""
 
 
-def known(store: Store, name: str) -> BatchSnapshot:
+def find_batch(store: Store, name: str) -> BatchSnapshot:
     """Return the batch with this name; raise NotFound if there is none."""
     try:
-        return standing_of(store, name)
+        return read_snapshot(store, name)
     except RunError as error:
         raise NotFound(f"there is no batch {name!r:.80}", hint="GET /api/batches lists them") from error
 
 
 def listed(store: Store, at_work: frozenset[str], *, by_page: bool = True) -> BatchList:
     """Return all batches, with errors as pages or as the API tell them."""
-    found = (standing_of(store, one.name) for one in store.batches.all())
+    found = (read_snapshot(store, one.name) for one in store.batches.all())
     return BatchList(batches=tuple(_status(store, one, at_work, by_page=by_page) for one in found))
 
 
 def status_of(store: Store, name: str, at_work: frozenset[str], *, by_page: bool = True) -> BatchStatus:
     """Return the status of a batch, with its error as pages or as the API tell it."""
-    return _status(store, known(store, name), at_work, by_page=by_page)
+    return _status(store, find_batch(store, name), at_work, by_page=by_page)
 
 
 def _status(store: Store, standing: BatchSnapshot, at_work: frozenset[str], *, by_page: bool) -> BatchStatus:
@@ -112,7 +112,7 @@ def orders(standing: BatchSnapshot, at_work: frozenset[str]) -> tuple[BatchOrder
 
 def items(store: Store, name: str, wanted: ItemFilter, *, by_page: bool = True) -> ItemList:
     """Return a page of the documents of a batch. Only these are read."""
-    known(store, name)
+    find_batch(store, name)
     total = store.batches.how_many(name, wanted.state, wanted.q)
     pages = max(1, ceil(total / wanted.per))
     page = min(wanted.page, pages)
@@ -179,7 +179,7 @@ class BatchTableCache:
 
     def of(self, name: str) -> Report:
         """Return the tables of a batch."""
-        standing = known(self._store, name)
+        standing = find_batch(self._store, name)
         with self._lock:
             before = self._kept.pop(name, None)
             found = before if before and before[0] == standing else (standing, report_on(self._store, standing))
@@ -202,7 +202,7 @@ async def progress_of(store: Store, name: str, pause: float = _PAUSE) -> AsyncIt
     """Yield the progress of a batch until no process is running it."""
     before: Message = {}
     while True:
-        standing = await off_loop(known, store, name)
+        standing = await off_loop(find_batch, store, name)
         now: Message = {"kind": "progress", **record_json(standing)}
         if now != before:
             before = now

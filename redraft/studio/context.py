@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from redraft.batches.api import worked_on
+from redraft.batches.api import run_batch
 from redraft.batches.request import BatchRequest, open_again, open_batch
 from redraft.batches.sources import file_name
 from redraft.domain import Document
@@ -167,7 +167,7 @@ class WorkManager:
 
     async def _worked_on(self, opened: Batch) -> None:
         try:
-            await worked_on(self.session, opened)
+            await run_batch(self.session, opened)
         except Exception as error:  # noqa: BLE001  (whatever it is, the batch is shown as stopped)
             if not isinstance(error, RedraftError):
                 _log.exception("a batch of the studio failed")

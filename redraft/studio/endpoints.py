@@ -193,7 +193,7 @@ def typed(value: BaseModel, status: int = 200) -> Response:
     return Response(value.model_dump_json(), status, media_type=_JSON)
 
 
-def described(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """Return the OpenAPI 3.1 description of the API."""
     models: set[type[BaseModel]] = {ProblemReply}
     for one in endpoints:

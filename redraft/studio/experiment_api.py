@@ -84,11 +84,11 @@ async def start(request: Request) -> ExperimentStarted | Response:
     if isinstance(plan.asked, ExperimentStart) and plan.asked.dry_run:
         table = await off_loop(plan_table, plan, context.models, context.config.prices, context.config.limits)
         return typed(ExperimentPlanned(plan=TableEntry.of(table, rows=table.records)))
-    name = await begun(request, plan)
+    name = await start_experiment(request, plan)
     return ExperimentStarted(name=name, progress=f"/api/experiments/{name}/progress")
 
 
-async def begun(request: Request, plan: ExperimentPlan) -> str:
+async def start_experiment(request: Request, plan: ExperimentPlan) -> str:
     """Start an experiment, and return its name."""
     return await off_loop(work_of(request).experiments.start, plan, context_of(request).models)
 
@@ -96,7 +96,7 @@ async def begun(request: Request, plan: ExperimentPlan) -> str:
 async def progress(request: Request) -> ExperimentProgress:
     """Return the progress of an experiment that was started in a studio."""
     context, name = context_of(request), request.path_params["name"]
-    order = await off_loop(ordered, context.config.results, name)
+    order = await off_loop(stored_order, context.config.results, name)
     job = context.work.experiments.job(name) if context.work else None
     return progress_of(name, order, job, "" if is_by_page(request) else f"/api/experiments/{name}")
 
@@ -110,7 +110,7 @@ async def stop(request: Request) -> ExperimentProgress:
 async def resume(request: Request) -> ExperimentProgress:
     """Resume an experiment."""
     context, name = context_of(request), request.path_params["name"]
-    await off_loop(ordered, context.config.results, name)
+    await off_loop(stored_order, context.config.results, name)
     await off_loop(work_of(request).experiments.resume, name, context.models)
     return await progress(request)
 
@@ -201,7 +201,7 @@ def experiment_details(rows: RunRows, folder: Path, work: ExperimentManager | No
     )
 
 
-def ordered(folder: Path, name: str) -> ExperimentOrder:
+def stored_order(folder: Path, name: str) -> ExperimentOrder:
     """Return the order of an experiment that was started in a studio."""
     found = _folders(folder).get(name)
     order = order_in(found) if found else None
@@ -210,7 +210,7 @@ def ordered(folder: Path, name: str) -> ExperimentOrder:
     return order
 
 
-def drawn(folder: Path, names: Sequence[str]) -> tuple[ReportSection, ...]:
+def tables_with_pictures(folder: Path, names: Sequence[str]) -> tuple[ReportSection, ...]:
     """Return the tables of some experiments with their pictures, those of the same kind side by side."""
     found = {name: one / _TABLES for name, one in _folders(folder).items() if (one / _TABLES).is_file()}
     return sections([_shown_results(found[name], name) for name in names if name in found])

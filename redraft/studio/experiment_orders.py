@@ -245,13 +245,13 @@ def plan_asked(
     """Return a request with its documents, or with those of an earlier plan. It is checked as far as possible without a
     model."""
     plan = with_documents(store, asked, files, before)
-    designed(plan.asked, models)
+    design_of(plan.asked, models)
     return plan
 
 
 def plan_table(plan: ExperimentPlan, models: Models, prices: PriceTable, usual: Limits) -> Table:
     """Return the estimated cost of the experiment, step by step; the last row is the total."""
-    experiment, design = designed(plan.asked, models)
+    experiment, design = design_of(plan.asked, models)
     table = experiment.plan(plan.documents, design, prices)
     refuse_unpriced(unpriced(table), limits_of(usual, plan.asked.max_cost, plan.asked.max_calls))
     return table
@@ -263,7 +263,7 @@ def unpriced(table: Table) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(row[model]) for row in table.rows[:-1] if row[cost] is None))
 
 
-def designed(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:
+def design_of(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:
     """Return the requested experiment and its design; raise UsageError if it needs a model and has none."""
     if asked.kind == "booookscore":
         return _booookscore(asked, models)

@@ -45,7 +45,7 @@ async def new(request: Request) -> Response:
         except UsageError as error:
             return await _form(request, given, error)
     elif name := request.query_params.get("from"):
-        order = await off_loop(experiment_api.ordered, context_of(request).config.results, name)
+        order = await off_loop(experiment_api.stored_order, context_of(request).config.results, name)
         given = {**order.asked.model_dump(exclude_none=True), "documents": order.documents, "name": ""}
         if order.asked.summaries or order.asked.references:
             given |= {KEPT: context_of(request).planned.keep(ExperimentPlan(order.asked, ()))}
@@ -105,13 +105,13 @@ async def start(request: Request) -> Response:
     """Start the planned experiment."""
     async with request.form() as form:
         made = context_of(request).planned.take(str(form.get(KEPT, "")))
-    return RedirectResponse(f"/experiments/{await experiment_api.begun(request, made)}", 303)
+    return RedirectResponse(f"/experiments/{await experiment_api.start_experiment(request, made)}", 303)
 
 
 async def one(request: Request) -> Response:
     """Show an experiment: its progress while it is running, its tables and pictures afterwards."""
     context, shown = context_of(request), await experiment_api.details(request)
-    sections = await off_loop(experiment_api.drawn, context.config.results, [shown.name])
+    sections = await off_loop(experiment_api.tables_with_pictures, context.config.results, [shown.name])
     progress = await experiment_api.progress(request) if shown.status else None
     values: dict[str, Any] = {"experiment": shown, "sections": sections, "progress": progress, "kinds": KINDS}
     return page(request, "experiment", "experiments", **values)
@@ -132,7 +132,7 @@ async def resume(request: Request) -> Response:
 async def compare(request: Request) -> Response:
     """Show experiments side by side."""
     names = list(dict.fromkeys(request.query_params.getlist("name")))[:_MAX_COMPARED]
-    sections = await off_loop(experiment_api.drawn, context_of(request).config.results, names)
+    sections = await off_loop(experiment_api.tables_with_pictures, context_of(request).config.results, names)
     found = [one.results.place for section in sections for one in section.sets]
     if len(found) < 2:
         raise UsageError("nothing to compare", hint="select two or more experiments that have tables")

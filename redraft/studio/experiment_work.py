@@ -27,7 +27,7 @@ from redraft.runs.experiment_runner import ExperimentRunner, describe_error
 from redraft.settings import Limits
 from redraft.sources import MAX_BYTES, read_file, write
 from redraft.store.store import Store
-from redraft.studio.experiment_orders import ExperimentBody, ExperimentPlan, designed
+from redraft.studio.experiment_orders import ExperimentBody, ExperimentPlan, design_of
 from redraft.studio.feeds import Progress
 from redraft.studio.form import error_on_page, on_page
 from redraft.studio.orders import Models, limits_of
@@ -132,7 +132,7 @@ class ExperimentJob:
     async def _work(self) -> None:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         try:
-            experiment, design = designed(self.order.asked, self.models)
+            experiment, design = design_of(self.order.asked, self.models)
             for document in self.documents:
                 self.store.documents.add(document)
             runner = ExperimentRunner(self.store, self.limits, self.prices, self._observe)

@@ -213,7 +213,7 @@ async def _until(closing: asyncio.Event, shown: AsyncIterator[Message]) -> Async
         ending.cancel()
 
 
-async def elsewhere(store: Store, run: str, pause: float = _PAUSE) -> AsyncIterator[Message]:
+async def other_process_events(store: Store, run: str, pause: float = _PAUSE) -> AsyncIterator[Message]:
     """Yield the events of a run in another process, or the status of a stopped run, by polling the store."""
     before: Message = {}
     pieces: set[tuple[int, int]] = set()

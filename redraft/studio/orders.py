@@ -290,7 +290,7 @@ def strategies() -> tuple[str, ...]:
     return (AUTO, *STRATEGIES, *plugins.names("strategies"))
 
 
-def aims() -> tuple[str, ...]:
+def goal_metrics() -> tuple[str, ...]:
     """Return the metrics that can be a goal."""
     return tuple(one.name for one in metrics(names()) if one.aim)
 

@@ -22,7 +22,7 @@ from redraft.fields import validated
 from redraft.report.dossier.comparison.build import read_comparison
 from redraft.report.history.certificates import in_words, packaged, self_checked
 from redraft.report.history.requests import request_outcomes
-from redraft.report.history.results import document_read, placed
+from redraft.report.history.results import document_read, with_place
 from redraft.report.history.summaries import shown_names
 from redraft.report.pages import comparison
 from redraft.report.pages.assets import template
@@ -137,7 +137,7 @@ async def _review(request: Request, given: ReviewBody | None = None, problem: st
     document, earlier = await read(request, document_read, found), await read(request, _earlier, found.id)
     values: dict[str, Any] = {"run": found.id, "question": question, "title": document.title, "earlier": earlier}
     values |= {"given": given or ReviewBody(), "part": part_read(document.notes), "characters": len(document.text)}
-    values["findings"] = [placed(one, document) for one in _FINDINGS.validate_python(question["findings"])]
+    values["findings"] = [with_place(one, document) for one in _FINDINGS.validate_python(question["findings"])]
     values["self_check"] = bool(self_checked(found))
     values["not_understood"] = NOT_UNDERSTOOD if found.settings.model == EXTRACTIVE else ""
     return page(request, "review", "runs", 422 if problem else 200, problem=problem or question["problem"], **values)

@@ -138,7 +138,7 @@ def check_refinable(run: Run) -> None:
         raise RunError(f"run {run.id} has no summary to refine", hint="resume it, or choose another run")
 
 
-def forked(store: Store, run: Run, asked: ForkBody, work: WorkManager, models: Models) -> PlannedStart:
+def plan_fork(store: Store, run: Run, asked: ForkBody, work: WorkManager, models: Models) -> PlannedStart:
     """Return the run that a fork asks for. Raise RedraftError if it is not possible."""
     check_refinable(run)
     number = result_round(store, run) if asked.round is None else asked.round
@@ -167,7 +167,7 @@ def forked(store: Store, run: Run, asked: ForkBody, work: WorkManager, models: M
 async def fork(request: Request) -> StartedRun:
     """Refine a draft of a run in a new run."""
     asked, run, work = validated(ForkBody, await json_of(request)), await run_of(request), work_of(request)
-    planned = await read(request, forked, run, asked, work, context_of(request).models)
+    planned = await read(request, plan_fork, run, asked, work, context_of(request).models)
     made = await work.start(*planned, asked.max_cost)
     return StartedRun(run=made, events=f"/api/runs/{made}/events")
 

@@ -45,17 +45,17 @@ from redraft.studio.orders import (
     rubric_lines,
 )
 from redraft.studio.pages import page
-from redraft.studio.run_actions import ForkBody, check_refinable, delete, forked, result_round, settings_given
+from redraft.studio.run_actions import ForkBody, check_refinable, delete, plan_fork, result_round, settings_given
 from redraft.studio.start import (
     GOAL,
     KEPT,
     SentRequest,
-    begun,
-    begun_batch,
     offer_of,
     plan_of,
     plan_of_batch,
     sent_with,
+    start_batch,
+    start_run,
     wanted_from,
     with_summary,
 )
@@ -141,8 +141,8 @@ async def start(request: Request) -> Response:
     async with request.form() as form:
         wanted = context.pending.take(str(form.get(KEPT, "")))
     if len(wanted.documents) > 1:
-        return RedirectResponse(f"/batches/{quote(await begun_batch(context, wanted), safe='')}", 303)
-    return RedirectResponse(f"/runs/{await begun(context, wanted)}", 303)
+        return RedirectResponse(f"/batches/{quote(await start_batch(context, wanted), safe='')}", 303)
+    return RedirectResponse(f"/runs/{await start_run(context, wanted)}", 303)
 
 
 _MAX_OFFERED = 50
@@ -206,7 +206,7 @@ async def refine_answered(request: Request) -> Response:
         asked = validated(ForkBody, said)
         if asked.goals == {} and not asked.requests:
             raise UsageError("nothing to change was given", hint="give a request or a goal")
-        planned = await read(request, forked, run, asked, work, context.models)
+        planned = await read(request, plan_fork, run, asked, work, context.models)
         if start:
             return RedirectResponse(f"/runs/{await work.start(*planned, asked.max_cost)}", 303)
         plan = await off_loop(plan_run, *planned, context.config.prices)

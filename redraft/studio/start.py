@@ -45,9 +45,9 @@ from redraft.studio.orders import (
     Models,
     RunBody,
     StartableRuns,
-    aims,
     batch_of,
     document_named,
+    goal_metrics,
     limits_of,
     order_of,
     refuse_unpriced,
@@ -254,7 +254,7 @@ def _estimated(context: StudioContext, wanted: StartableRuns) -> BatchEstimate:
     return found
 
 
-async def begun(context: StudioContext, wanted: StartableRuns) -> str:
+async def start_run(context: StudioContext, wanted: StartableRuns) -> str:
     """Start the run, and return its id."""
     settings, order = await off_loop(order_of, wanted.asked, context.models)
     document = (await off_loop(wanted.read))[0]
@@ -272,7 +272,7 @@ def _parent(store: Store, asked: RunBody, document: Document) -> str | None:
     return run.id if known and run.document == document.id else None
 
 
-async def begun_batch(context: StudioContext, wanted: StartableRuns) -> str:
+async def start_batch(context: StudioContext, wanted: StartableRuns) -> str:
     """Start the batch, and return its name."""
     asked, documents = await off_loop(batch_of, wanted.asked, context.models), await off_loop(wanted.read)
     assert context.work is not None, "a read-only studio has no route that leads here"
@@ -294,6 +294,6 @@ def _offer(store: Store, models: Models) -> RunChoices:
         strategies=strategies(),
         models={EXTRACTIVE: EXTRACTIVE} | {name: shown_name(one.model, one.base_url) for name, one in models.items()},
         metrics=names(),
-        goals=aims(),
+        goals=goal_metrics(),
         most_bytes=MAX_BYTES,
     )

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from benchmarks.languages import LANGUAGES
-from benchmarks.reply_rooms import FORMS, room_for, sizes
+from benchmarks.reply_rooms import FORMS, sizes, tracing_budget
 from redraft.agents.evidence import TokenRates, wording_of
 from redraft.agents.judge import Judge
 from redraft.domain import Usage
@@ -33,11 +33,11 @@ O200K = tokenizer_named("o200k_base")
 def test_twelve_plausible_questions_fit_into_the_room_for_them(language: str, form: str) -> None:
     asked = LANGUAGES[language]
     found = sizes(asked, O200K, FORMS[form], 20, longer=False) + sizes(asked, O200K, FORMS[form], 20, longer=True)
-    assert max(found) <= room_for(asked, O200K)
+    assert max(found) <= tracing_budget(asked, O200K)
 
 
 def test_the_room_is_no_more_than_a_language_needs() -> None:
-    rooms = {language: room_for(asked, O200K) for language, asked in LANGUAGES.items()}
+    rooms = {language: tracing_budget(asked, O200K) for language, asked in LANGUAGES.items()}
     assert rooms["English"] < rooms["German"] < rooms["Russian"] < rooms["Japanese"] < 2 * rooms["English"]
 
 

@@ -14,10 +14,10 @@ import pytest
 
 import redraft
 from redraft import DraftConfig, Limits, RedraftError, Session, UsageError
-from redraft.batches.dossiers import wanted_in, write_page, write_pages
+from redraft.batches.dossiers import dossiers_folder, write_page, write_pages
 from redraft.batches.request import BatchRequest
-from redraft.batches.sources import check, file_name, items_of, put_in
-from redraft.batches.tables import add_dossiers, folder_named, read_batch, standing_of, write_folder
+from redraft.batches.sources import add_items, check, file_name, items_of
+from redraft.batches.tables import add_dossiers, folder_named, read_batch, read_snapshot, write_folder
 from redraft.batches.worker import BatchWorker
 from redraft.domain import record_json
 from redraft.store.batches import Batch
@@ -41,7 +41,7 @@ def opened(store: Store, folder: Path, *, dossiers: bool = True, named: bool = T
     store.batches.open(
         Batch("b", record_json(BatchRequest(DraftConfig(words=40))), limits.model_dump(mode="json"), out)
     )
-    put_in(store, "b", [str(folder / "in")])
+    add_items(store, "b", [str(folder / "in")])
     return limits
 
 
@@ -55,7 +55,7 @@ def documents(folder: Path, *names: str) -> None:
 
 
 def finish(store: Store) -> None:
-    write_folder(store, standing_of(store, "b"), read_batch(store, "b").report)
+    write_folder(store, read_snapshot(store, "b"), read_batch(store, "b").report)
 
 
 def written(folder: Path) -> dict[str, tuple[int, int]]:
@@ -172,7 +172,7 @@ def test_without_the_wish_there_are_none_and_with_it_afterwards_there_are(store:
     documents(tmp_path, "a.md")
     worked(store, opened(store, tmp_path, dossiers=False))
     finish(store)
-    assert wanted_in(tmp_path / "out") is None
+    assert dossiers_folder(tmp_path / "out") is None
     assert "[dossier]" not in (tmp_path / "out" / "report.md").read_text("utf-8")
     assert [row.dossier for row in items_of(store, "b")] == [None]
     assert add_dossiers(store, "b", None) == str(tmp_path / "out")

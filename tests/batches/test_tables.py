@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from redraft.batches.engine import engine_named
-from redraft.batches.sources import BatchItem, put_in
+from redraft.batches.sources import BatchItem, add_items
 from redraft.batches.tables import BatchSnapshot, BatchTotals, report_of
 from redraft.batches.worker import count_files, keep_texts, text_of
 from redraft.errors import UsageError
@@ -118,7 +118,7 @@ def test_it_is_read_as_its_worker_would_have_read_it_and_only_once(store: Store,
     assert (found.text, found.title, found.sections) == (wanted.text, wanted.title, wanted.sections)
     assert "first" not in found.text
     assert count_files(store, "b") == 0
-    assert put_in(store, "b", [item.source]) == 0
+    assert add_items(store, "b", [item.source]) == 0
     assert (kept.idx, kept.file, kept.state) == (item.idx, item.file, "waiting")
 
 

@@ -17,8 +17,8 @@ import pytest
 
 from redraft.batches.engine import ProcessEngine, WorkerPool
 from redraft.batches.request import BatchRequest, budget_key_of
-from redraft.batches.sources import items_of, put_in
-from redraft.batches.tables import standing_of
+from redraft.batches.sources import add_items, items_of
+from redraft.batches.tables import read_snapshot
 from redraft.batches.worker import BatchWorker, WorkerTerms
 from redraft.domain import record_json
 from redraft.llm import provider_batch
@@ -64,7 +64,7 @@ def opened(store: Store, folder: Path, url: str = "", **limits: object) -> Limit
     bounds = Limits.model_validate({"concurrency": 4, **limits})
     batch = Batch("b", record_json(BatchRequest(settings)), bounds.model_dump(mode="json"), str(folder / "out"))
     store.batches.open(batch)
-    put_in(store, "b", [str(folder / "in")])
+    add_items(store, "b", [str(folder / "in")])
     return bounds
 
 
@@ -89,7 +89,7 @@ def test_each_document_becomes_a_file_and_a_broken_one_a_sentence(store: Store, 
     lines = [{"id": "a/../b", "text": story(12).text}, {"path": "in/000.md"}, {"id": "gone", "path": "gone.md"}]
     (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, [*lines, {"id": "void", "text": " "}])), "utf-8")
     limits = opened(store, folder)
-    assert put_in(store, "b", [str(folder / "corpus.jsonl")]) == 3, "one of the paths is known"
+    assert add_items(store, "b", [str(folder / "corpus.jsonl")]) == 3, "one of the paths is known"
     worked(store, limits)
     found = {Path(row.source).name: row for row in items_of(store, "b")}
     assert states(store) == {"done": 4, "failed": 3}
@@ -123,7 +123,7 @@ def test_a_used_up_budget_stops_the_batch_and_a_higher_one_goes_on(store: Store,
     with ChatServer() as server:
         worked(store, opened(store, folder, server.base_url, max_calls=5))
         assert len(server.seen) == 5
-        stopped = standing_of(store, "b")
+        stopped = read_snapshot(store, "b")
         assert (stopped.status, stopped.calls) == ("stopped", 5)
         assert stopped.batch.error is not None
         assert "Limits(max_calls=5) is used up" in stopped.batch.error["message"]
@@ -139,7 +139,7 @@ def test_what_the_provider_refuses_altogether_fails_no_document(store: Store, fo
     with ChatServer(lambda seen: Fault("status", status=401, message="no such key")) as server:
         worked(store, opened(store, folder, server.base_url))
         assert len(server.seen) <= 6, "each document that was begun has asked about its two chunks"
-    standing = standing_of(store, "b")
+    standing = read_snapshot(store, "b")
     assert (standing.status, standing.counts.waiting) == ("stopped", 3)
     assert standing.batch.error is not None
     assert standing.batch.error["code"] == "provider"
@@ -273,7 +273,7 @@ def test_what_kills_its_worker_three_times_is_set_aside_and_the_rest_goes_on(
     with ChatServer() as server:
         limits = opened(store, folder, server.base_url)
         store.batches.add("b", [])
-        put_in(store, "b", [str(folder / "in" / "deadly.poison")])
+        add_items(store, "b", [str(folder / "in" / "deadly.poison")])
         terms = WorkerTerms(store.address, "b", "", 0, 1)
         with WorkerPool(store, ProcessEngine(), terms, lambda note: None) as worker_pool:
             while worker_pool.repair():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.batches.request import of_use
+from redraft.batches.request import needed_workers
 from redraft.settings import Limits
 from redraft.store.store import Store
 from tests.chatserver import ChatServer
@@ -203,4 +203,4 @@ def test_no_more_workers_begin_than_have_a_document_and_a_request(
     wanted: int | None, waiting: int, jobs: bool, workers: int
 ) -> None:
     limits = Limits(concurrency=64, provider_batch=jobs)
-    assert of_use(wanted, 4, limits, waiting) == workers
+    assert needed_workers(wanted, 4, limits, waiting) == workers

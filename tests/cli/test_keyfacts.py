@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redraft.cli.views.history import by_whom, keyfacts_lines, measure
+from redraft.cli.views.history import fact_models, keyfacts_lines, measure
 from redraft.domain import Evidence, KeyFact, KeyFacts, Objection, Span, Tree
 from tests.chatserver import ChatServer
 from tests.cli.grove import HEARSAY, NO_ITEM, UNIMPORTANT, Grove
@@ -384,7 +384,7 @@ def test_what_an_imported_pack_says_is_harmless_on_a_terminal() -> None:
     kept = KeyFact(2, "root", None, evil, Evidence(evil, span))
     tree = Tree(0, "narrative", span, 0.5, (pruned, kept), evil)
     keyfacts = KeyFacts("id", document.id, evil, "b", {}, (tree,), (evil,))
-    shown = "\n".join([*keyfacts_lines(keyfacts, document, pruned=True), measure(keyfacts), by_whom(keyfacts)])
+    shown = "\n".join([*keyfacts_lines(keyfacts, document, pruned=True), measure(keyfacts), fact_models(keyfacts)])
 
     assert shown.count("The sea.") == 6
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)

@@ -8,7 +8,7 @@ from redraft.domain import Evaluation
 from redraft.errors import RunError, UsageError
 from redraft.report.dossier.comparison.build import fifth_of, read_comparison, standing
 from redraft.report.dossier.comparison.contents import RunComparison, RunVerdict
-from redraft.report.dossier.comparison.sides import counted, interval_of_mean, letters
+from redraft.report.dossier.comparison.sides import interval_of_mean, item_values, letters
 from redraft.report.pages.comparison import comparison_page
 from redraft.store.store import Store
 from tests.dossier.keepers import Shelf
@@ -68,9 +68,9 @@ def test_a_place_belongs_to_one_fifth() -> None:
 
 def test_only_what_a_score_is_the_mean_of_has_an_interval() -> None:
     items = {"claims": [{"value": 1.0}, {"value": 0.0}, {"value": None}], "others": [{"value": 0.25}, {"value": 0.25}]}
-    assert counted(Evaluation("m", 1, "scored", 0.5, judged=2, unjudged=1, details=items)) == [1.0, 0.0]
-    assert counted(Evaluation("m", 1, "scored", 0.7, judged=2, unjudged=1, details=items)) == ()
-    assert counted(Evaluation("m", 1, "failed", None, details=items)) == ()
+    assert item_values(Evaluation("m", 1, "scored", 0.5, judged=2, unjudged=1, details=items)) == [1.0, 0.0]
+    assert item_values(Evaluation("m", 1, "scored", 0.7, judged=2, unjudged=1, details=items)) == ()
+    assert item_values(Evaluation("m", 1, "failed", None, details=items)) == ()
 
 
 @pytest.fixture(scope="module")

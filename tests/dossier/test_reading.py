@@ -19,7 +19,7 @@ from redraft.llm.base import Request
 from redraft.readers.documents import parse
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
-from redraft.report.history.lineage import came_up
+from redraft.report.history.lineage import origin_note
 from redraft.report.history.trace import GIVEN_SAID
 from redraft.report.pages.comparison import dossier_markdown
 from redraft.report.pages.dossier import dossier_page
@@ -89,7 +89,7 @@ def test_what_is_known_of_a_sentence_without_a_place_is_said_as_lineage_says_it(
         first, *others = dossier.sentences
         lacking = first.model_copy(update={"sources": (), "invented": said})
         shown[said] = show(dossier.model_copy(update={"sentences": (lacking, *others)})).lower()
-        assert came_up(said).lower() in shown[said]
+        assert origin_note(said).lower() in shown[said]
 
 
 @pytest.mark.parametrize("show", [dossier_page, dossier_markdown], ids=["page", "markdown"])

@@ -29,7 +29,7 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Fence, Prompt, PromptInput, ReplyModel
 from redraft.report.history.trace import read_trace
 from redraft.runs.dry_run import dry_run
-from redraft.runs.prepare import RunSpec, prepare, recall, record
+from redraft.runs.prepare import RunSpec, prepare, record, restore
 from redraft.settings import JudgeConfig, Limits, PolicyName, RefineConfig, purpose_of_draft
 from redraft.store.runs import Run
 from redraft.text.retrieval import Passages
@@ -191,11 +191,11 @@ def test_a_run_is_not_resumed_with_another_prompt_than_it_began_with(court: Cour
     class Otherwise(Liked):
         prompts = (other,)
 
-    assert recall(court.store, run, (Liked(),)).document == court.document
+    assert restore(court.store, run, (Liked(),)).document == court.document
     with pytest.raises(Exception, match="have changed since it began: liking"):
-        recall(court.store, run, (Otherwise(),))
+        restore(court.store, run, (Otherwise(),))
     with pytest.raises(UsageError, match="there is no metric 'liked'; choose from coverage, "):
-        recall(court.store, run)
+        restore(court.store, run)
 
 
 def test_what_it_asks_is_in_the_sum_of_a_dry_run(court: Court) -> None:

@@ -16,7 +16,7 @@ from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.rubric import RubricInput, RubricVerdict
 from redraft.studio.run_actions import ForkBody
-from redraft.studio.run_actions import forked as studio_fork
+from redraft.studio.run_actions import plan_fork as studio_fork
 
 MINUTES = redraft.Document.from_text("The board met at seven. It was cold. " * 4, "Minutes")
 PLAIN = Rubric("plain_tone", "Written for a reader without legal training")

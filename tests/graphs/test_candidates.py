@@ -64,7 +64,7 @@ async def test_the_others_are_no_runs_of_their_own_in_lists_and_go_with_the_whol
     result = await desk.summarize(story(200), drafts=2, **SAMPLED)
     _, other = desk.store.candidates.of(result.run.id)
 
-    assert desk.store.wholes_of([other.run]) == {other.run: result.run.id}
+    assert desk.store.parents_of([other.run]) == {other.run: result.run.id}
     assert set(desk.store.forget([result.run.id]).runs) == {result.run.id, other.run}
 
 
@@ -118,7 +118,7 @@ async def test_the_best_by_its_scores_is_refined_and_nothing_is_asked_twice(tmp_
         except ProviderError:
             failed = True
     if failed:
-        (run,) = [run for run in court.store.runs.latest(9) if not court.store.wholes_of([run.id])]
+        (run,) = [run for run in court.store.runs.latest(9) if not court.store.parents_of([run.id])]
         result = await court.resume(run.id)
 
     first = court.store.runs.draft(result.rounds[0].draft)
@@ -144,7 +144,7 @@ async def test_an_evaluation_judges_all_and_goes_on_with_the_best(tmp_path: Path
     shown = result.record().model_dump(mode="json")["candidates"]
     assert isinstance(shown, list)
     assert sorted(one["chosen"] for one in shown) == [False, False, True]
-    said = [one.said(3) for one in result.candidates]
+    said = [one.line(3) for one in result.candidates]
     assert any(re.match(r"candidate \d of 3: direct, coverage 0\.\d\d, not chosen$", one) for one in said)
 
 

@@ -10,7 +10,7 @@ from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation, record_json
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.report.history import certificates as module
-from redraft.report.history.certificates import certificate, in_words, packaged, packaged_words, standing_of
+from redraft.report.history.certificates import certificate, in_words, judge_setup_of, packaged, packaged_words
 from redraft.settings import DraftConfig, Evaluate, JudgeConfig, ModelSettings
 from redraft.store.judgments import Agreement
 from redraft.store.runs import Run
@@ -31,11 +31,11 @@ def scored(**changes: object) -> Evaluation:
 
 def test_a_figure_holds_for_the_judge_its_address_its_prompts_and_what_matters_to_the_metric() -> None:
     one = judging_run(JudgeConfig(judges=("openai:a",), base_url="http://here/v1"))
-    standing = standing_of(one, "consistency", 3)
+    standing = judge_setup_of(one, "consistency", 3)
     assert (standing.judge, standing.terms) == ("openai:a@http://here/v1", "")
 
     def of(changed: Run, metric: str = "consistency", version: int = 3) -> object:
-        return standing_of(changed, metric, version)
+        return judge_setup_of(changed, metric, version)
 
     same = (
         judging_run(JudgeConfig(judges=("openai:a",), base_url="http://here/v1", questions=7, batch=1, pack="p")),
@@ -57,16 +57,16 @@ def test_a_figure_holds_for_the_judge_its_address_its_prompts_and_what_matters_t
 
 def test_a_judge_of_a_table_is_known_by_its_model_and_the_writer_by_its_address() -> None:
     table = JudgeConfig(judges=("near",), models={"near": ModelSettings(model="openai:a", base_url="http://here/v1")})
-    assert standing_of(judging_run(table), "consistency", 3).judge == "openai:a@http://here/v1"
+    assert judge_setup_of(judging_run(table), "consistency", 3).judge == "openai:a@http://here/v1"
     writer = judging_run(JudgeConfig(), settings=DraftConfig(model="openai:a", base_url="http://here/v1"))
-    assert standing_of(writer, "consistency", 3).judge == "openai:a@http://here/v1"
+    assert judge_setup_of(writer, "consistency", 3).judge == "openai:a@http://here/v1"
 
 
 def test_the_built_in_judge_goes_by_no_prompts_and_says_what_it_does_not_see(store: Store) -> None:
     one = judging_run(JudgeConfig(judges=("extractive",)))
-    standing = standing_of(one, "consistency", 3)
+    standing = judge_setup_of(one, "consistency", 3)
     assert (standing.judge, standing.prompts) == (IDENTITY, "")
-    assert standing_of(replace(one, prompt_hashes={}), "consistency", 3) == standing
+    assert judge_setup_of(replace(one, prompt_hashes={}), "consistency", 3) == standing
     behind = certificate(store, one, scored())
     assert behind.line().startswith("extractive (no language model), which finds a swapped name")
     assert "cannot tell whether a reworded statement is true" in behind.line()
@@ -79,7 +79,7 @@ def test_a_certificate_is_one_line_and_says_what_there_is(store: Store) -> None:
     one = judging_run(JudgeConfig(judges=("openai:a",), base_url="http://here/v1", repeat=3))
     spread = {"n": 3, "mean": 0.7, "sd": 0.031, "lowest": 0.6, "highest": 0.8}
     behind = certificate(store, one, scored(details={"spread": spread}))
-    standing = standing_of(one, "consistency", 3)
+    standing = judge_setup_of(one, "consistency", 3)
     assert behind.line() == (
         f"openai:a; prompts standard {standing.prompts}; 3 judgings, sd 0.03; 10% without a verdict; {NOTHING}"
     )

@@ -9,7 +9,7 @@ from redraft.agents import fact_checker
 from redraft.domain import Document, Evaluation, Evidence, Pack, PackQuestion, Span
 from redraft.evaluators import consistency, coverage, keyfact_recall
 from redraft.evaluators.metric_info import FAULTLESS_VERDICTS, FAULTY_VERDICTS
-from redraft.report.history.quotes import held_of, quotes_of
+from redraft.report.history.quotes import quotes_of, stated_facts
 from redraft.store.store import Store
 from tests.store.support import run
 
@@ -91,8 +91,8 @@ def test_whether_a_fact_is_held_is_said_by_a_verdict_alone() -> None:
         {"id": 5, "verdict": "unjudged", "sentences": []},
     ]
     told = {"coverage": judged("coverage", pack="p", questions=questions)}
-    found = held_of(told, "coverage", "p")
+    found = stated_facts(told, "coverage", "p")
     assert {key: one.holds for key, one in found.items()} == {(1,): True, (2,): False, (3,): False}
     assert found[1,].sentences == (2,)
-    assert held_of(told, "coverage", "another") == {}
-    assert held_of(told, "keyfact_recall", "p") == {}
+    assert stated_facts(told, "coverage", "another") == {}
+    assert stated_facts(told, "keyfact_recall", "p") == {}

@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from redraft import FunctionModel, Session
 from redraft.batches.request import BatchRequest, budget_key_of
-from redraft.batches.sources import put_in
+from redraft.batches.sources import add_items
 from redraft.batches.worker import BatchWorker
 from redraft.domain import record_json
 from redraft.errors import UsageError
@@ -67,7 +67,7 @@ def begun(store: Store, source: Path, server: ChatServer, name: str = "b", words
     )
     limits = Limits.model_validate({"concurrency": 4, **given})
     store.batches.open(Batch(name, record_json(BatchRequest(settings, **of_asked)), limits.model_dump(mode="json")))
-    put_in(store, name, [str(source)])
+    add_items(store, name, [str(source)])
     return limits
 
 
@@ -87,7 +87,7 @@ def test_the_metrics_of_a_batch_are_those_of_the_ledger(place: Path | str, folde
         settings = DraftConfig.model_validate({"words": 60, "chunk_tokens": 192, **model})
         limits = Limits(concurrency=4, max_cost=50.0)
         store.batches.open(Batch("b", record_json(BatchRequest(settings)), limits.model_dump(mode="json")))
-        put_in(store, "b", [str(folder / "in")])
+        add_items(store, "b", [str(folder / "in")])
         where = address(port := free_port())
         with served(store, "b", budget_key_of("b"), port):
             before = numbers(read(where))

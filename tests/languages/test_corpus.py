@@ -16,7 +16,7 @@ from redraft.evaluators.statistics import measures
 from redraft.readers.documents import load, load_all
 from redraft.readers.parts import Selection
 from redraft.report.history.results import read_result
-from redraft.runs.request import chapter_of
+from redraft.runs.request import chapter_document
 from redraft.store.store import Store
 from redraft.text.languages import (
     language_context,
@@ -147,9 +147,9 @@ def test_a_chapter_of_it_is_in_its_document_s_language(paths: list[str]) -> None
     corpus = load_all(paths)
     for mark in corpus.marks:
         if mark.kind == "document":
-            part = chapter_of(corpus, mark.label, Span(mark.start, mark.end))
+            part = chapter_document(corpus, mark.label, Span(mark.start, mark.end))
             assert part.language == mark.language
-    both = chapter_of(corpus, "both", Span(0, corpus.marks[1].end))
+    both = chapter_document(corpus, "both", Span(0, corpus.marks[1].end))
     assert (both.language, other_language_in(both)) == ("", "de")
 
 

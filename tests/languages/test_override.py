@@ -20,7 +20,7 @@ from redraft.evaluators.similarity import exact
 from redraft.prompts.revision import Point, ReviseInput
 from redraft.prompts.summarization import TidyInput
 from redraft.readers.documents import load
-from redraft.runs.prepare import recall
+from redraft.runs.prepare import restore
 from redraft.store.store import Store
 from redraft.text.languages import detected_language, language_context, language_of, other_language_in
 from redraft.text.positions import uniformity
@@ -140,10 +140,10 @@ def test_what_is_said_for_a_run_is_no_other_run_s(command: Inside) -> None:
     with Store(Path(command.environment["REDRAFT_DB"])) as store:
         run = store.runs.get(said)
         assert store.documents.get(run.document).language == "", "what a run by the document's id goes by"
-        assert recall(store, run).document.language == "de", "what it is resumed with"
-        assert recall(store, store.runs.get(plain)).document.language == ""
+        assert restore(store, run).document.language == "de", "what it is resumed with"
+        assert restore(store, store.runs.get(plain)).document.language == ""
         old = replace(run, settings=run.settings.model_copy(update={"source_language": None}))
-        assert recall(store, old).document.language == "", "a run of before goes by the document"
+        assert restore(store, old).document.language == "", "a run of before goes by the document"
 
 
 @pytest.mark.slow

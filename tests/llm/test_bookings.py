@@ -295,7 +295,7 @@ async def test_what_a_killed_process_left_in_flight_counts_its_own_tokens(desk: 
     asked = asyncio.create_task(model.ask(story()))
     await sent.wait()
     # As whoever resumes the run finds it: nobody has settled the call.
-    desk.store.reservations.give_up(run)
+    desk.store.reservations.mark_lost(run)
     totals = desk.store.calls.totals(run)
     assert (totals.lost, desk.outcomes()) == (1, ["lost"])
     assert totals.lost_tokens == 50 + len("Tell a story about a rose.") // 4

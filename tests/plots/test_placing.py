@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.report.plots.axes import Box, beside, spaced
+from redraft.report.plots.axes import Box, place_label, spread_out
 from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
 from redraft.report.plots.figure import Grid, Grids
 from redraft.report.plots.picture import NARROW, WIDE, PictureStyle, Plot
@@ -24,18 +24,18 @@ MARK = (200.0, 200.0)
 
 
 def test_a_name_stands_on_the_right_where_there_is_room() -> None:
-    assert beside(MARK, 40, 14, BOUNDS, [], []) == Box(209, 193, 249, 207)
+    assert place_label(MARK, 40, 14, BOUNDS, [], []) == Box(209, 193, 249, 207)
 
 
 def test_a_name_keeps_off_what_is_there() -> None:
     taken = [Box(205, 150, 400, 250)]
-    found = beside(MARK, 40, 14, BOUNDS, taken, [])
+    found = place_label(MARK, 40, 14, BOUNDS, taken, [])
     assert not any(found.shared(box) for box in taken)
     assert found.far(MARK) < 20
 
 
 def test_a_name_stays_within_bounds() -> None:
-    found = beside((395, 398), 40, 14, BOUNDS, [], [])
+    found = place_label((395, 398), 40, 14, BOUNDS, [], [])
     assert found.right <= 400
     assert found.bottom <= 400
     assert found.far((395, 398)) >= 5, "and not upon its own mark"
@@ -43,12 +43,12 @@ def test_a_name_stays_within_bounds() -> None:
 
 def test_a_name_is_nearest_to_its_own_mark() -> None:
     other = (222.0, 200.0)
-    found = beside(MARK, 40, 14, BOUNDS, [], [other])
+    found = place_label(MARK, 40, 14, BOUNDS, [], [other])
     assert found.far(MARK) < found.far(other)
 
 
 def test_where_everything_is_taken_that_is_covered_which_is_least() -> None:
-    found = beside(MARK, 40, 14, BOUNDS, [Box(0, 0, 400, 400), Box(201, 0, 400, 400)], [])
+    found = place_label(MARK, 40, 14, BOUNDS, [Box(0, 0, 400, 400), Box(201, 0, 400, 400)], [])
     assert found.right < MARK[0], "on the left there is one box only"
 
 
@@ -71,14 +71,14 @@ def test_no_line_between_a_mark_and_its_name_runs_through_another_name(look: Pic
 
 
 def test_labels_are_moved_apart_no_further_than_they_need() -> None:
-    assert spaced([10, 12, 50], 5, 0, 100) == [10, 15, 50]
-    assert spaced([98, 97], 5, 0, 100) == [100, 95]
-    assert spaced([50, 10], 5, 0, 100) == [50, 10]
+    assert spread_out([10, 12, 50], 5, 0, 100) == [10, 15, 50]
+    assert spread_out([98, 97], 5, 0, 100) == [100, 95]
+    assert spread_out([50, 10], 5, 0, 100) == [50, 10]
 
 
 @given(st.lists(st.floats(0, 100), max_size=10))
 def test_labels_with_room_for_all_never_touch(wanted: list[float]) -> None:
-    places = sorted(spaced(wanted, 10, 0, 100))
+    places = sorted(spread_out(wanted, 10, 0, 100))
     assert all(0 <= place <= 100 for place in places)
     assert all(after - before >= 10 - 1e-9 for before, after in pairwise(places))
 

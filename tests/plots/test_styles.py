@@ -20,16 +20,16 @@ from redraft.report.plots.picture import (
     Picture,
     PictureStyle,
     Plot,
-    apart,
     composed,
     corners,
     data,
-    fitted,
+    fit_names,
+    fit_text,
     isolated,
     plain,
     series,
     width,
-    wrapped,
+    wrap_text,
 )
 from redraft.report.plots.scores import CostPoint, Differences, Metric, PlottedDifference, RoundScores, ScoreAgainstCost
 from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
@@ -283,10 +283,10 @@ def test_a_name_is_isolated_from_the_words_around_it() -> None:
 
 def test_names_that_begin_alike_are_told_apart_where_there_is_no_room() -> None:
     alike = [f"openai:a-model-with-a-long-name, {words} words" for words in (100, 200)]
-    assert list(apart(alike, 99, 12).values()) == ["…100 words", "…200 words"]
-    assert apart(["a, b", "c, b"], 99, 12) == {"a, b": "a, b", "c, b": "c, b"}
-    assert apart(["the same", "the same"], 99, 12) == {"the same": "the same"}
-    assert apart(["a", "a b"], 99, 12) == {"a": "a", "a b": "a b"}, "nothing is left of no name"
+    assert list(fit_names(alike, 99, 12).values()) == ["…100 words", "…200 words"]
+    assert fit_names(["a, b", "c, b"], 99, 12) == {"a, b": "a, b", "c, b": "c, b"}
+    assert fit_names(["the same", "the same"], 99, 12) == {"the same": "the same"}
+    assert fit_names(["a", "a b"], 99, 12) == {"a": "a", "a b": "a b"}, "nothing is left of no name"
     read = Read(
         Grids([Grid("", [[0.1], [0.2]])], alike, ["coverage"], "contestant", "metric", "score", "Scores").picture(
             NARROW
@@ -321,12 +321,12 @@ def test_long_names_are_cut_so_that_they_stay_apart(alike: list[str]) -> None:
 
 
 def test_words_are_fitted_and_wrapped() -> None:
-    assert fitted("short", 100, 12) == "short"
-    cut = fitted("a rather long label", 60, 12)
+    assert fit_text("short", 100, 12) == "short"
+    cut = fit_text("a rather long label", 60, 12)
     assert cut.endswith("…")
     assert width(cut, 12) <= 60
-    lines = wrapped("one two three four five six seven", 90, 12, 2)
+    lines = wrap_text("one two three four five six seven", 90, 12, 2)
     assert len(lines) == 2
     assert lines[1].endswith("…")
     assert all(width(line, 12) <= 90 for line in lines)
-    assert wrapped("one", 90, 12, 2) == ["one"]
+    assert wrap_text("one", 90, 12, 2) == ["one"]

@@ -146,9 +146,9 @@ async def test_it_is_loaded_once_and_before_anybody_is_asked(
 async def test_it_is_not_loaded_for_models_of_other_kinds(
     court: Open, loaded: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    handed_over = court()
-    watch(monkeypatch, loaded, handed_over)
-    await handed_over.evaluate(told(1, 2))
+    caller_findings = court()
+    watch(monkeypatch, loaded, caller_findings)
+    await caller_findings.evaluate(told(1, 2))
     built_in = court()
     built_in.model = None
     await built_in.evaluate(told(1, 2))

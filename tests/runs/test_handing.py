@@ -12,7 +12,7 @@ from redraft.domain import REVIEW, Span
 from redraft.errors import UsageError
 from redraft.graphs.review import requests, reviewed
 from redraft.readers.documents import parse
-from redraft.runs.inputs import handed_over, read_findings
+from redraft.runs.inputs import caller_findings, read_findings
 from tests.cli.inside import Inside
 
 LINES = [
@@ -122,10 +122,10 @@ async def test_findings_on_something_else_are_refused_before_anything_is_spent(
 
 def test_evidence_without_its_place_or_with_a_wrong_one_is_looked_up() -> None:
     astray = Finding("x", "lost", "add", "State this.", expected=FACT, evidence=Evidence(FACT, Span(3, 9)))
-    (found,) = handed_over([astray, lost()], book(), SUMMARY)[:1]
+    (found,) = caller_findings([astray, lost()], book(), SUMMARY)[:1]
     assert found.evidence == lost().evidence
     assert found.metric == REVIEW
-    assert len(handed_over([lost(), lost()], book(), SUMMARY)) == 1
+    assert len(caller_findings([lost(), lost()], book(), SUMMARY)) == 1
 
 
 def test_what_a_person_adds_keeps_what_was_asked_for_before() -> None:

@@ -14,7 +14,7 @@ from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts.qa import AllSources, Sources
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.runs import lineage
-from redraft.runs.lineage import foreseen
+from redraft.runs.lineage import planned_requests
 from redraft.runs.prepare import prepare
 from tests.history.test_lineage import INVENTED, KEEPERS, WEATHER, chronicle, faithful
 from tests.support import Desk
@@ -140,7 +140,7 @@ async def test_it_takes_no_more_than_its_share_of_the_drafting(tmp_path: Path) -
     desk, run = await drafted(tmp_path)
     spent = desk.store.calls.totals(run)
     # What this model writes is all that is counted of it.
-    assert lineage.room_for(desk.store, run, 10**6) == int(0.12 * (spent.prompt_tokens + spent.completion_tokens))
+    assert lineage.tracing_budget(desk.store, run, 10**6) == int(0.12 * (spent.prompt_tokens + spent.completion_tokens))
     reader, notes = Reader(), list[str]()
     async with desk.session(
         model=FunctionModel(reader, "reader"), observer=lambda event: notes.append(str(event))
@@ -158,7 +158,7 @@ async def test_of_a_run_that_has_drafted_nothing_the_document_is_the_measure(
     desk = Desk(tmp_path, reworded)
     async with desk.session() as session:
         given = await session.evaluate(chronicle(), LOST_AT_SEA, metrics=["statistics"])
-    assert lineage.room_for(desk.store, given.run.id, 5000) == 600
+    assert lineage.tracing_budget(desk.store, given.run.id, 5000) == 600
     monkeypatch.setattr(lineage, "SHARE", 10.0)
     reader = Reader()
     async with desk.session(model=FunctionModel(reader, "reader")) as session:
@@ -181,7 +181,7 @@ async def test_whoever_says_nothing_changes_nothing(tmp_path: Path) -> None:
 async def test_a_plan_asks_nobody_and_is_kept_to(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path)
     prepared = prepare(chronicle(), DraftConfig(**SETTINGS, strategy="given"))
-    plan = foreseen(desk.store, run, prepared)
+    plan = planned_requests(desk.store, run, prepared)
     assert (plan.calls, plan.sentences > 0) == (1, True)
     assert 0 < plan.tokens <= plan.most
     reader = Reader()

@@ -20,7 +20,15 @@ from redraft.llm.budget import price_table
 from redraft.llm.chat import ChatModel
 from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
-from redraft.runs.model_pool import ModelPool, assign_models, at_work, by_identity, located, model_roles, under_settings
+from redraft.runs.model_pool import (
+    ModelPool,
+    assign_models,
+    by_identity,
+    model_roles,
+    open_models,
+    settings_by_role,
+    with_addresses,
+)
 from redraft.runs.prepare import RunSpec, prepare, record
 from redraft.settings import JudgeConfig, RefineConfig, purpose_of_draft
 
@@ -42,7 +50,7 @@ def addresses(
 ) -> dict[str, str | None]:
     """Where each of those who are opened is, after the judging has been on record."""
     objects = objects or {}
-    judging = located(judging, settings, refinement, objects)
+    judging = with_addresses(judging, settings, refinement, objects)
     assigned = assign_models(settings, judging, Limits(), None, refinement=refinement, objects=objects)
     return {one.role: one.settings.base_url for one in assigned if one.model is None}
 
@@ -86,7 +94,7 @@ def test_everybody_who_is_named_is_at_one_address(settings: DraftConfig, judges:
     objects = {settings.model: silent(settings.model)} if settings.model not in ("openai:m", "extractive") else {}
     found = addresses(judging, settings, refinement, objects)
     assert (found["validator"], found["decider"]) == (address, address)
-    filled = located(judging, settings, refinement, objects)
+    filled = with_addresses(judging, settings, refinement, objects)
     assert filled.base_url == address
     assigned = assign_models(settings, filled, Limits(), None, refinement=refinement, objects=objects)
     assert [one.settings.base_url for one in assigned if one.role == "judge"] == [address, None]
@@ -95,7 +103,7 @@ def test_everybody_who_is_named_is_at_one_address(settings: DraftConfig, judges:
 async def test_the_writers_temperature_is_nobody_elses(tmp_path: Path) -> None:
     settings = DraftConfig(model="openai:m", base_url=LOCAL, temperature=0.9, top_p=0.5)
     for judging in (JudgeConfig(), JudgeConfig(judges=("openai:m",), validator="openai:x")):
-        roles = under_settings(assign_models(settings, located(judging, settings), Limits(), None))
+        roles = settings_by_role(assign_models(settings, with_addresses(judging, settings), Limits(), None))
         assert (roles["writer"].temperature, roles["writer"].top_p) == (0.9, 0.5)
         assert {(one.temperature, one.top_p) for role, one in roles.items() if role != "writer"} == {(None, None)}
 
@@ -114,7 +122,7 @@ async def test_the_writers_temperature_is_nobody_elses(tmp_path: Path) -> None:
 def test_a_writers_address_is_none_for_models_of_another_provider() -> None:
     settings = DraftConfig(model="openai:m", base_url=LOCAL)
     judging = JudgeConfig(judges=("openai:a",), validator="azure_openai:x")
-    assert located(judging, settings).base_url is None
+    assert with_addresses(judging, settings).base_url is None
     assert addresses(judging, settings) == {"writer": LOCAL, "judge": LOCAL, "validator": None}
 
 
@@ -159,7 +167,7 @@ async def team(
         prepared = prepare(parse(TEXT, name="a"), DraftConfig())
         run = record(prepared, RunSpec(purpose_of_draft(judging, refinement)), Limits(), store)
         assigned = assign_models(settings, judging, Limits(), None, refinement=refinement, objects=objects or {})
-        async with at_work(assigned, run, prepared, store, ignore_event) as pool:
+        async with open_models(assigned, run, prepared, store, ignore_event) as pool:
             yield pool
 
 

@@ -12,9 +12,9 @@ from redraft.errors import DocumentError
 from redraft.events import PartDone, RunDone, RunStarted
 from redraft.graphs import summarizer
 from redraft.runs.inputs import document_of
-from redraft.runs.model_names import judging_under, least_window
+from redraft.runs.model_names import judge_settings_of, least_window
 from redraft.runs.prepare import RunSpec
-from redraft.runs.roster import known_window, told_window, with_windows
+from redraft.runs.roster import known_window, server_window, with_windows
 from redraft.settings import Evaluate, JudgeConfig
 from redraft.text.sanitizer import clean
 from tests.chatserver import ChatServer
@@ -32,7 +32,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def windows(settings: DraftConfig, judging: JudgeConfig) -> tuple[int, list[int], list[str]]:
     found, order, notes = with_windows(settings, RunSpec(Evaluate(judging=judging)), known_window)
-    return found.context_tokens, [one.context_tokens for one in judging_under(found, order.judging)], notes
+    return found.context_tokens, [one.context_tokens for one in judge_settings_of(found, order.judging)], notes
 
 
 def test_each_role_has_its_own() -> None:
@@ -92,7 +92,7 @@ def test_a_server_that_says_nothing_leaves_the_assumption(tmp_path: Path) -> Non
         done = Inside(tmp_path, server.base_url).run("summarize", "book.md", "-m", "openai:m", "-w", "60")
         assert done.err.count(ASSUMED) == 1
         settled, _, _ = with_windows(
-            DraftConfig(model="openai:gpt-4o", base_url=server.base_url), RunSpec(), told_window
+            DraftConfig(model="openai:gpt-4o", base_url=server.base_url), RunSpec(), server_window
         )
         assert settled.context_tokens == 128_000
 

@@ -82,7 +82,7 @@ class Budgets(RuleBasedStateMachine):
     @rule(name=_RUNS)
     def die(self, name: str) -> None:
         """A process is killed: what it had in flight stays booked."""
-        self.other.reservations.give_up(name)
+        self.other.reservations.mark_lost(name)
 
     @rule(budget_key=_BUDGETS, name=_RUNS)
     def share(self, budget_key: str, name: str) -> None:

@@ -388,7 +388,7 @@ def test_answers_of_runs_that_are_gone_are_copied_once(stores: tuple[Store, Stor
 
 def test_many_pages_are_copied(stores: tuple[Store, Store]) -> None:
     one, other = stores
-    with one.at_once():
+    with one.transaction():
         for n in range(1203):
             one.documents.add_text(f"text {n}")
     assert copied(one, other).texts == 1203

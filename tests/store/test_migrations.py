@@ -12,7 +12,7 @@ import pytest
 from redraft.domain import Gap, Parent, Usage
 from redraft.errors import StoreError
 from redraft.store.calls import CachedAnswer, ModelCapabilities
-from redraft.store.sqlite import STEPS, SchemaStep, statements
+from redraft.store.sqlite import STEPS, SchemaStep, split_statements
 from redraft.store.store import Store
 from tests.store.support import (
     AGREEMENT,
@@ -125,7 +125,7 @@ END;
 CREATE INDEX i ON t(a);
 """)
     with sqlite3.connect(":memory:") as raw:
-        for statement in statements(str(file)):
+        for statement in split_statements(str(file)):
             raw.execute(statement)
         names = [row[0] for row in raw.execute("SELECT name FROM sqlite_master")]
     raw.close()

@@ -380,7 +380,7 @@ def test_leasing_waits_for_no_other_writer_and_takes_what_nobody_else_takes(addr
     with Store(address) as store, Store(address) as other, ThreadPoolExecutor(1) as pool:
         store.batches.open(Batch("b", {}, {}))
         store.batches.add("b", [NewItem(f"{n}.txt", f"{n}") for n in range(4)])
-        with store.connection.rehearsing() as raw:
+        with store.connection.rolled_back() as raw:
             raw.execute("SELECT 1 FROM items WHERE batch = 'b' AND idx = 0 FOR UPDATE")
             taken = pool.submit(other.batches.lease, "b", "w", 2).result(timeout=10)
             assert [item.idx for item in taken] == [1, 2]

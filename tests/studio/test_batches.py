@@ -18,7 +18,7 @@ import pytest
 import redraft
 from redraft import DraftConfig, Limits, Session
 from redraft.batches.request import BatchRequest
-from redraft.batches.sources import put_in
+from redraft.batches.sources import add_items
 from redraft.batches.tables import read_batch
 from redraft.batches.worker import BatchWorker
 from redraft.domain import record_json
@@ -106,7 +106,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gate: Gate) -> Iterato
         limits = Limits(concurrency=2).model_dump(mode="json")
         (tmp_path / "out").mkdir()
         store.batches.open(Batch("b", record_json(BatchRequest(settings)), limits, str(tmp_path / "out")))
-        put_in(store, "b", [str(tmp_path / "in")])
+        add_items(store, "b", [str(tmp_path / "in")])
         with served(tmp_path) as made:
             yield made
         gate.opened.set()

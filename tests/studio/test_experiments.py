@@ -24,7 +24,7 @@ from redraft.lab.experiments.grid.tables import basis
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from redraft.studio.contracts import ExperimentDetails, ExperimentList
-from redraft.studio.experiment_orders import KINDS, ExperimentBody, designed, plan_asked
+from redraft.studio.experiment_orders import KINDS, ExperimentBody, design_of, plan_asked
 from redraft.studio.experiment_work import ORDER, ExperimentProgress, order_in
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer, Seen
@@ -311,7 +311,7 @@ def test_existing_summaries_and_datasets_are_those_that_the_command_takes(tmp_pa
     files = (("\n".join(map(json.dumps, lines)).encode(), "books.jsonl"), (chapter().encode(), "ledger.md"))
     with Store(tmp_path / "redraft.db") as store:
         plan = plan_asked(store, {}, wanted, files, None)
-        design = designed(plan.asked, {})[1]
+        design = design_of(plan.asked, {})[1]
         one, two, ledger = (document.id for document in plan.documents)
         assert design.context.places == "tfidf"
         for half in (design.context, design.qa):
@@ -319,8 +319,8 @@ def test_existing_summaries_and_datasets_are_those_that_the_command_takes(tmp_pa
             assert half.sets == {one: "books", two: "books", ledger: "ledger"}
         # They are kept with the documents, until there are others.
         again = plan_asked(store, {}, wanted.model_copy(update={"by_source": False, "reference": ""}), (), plan)
-        assert designed(again.asked, {})[1].qa.references == {one: "Of one.", two: "Of two."}
-        assert designed(again.asked, {})[1].qa.sets == {}
+        assert design_of(again.asked, {})[1].qa.references == {one: "Of one.", two: "Of two."}
+        assert design_of(again.asked, {})[1].qa.sets == {}
         text = json.dumps({"document": "ledger", "summary": "Of salt."})
         other = plan_asked(store, {}, wanted.model_copy(update={"reference": text}), (), plan)
         assert other.asked.references == {ledger: "Of salt."}

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from starlette.requests import Request
 
 from redraft.batches.request import BatchRequest
-from redraft.batches.sources import put_in
+from redraft.batches.sources import add_items
 from redraft.domain import Chunk, Document, Objection, Span, record_json
 from redraft.errors import UsageError
 from redraft.settings import Compare, DraftConfig, Evaluate, ExperimentPart, JudgeConfig, Refine, RefineConfig
@@ -233,7 +233,7 @@ async def test_nothing_that_is_asked_for_holds_up_the_others(tmp_path: Path) -> 
         for number in range(2):
             batch = Batch(f"b{number}", record_json(BatchRequest(DraftConfig(words=30))), {}, str(tmp_path))
             store.batches.open(batch)
-            put_in(store, batch.name, [str(tmp_path / f"{number}.md")])
+            add_items(store, batch.name, [str(tmp_path / f"{number}.md")])
     app = studio(StudioConfig(database=tmp_path / "redraft.db", token=TOKEN))
     headers = {"Authorization": f"Bearer {TOKEN}"}
     transport = httpx.ASGITransport(app)

@@ -215,7 +215,7 @@ def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapp
     from redraft.batches.tables import drive
     from redraft.batches.worker import terms_of
     from redraft.cli.runner import StoppedError
-    from redraft.cli.views.batches import finish, going_on, open_watch
+    from redraft.cli.views.batches import finish, open_progress_view, resume_command
     from redraft.cli.views.render import count
 
     try:
@@ -229,10 +229,10 @@ def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapp
                 say(f"batch {name}: {documents}, {count(terms.of, 'worker')}")
             if engine.is_elsewhere():
                 _keep_texts(store, name, quiet=given["quiet"])
-            with open_watch(quiet=given["quiet"]) as watch:
+            with open_progress_view(quiet=given["quiet"]) as watch:
                 standing = drive(store, engine, terms, watch.tell, watch.see)
     except KeyboardInterrupt:
-        raise StoppedError(f"Resume: {going_on(name)}") from None
+        raise StoppedError(f"Resume: {resume_command(name)}") from None
     return finish(store, standing, as_json=given["as_json"], quiet=given["quiet"])
 
 
@@ -266,10 +266,10 @@ def _interrupt() -> None:
 
 def _workers(wanted: int | None, engine: Engine, limits: Limits, left: int) -> int:
     """As many as are wanted and are of use."""
-    from redraft.batches.request import of_use
+    from redraft.batches.request import needed_workers
 
     # One worker gathers the requests of all documents for the provider's jobs.
-    return of_use(wanted, 1 if limits.provider_batch else engine.room(), limits, left)
+    return needed_workers(wanted, 1 if limits.provider_batch else engine.room(), limits, left)
 
 
 _RESULTS_EPILOG = """\b
@@ -285,15 +285,15 @@ Examples:
 @options.as_json
 def status(name: str | None, db: str | None, as_json: bool) -> int:
     """Show the status and the results so far of the batch NAME; without NAME, list all batches."""
-    from redraft.batches.tables import standing_of
+    from redraft.batches.tables import read_snapshot
     from redraft.cli.views.batches import batch_lines, show
     from redraft.cli.views.render import show_list
 
     with store_to_read(db) as store:
         if name is not None:
-            show(store, standing_of(store, name), as_json=as_json)
+            show(store, read_snapshot(store, name), as_json=as_json)
             return 0
-        listed = [standing_of(store, one.name) for one in store.batches.all()]
+        listed = [read_snapshot(store, one.name) for one in store.batches.all()]
     content, lines = {"batches": [record_json(one) for one in listed]}, batch_lines(listed) if listed else []
     show_list(content, lines, "No batches yet. Make one: redraft batch FILES...", as_json=as_json)
     return 0
@@ -386,13 +386,13 @@ def _flat(row: Mapping[str, Any]) -> dict[str, object]:
 @options.quiet
 def pause(name: str, db: str | None, quiet: bool) -> int:
     """Pause the batch NAME: start no more documents, and finish those in progress."""
-    from redraft.cli.views.batches import going_on
+    from redraft.cli.views.batches import resume_command
 
     leased = _set_status(name, db, "paused", "pause")
     if not quiet:
         at_work = f"; {leased} in progress will be finished" if leased else ""
         say(f"batch {name} is paused{at_work}")
-        say(f"Resume: {going_on(name)}")
+        say(f"Resume: {resume_command(name)}")
     return 0
 
 
@@ -405,12 +405,12 @@ def cancel(name: str, db: str | None, quiet: bool) -> int:
 
     Requests in flight may be charged, and are repeated if the batch is resumed.
     """
-    from redraft.cli.views.batches import going_on
+    from redraft.cli.views.batches import resume_command
 
     _set_status(name, db, "cancelled", "cancel")
     if not quiet:
         say(f"batch {name} is cancelled; finished summaries are kept")
-        say(f"Resume it anyway: {going_on(name)}")
+        say(f"Resume it anyway: {resume_command(name)}")
     return 0
 
 

@@ -169,7 +169,7 @@ def _contents(packed: PackContents) -> Iterator[str]:
     if pack := packed.questions:
         yield f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}{_holes(pack)}"
     if keyfacts := packed.keyfacts:
-        yield f"key facts {keyfacts.id}: {history.measure(keyfacts)}, {history.by_whom(keyfacts)}{_holes(keyfacts)}"
+        yield f"key facts {keyfacts.id}: {history.measure(keyfacts)}, {history.fact_models(keyfacts)}{_holes(keyfacts)}"
     if typed := packed.typed:
         kinds = Counter(one.type for one in typed.questions)
         told = ", ".join(f"{kinds[one]} {one}" for one in TYPES if kinds[one])

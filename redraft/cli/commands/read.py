@@ -90,14 +90,14 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 def ask(sources: tuple[str, ...], question: str, output: str | None, allow_self_check: bool, **given: Any) -> int:
     """Answer QUESTION from one SOURCE or several, with citations."""
     from redraft.cli.runner import carry_out
-    from redraft.runs.request import asking
+    from redraft.runs.request import answer_spec
 
     check_output(output)
     if output and Path(output).suffix.lower() not in _TEXTS:
         raise UsageError("an answer is written as text or JSON", place=output, hint="name a .txt, .md or .json file")
     form: Format = "json" if output and output.lower().endswith(".json") else "text"
     target = OutputTarget(output, form, given["as_json"])
-    settings, order = asking(
+    settings, order = answer_spec(
         asked.settings(given), asked.judging_no_draft(given), question, allow_self_check=bool(allow_self_check)
     )
     return carry_out(_source(sources, given), settings, order, given, target=target)

@@ -97,7 +97,7 @@ def _found(
     from redraft.store.runs import KILLED
 
     def wanted(run: Run) -> bool:
-        of_another = run.experiment is not None or isinstance(run.purpose, ExperimentPart) or store.wholes_of([run.id])
+        of_another = run.experiment is not None or isinstance(run.purpose, ExperimentPart) or store.parents_of([run.id])
         right = run.kind == kind if kind else show_all or not of_another
         return right and (status is None or store.status(run) == status)
 
@@ -161,7 +161,7 @@ def show(
     """
     from redraft.cli.views import outcome, render
     from redraft.report.history.results import read_result
-    from redraft.report.history.trace import at_round
+    from redraft.report.history.trace import result_at_round
 
     _check(cite, link, output, form)
     to = target(output, form, as_json=as_json)
@@ -169,7 +169,7 @@ def show(
     with asked.store_to_read(db) as store:
         result = read_result(store, run_id)
         if number is not None:
-            result = at_round(store, result, number)
+            result = result_at_round(store, result, number)
         if cite is not None and result.run.kind not in render.OTHERWISE:
             draft = None if number is None or result.draft is None else result.draft.id
             _cite(store, result.run.id, "json" if as_json else cite, link or "", encoder, draft)

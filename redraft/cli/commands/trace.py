@@ -157,7 +157,7 @@ def _traced(run_id: str, model: str, *, dry_run: bool, db: str | None, as_json: 
     from redraft.cli.runner import work
     from redraft.cli.views import lineages
     from redraft.cli.views.render import show
-    from redraft.runs.lineage import foreseen, to_trace
+    from redraft.runs.lineage import planned_requests, tracing_settings
     from redraft.runs.prepare import prepare
 
     with asked.store_to_read(db) as store:
@@ -165,10 +165,10 @@ def _traced(run_id: str, model: str, *, dry_run: bool, db: str | None, as_json: 
         chunks = {"chunk_tokens": run.settings.chunk_tokens, "language": run.settings.language}
         settings = asked.settings({**given, **chunks, "model": model})
         limits, prices = asked.limits(given), asked.prices(given)
-        document, order = to_trace(store, run_id, settings, JudgeConfig(), given["embeddings"])
+        document, order = tracing_settings(store, run_id, settings, JudgeConfig(), given["embeddings"])
         if dry_run:
             prepared = prepare(document, order.settled(settings), given=order.given)
-            plan = foreseen(store, run.id, prepared)
+            plan = planned_requests(store, run.id, prepared)
             lineages.show_plan(plan, as_json=as_json)
             return 0
 

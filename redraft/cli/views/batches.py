@@ -31,7 +31,7 @@ class BatchProgressView:
 
 
 @contextmanager
-def open_watch(*, quiet: bool) -> Iterator[BatchProgressView]:
+def open_progress_view(*, quiet: bool) -> Iterator[BatchProgressView]:
     """Show progress in the form that suits stderr."""
     if quiet:
         yield BatchProgressView(_unseen, _unseen)
@@ -156,7 +156,7 @@ def _close(standing: BatchSnapshot) -> None:
         say(f"stopped: {batch.error['message']}")
     if standing.status != "done" or counts.failed + counts.aside:
         more = " with a higher limit" if batch.error and batch.error["code"] == BudgetError.code else ""
-        say(f"{'Resume' if standing.status != 'done' else 'Try again'}{more}: {going_on(batch.name)}")
+        say(f"{'Resume' if standing.status != 'done' else 'Try again'}{more}: {resume_command(batch.name)}")
     else:
         say(f"Details: {hints.about('batch status', batch.name)}")
 
@@ -167,7 +167,7 @@ def _code(standing: BatchSnapshot) -> int:
     return SHORT if standing.counts.done or standing.status in ("paused", "cancelled", "stopped") else FAILED
 
 
-def going_on(name: str) -> str:
+def resume_command(name: str) -> str:
     """Return the command that resumes a batch."""
     return hints.about("batch resume", name)
 

@@ -332,7 +332,7 @@ def measure(keyfacts: KeyFacts) -> str:
     return f"{render.count(facts, 'key fact')} in {render.count(len(keyfacts.trees), 'tree')}"
 
 
-def by_whom(keyfacts: KeyFacts) -> str:
+def fact_models(keyfacts: KeyFacts) -> str:
     """Return which models found and validated the facts."""
     origin = "imported, " if keyfacts.imported else ""
     if keyfacts.builder == keyfacts.validator:

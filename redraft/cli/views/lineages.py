@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from redraft.cli.terminal import wrapped
 from redraft.cli.views.render import aligned, count, show
-from redraft.report.history.lineage import DRIFTS, Lineage, LineageStep, Origin, TracedSentence, came_up
-from redraft.report.history.lost import Loss, Losses, step_said
+from redraft.report.history.lineage import DRIFTS, Lineage, LineageStep, Origin, TracedSentence, origin_note
+from redraft.report.history.lost import Loss, Losses, describe_loss
 from redraft.report.history.trace import GIVEN_SAID
 from redraft.text.places import on_pages, place_said
 from redraft.text.sanitizer import one_line
@@ -70,7 +70,7 @@ def _origins(sentence: TracedSentence) -> Iterator[str]:
         if stops := [_stop(stop) for stop in origin.way if stop.said]:
             yield from wrapped(f"via {', '.join(stops)}", _LATER, _LATER)
     if sentence.invented and not is_heading(sentence.text):
-        yield from wrapped(came_up(sentence.invented), _MARGIN, _LATER)
+        yield from wrapped(origin_note(sentence.invented), _MARGIN, _LATER)
     if sentence.drift:
         yield from wrapped(f"drift: {DRIFTS[sentence.drift]}", _MARGIN, _LATER)
         if sentence.drift != "nowhere":
@@ -114,7 +114,7 @@ def _lost(losses: Losses) -> Iterator[str]:
     for number, loss in enumerate(lost, 1):
         yield ""
         yield from wrapped(one_line(loss.fact.text, _QUOTE), f"{number:>4}  ")
-        step = step_said(loss)
+        step = describe_loss(loss)
         yield from wrapped(step if loss.said == GIVEN_SAID else f"{step}: {loss.said}", _MARGIN, _LATER)
         if losses.judged and loss.fact.text not in losses.judged:
             yield f"{_MARGIN}matched by wording, not by a judge"
@@ -124,7 +124,7 @@ def _lost(losses: Losses) -> Iterator[str]:
         yield ""
         yield from wrapped(one_line(sentence.text, _QUOTE), "   +  ", _MARGIN)
         invented = "invented: " if sentence.read else ""
-        yield from wrapped(f"{invented}{came_up(sentence.invented)}", _MARGIN, _LATER)
+        yield from wrapped(f"{invented}{origin_note(sentence.invented)}", _MARGIN, _LATER)
 
 
 def _who_says(judged: int, known: int) -> str:

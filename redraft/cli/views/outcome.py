@@ -195,7 +195,7 @@ def _keyfacts(store: Store, result: Result, *, as_json: bool, quiet: bool, prune
     lines = history.keyfacts_lines(keyfacts, document, pruned=pruned)
     render.show(keyfacts_json(document, keyfacts), lines, as_json=as_json)
     if not quiet:
-        said = f"key facts {keyfacts.id}: {history.measure(keyfacts)}, {history.by_whom(keyfacts)}"
+        said = f"key facts {keyfacts.id}: {history.measure(keyfacts)}, {history.fact_models(keyfacts)}"
         render.closing(result, None, said=said)
     return SHORT if keyfacts.missing else DONE
 

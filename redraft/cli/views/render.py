@@ -13,7 +13,7 @@ from redraft.domain import SHORTENED, Pack, Piece, Totals, TypedQuestions, why_s
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.report.history.certificates import UNCHECKED, Certificate
 from redraft.report.history.requests import count_unmet
-from redraft.runs.model_names import named_in, under_name
+from redraft.runs.model_names import named_in, settings_by_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfig, reads_prompts
 from redraft.text.columns import columns, padded
 from redraft.text.sanitizer import one_line
@@ -73,7 +73,7 @@ def drafting(result: Result) -> Iterator[str]:
     """Yield why the strategy was chosen, if the user named none, and the outcome of other drafts."""
     if result.settings.chosen:
         yield result.settings.chosen
-    yield from (one.said(len(result.candidates)) for one in result.candidates)
+    yield from (one.line(len(result.candidates)) for one in result.candidates)
 
 
 def roles(result: Result) -> Iterator[str]:
@@ -81,7 +81,7 @@ def roles(result: Result) -> Iterator[str]:
     run, named = result.run, named_in(result.run.judging, result.run.refinement)
     writes = run.settings.strategy != GIVEN_STRATEGY or run.refinement is not None or not named
     everybody: list[tuple[str, str, DraftConfig]] = [("writer", run.settings.model, run.settings)] if writes else []
-    everybody += [(role, name, under_name(name, run.settings, run.judging)) for role, name in named]
+    everybody += [(role, name, settings_by_name(name, run.settings, run.judging)) for role, name in named]
     for role, name, it in everybody:
         who = in_words(name, run.judging) if run.judging else name
         if reads_prompts(it.model):

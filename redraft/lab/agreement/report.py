@@ -57,7 +57,7 @@ from redraft.lab.agreement.trial import (
 )
 from redraft.lab.experiments.experiment import Row, table
 from redraft.llm.budget import PriceTable
-from redraft.report.history.certificates import standing_of
+from redraft.report.history.certificates import judge_setup_of
 from redraft.report.tables import Cell, Report, Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import Calibration, Evaluate
@@ -263,7 +263,7 @@ def save_agreements(outcome: AgreementOutcome, store: Store, *, fit: bool = Fals
     if outcome.stopped is not None:
         return []
     found = [one for column in outcome.columns for one in agreements(outcome, column, store, fit=fit)]
-    with store.at_once():
+    with store.transaction():
         for one in found:
             store.agreements.keep(one)
     return found
@@ -275,7 +275,7 @@ def agreements(outcome: AgreementOutcome, column: Column, store: Store, *, fit: 
     if made is None or made.run is None:
         return []
     run = replace(store.runs.get(made.run), purpose=Evaluate(judging=column.judging))
-    standing = standing_of(run, outcome.design.metric, made.version)
+    standing = judge_setup_of(run, outcome.design.metric, made.version)
     dataset, human, today = outcome.dataset.name, outcome.design.human, now()[:10]
     return [
         Agreement(standing, dataset, human, level, measure, n, value, low, high, today)

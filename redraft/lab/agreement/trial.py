@@ -28,7 +28,7 @@ from redraft.readers.documents import parse
 from redraft.report.tables import Table
 from redraft.runs.dry_run import SampledDryRuns
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.model_pool import assign_models, located, under_settings
+from redraft.runs.model_pool import assign_models, settings_by_role, with_addresses
 from redraft.runs.models import price_of, reasoning_reserve, resolve
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import DraftConfig, Evaluate, JudgeConfig, Limits
@@ -180,7 +180,7 @@ class AgreementDesign:
     def _way(self, judge: str, setting: Setting) -> JudgeSetting:
         named = self.judging.model_copy(update={"metrics": (self.metric,), "judges": (judge,)})
         settings = self.settings.model_copy(update={"strategy": "given"})
-        return JudgeSetting(judge, setting, settings, located(self.sweep.judge_config(named, setting), settings))
+        return JudgeSetting(judge, setting, settings, with_addresses(self.sweep.judge_config(named, setting), settings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,7 +404,7 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
     rows: list[tuple[str | int | float | None, ...]] = []
     for way in design.judge_settings:
         calls, used = _asked(dataset, way, documents)
-        model = under_settings(assign_models(resolve(way.settings), way.judging, Limits(), None))["judge"]
+        model = settings_by_role(assign_models(resolve(way.settings), way.judging, Limits(), None))["judge"]
         price = price_of(model, prices)
         thinking = Usage(used.prompt_tokens, used.completion_tokens + calls * reasoning_reserve(model))
         setting = ", ".join(f"{name} {value}" for name, value in way.setting)

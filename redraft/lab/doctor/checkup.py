@@ -37,7 +37,7 @@ from redraft.llm.budget import PriceTable
 from redraft.report.tables import Table
 from redraft.runs.dry_run import dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
-from redraft.runs.model_pool import assign_models, located, under_settings
+from redraft.runs.model_pool import assign_models, settings_by_role, with_addresses
 from redraft.runs.models import resolve
 from redraft.runs.plans import Stage
 from redraft.runs.prepare import RunSpec, prepare
@@ -79,7 +79,7 @@ class JudgeUnderTest:
             metrics=tuple(one.name for one in probe_run.metrics),
             repeat=probe_run.probe.repeat,
         )
-        there = located(judging, self.settings, objects=self.objects)
+        there = with_addresses(judging, self.settings, objects=self.objects)
         return RunSpec(Evaluate(judging=there), given=probe_run.probe.text, own=self.own, experiment=DOCTOR)
 
 
@@ -315,5 +315,5 @@ def _stages(subject: JudgeUnderTest, probe_run: ProbeRun) -> tuple[DraftConfig, 
     order = subject.order(probe_run)
     settings, order, _ = with_windows(order.settled(subject.settings), order, known_window, subject.objects)
     prepared = prepare(probe_run.document, settings, given=order.given)
-    pool = under_settings(assign_models(prepared.settings, order.judging, Limits(), None, objects=subject.objects))
+    pool = settings_by_role(assign_models(prepared.settings, order.judging, Limits(), None, objects=subject.objects))
     return pool["judge"], dry_run(prepared, order).stages

@@ -32,7 +32,7 @@ from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
 from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, mean, plain, unmarked
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.model_pool import located
+from redraft.runs.model_pool import with_addresses
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.words import count_words
@@ -73,7 +73,7 @@ class ChunkSizeDesign(JudgesDesign):
 
     def order(self) -> RunSpec:
         """Return the spec of a run that marks chunks."""
-        judging = located(JudgeConfig(judges=self.judges, models=dict(self.own)), self.settings(self.sizes[0]))
+        judging = with_addresses(JudgeConfig(judges=self.judges, models=dict(self.own)), self.settings(self.sizes[0]))
         return RunSpec(ExperimentPart(kind=CHUNK_SIZE, judging=judging), prompts=(JUDGE_CHUNK,))
 
 

@@ -48,7 +48,7 @@ from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.report.history.results import Result
 from redraft.report.tables import Table, figure, mean, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.model_pool import located
+from redraft.runs.model_pool import with_addresses
 from redraft.runs.prepare import RunSpec
 from redraft.settings import DraftConfig, FeedbackName, PackPart, PolicyName, Refine, RefineConfig
 from redraft.store.store import Store
@@ -141,7 +141,7 @@ class LongSumEvalDesign:
         if self.rounds is not None:
             refinement = refinement.model_copy(update={"rounds": self.rounds})
         asked = self.judging.model_copy(update={"metrics": self.metrics, **by})
-        judging = located(asked, self.model_settings(writer), refinement)
+        judging = with_addresses(asked, self.model_settings(writer), refinement)
         return RunSpec(Refine(judging=judging, refinement=refinement), given=draft, experiment=LONGSUMEVAL)
 
     def check(self, runner: ExperimentRunner) -> None:

@@ -17,9 +17,9 @@ from redraft.llm.budget import PriceTable
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
 from redraft.report.history.results import Result, read_result
 from redraft.report.tables import Cell, Table
-from redraft.runs.dry_run import DryRuns, run_apart, unaided
+from redraft.runs.dry_run import DryRuns, run_to_end, without_person
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
-from redraft.runs.model_pool import ModelPool, ModelRole, assign_models, located
+from redraft.runs.model_pool import ModelPool, ModelRole, assign_models, with_addresses
 from redraft.runs.models import price_of, reasoning_reserve, resolve
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.runs.roster import known_window
@@ -140,7 +140,7 @@ def build_spec(part: PackPart, judging: JudgeConfig, judge: str, settings: Draft
     """Return the spec of a run in which a judge builds what summaries are judged by."""
     asked = with_judge(judging.model_copy(update={"metrics": ()}), judge, settings)
     purpose = BuildQuestions if part == "questions" else BuildKeyfacts
-    return RunSpec(purpose(judging=located(asked, settings)), experiment=experiment)
+    return RunSpec(purpose(judging=with_addresses(asked, settings)), experiment=experiment)
 
 
 def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeConfig | None]) -> None:
@@ -292,7 +292,7 @@ class DryExperimentRunner(ExperimentRunner):
         return self.runs.manager.models(assigned, run, prepared, self.observer)
 
     async def _settled(self, settings: DraftConfig, order: RunSpec) -> tuple[DraftConfig, RunSpec]:
-        order = unaided(order)
+        order = without_person(order)
         if self.rounds is not None and (refined := order.refinement) is not None:
             fewer = refined.model_copy(update={"rounds": min(self.rounds, refined.rounds)})
             order = replace(order, purpose=order.purpose.model_copy(update={"refinement": fewer}))
@@ -354,8 +354,8 @@ def plan_steps(
 ) -> tuple[T, list[PlanStep]]:
     """Return the outcome of an experiment and its steps, by document. It runs on an in-memory store with counting
     models, and a second time with fewer revisions if there may be many."""
-    outcome, most, many = run_apart(lambda: count_steps(work, prices))
-    usual = run_apart(lambda: count_steps(work, prices, USUAL_ROUNDS))[1] if many else most
+    outcome, most, many = run_to_end(lambda: count_steps(work, prices))
+    usual = run_to_end(lambda: count_steps(work, prices, USUAL_ROUNDS))[1] if many else most
     none = PlanStep("", "", DraftConfig(), 0, 0, Usage(0, 0))
     order = [one.id for one in documents]
     steps = [

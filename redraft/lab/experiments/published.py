@@ -15,7 +15,7 @@ from redraft.evaluators.consensus import RESAMPLES, Interval, draws, interval
 from redraft.lab.experiments.pictures import draw_pictures
 from redraft.report.pages.report import Results, ShownTable
 from redraft.report.plots.picture import Plot
-from redraft.report.tables import Cell, Table, said_once, without_marks
+from redraft.report.tables import Cell, Table, drop_repeats, without_marks
 from redraft.report.verdict import verdict
 from redraft.sources import MAX_BYTES, read_file
 from redraft.text.sanitizer import one_line
@@ -179,7 +179,7 @@ def read_file_of_results(path: Path, called: str, named: Callable[[Table], Table
         ) from error
     title = _said(stored.title or stored.experiment or called)
     about, headline = tuple(map(_said, stored.about)), tuple(map(_said, stored.headline))
-    tables = [named(one) for one in said_once((one.table() for one in stored.tables), (*about, *headline))]
+    tables = [named(one) for one in drop_repeats((one.table() for one in stored.tables), (*about, *headline))]
     shown, said = tuple(_shown(stored.experiment, one) for one in tables), verdict(stored.experiment, tables)
     name = one_line(stored.experiment)
     return Results(name, one_line(called), title, about, headline, stored.settings, shown, said)

@@ -21,7 +21,7 @@ from redraft.report.history.certificates import Certificate, certificate
 from redraft.report.history.results import Result
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.job import wording
-from redraft.runs.manager import on_record
+from redraft.runs.manager import recorded_run
 from redraft.runs.model_pool import ModelPool, OpenModel, assign_models
 from redraft.runs.prepare import PreparedDocument, RunSpec
 from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, PackPart
@@ -186,7 +186,7 @@ async def open_part(
     reused. When the budget ends inside, no new work is started."""
     assigned = assign_models(prepared.settings, judging, runner.limits, runner.prices)
     with runner.store.claim(run.id), language_context(prepared.document):
-        async with on_record(runner.store, run.id), runner.open_models(assigned, run, prepared, step) as pool:
+        async with recorded_run(runner.store, run.id), runner.open_models(assigned, run, prepared, step) as pool:
             try:
                 yield pool
             except BudgetError as error:

@@ -39,7 +39,7 @@ from redraft.report.history.changes import DraftDiff, SentenceChange, difference
 from redraft.report.history.lineage import DRIFTS, Lineage, TracedSentence, read_lineage
 from redraft.report.history.quotes import Details, listed, span_of, yardstick_of
 from redraft.report.history.results import Result, document_read
-from redraft.report.history.trace import RoundTrace, RunTrace, piece_said, read_trace
+from redraft.report.history.trace import RoundTrace, RunTrace, piece_name, read_trace
 from redraft.settings import FIGURES
 from redraft.store.runs import WITHOUT_SUMMARY
 from redraft.store.store import Store
@@ -338,7 +338,7 @@ def pieces(store: Store, result: Result, places: Places) -> Iterator[PieceEntry]
         about = chunks[piece.first_chunk : piece.last_chunk + 1]
         yield PieceEntry.of(
             piece,
-            said=piece_said(piece, chapters),
+            said=piece_name(piece, chapters),
             place=places.known(Span(about[0].span.start, about[-1].span.end), words=False) if about else None,
             made_from=_named(parents.get(piece.name, ()), merged=True),
             goes_on_from=_named(parents.get(piece.name, ()), merged=False),

@@ -123,7 +123,7 @@ def certificates(store: Store, run: Run, evaluations: Mapping[str, Evaluation]) 
 
 def certificate(store: Store, run: Run, evaluation: Evaluation) -> Certificate:
     """Return the certificate of one score."""
-    standing = standing_of(run, evaluation.metric, evaluation.version)
+    standing = judge_setup_of(run, evaluation.metric, evaluation.version)
     spread, judged = evaluation.details.get("spread"), evaluation.judged_share
     alone = judges_of(run) == (EXTRACTIVE,)
     return Certificate(
@@ -149,7 +149,7 @@ def judges_of(run: Run) -> tuple[str, ...]:
     return tuple(run.judging.judges if run.judging else ()) or (run.settings.model,)
 
 
-def standing_of(run: Run, metric: str, version: int) -> JudgeSetup:
+def judge_setup_of(run: Run, metric: str, version: int) -> JudgeSetup:
     """Return the judge setup of a run and metric, which an agreement figure must match to apply."""
     judging = run.judging or JudgeConfig()
     names = judges_of(run)

@@ -18,7 +18,7 @@ from pydantic import Field, PlainSerializer
 from pydantic.dataclasses import dataclass as record
 
 from redraft.domain import DEFERRED, Document, Parent, Rounded, Span, computed
-from redraft.report.history.quotes import By, absent_in, quotes_of
+from redraft.report.history.quotes import By, quotes_of, refused_sentences
 from redraft.report.history.results import document_read
 from redraft.report.history.trace import GIVEN_SAID, AncestryReader, TextNode
 from redraft.store.documents import Ancestry
@@ -172,7 +172,7 @@ class TracedSentence:
         return self.unplaced and not self.read
 
 
-def came_up(said: str) -> str:
+def origin_note(said: str) -> str:
     """Return a note on a sentence without a place that first appeared in the text called `said`.
 
     The sources of a summary given by the user are unknown except for the document.
@@ -337,7 +337,7 @@ class Tracer:
     def _with_quotes(self, draft: str, sentences: Sequence[TracedSentence]) -> Iterator[TracedSentence]:
         """Yield the sentences with what their judges quoted for them, or did not find."""
         quotes, number = quotes_of(self._store, draft, self.document), 0
-        absent = absent_in(self._store, draft)
+        absent = refused_sentences(self._store, draft)
         for one in sentences:
             number += has_words(one.text)
             quoted = quotes.get(number, ()) if has_words(one.text) else ()

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from redraft.domain import Evaluation, Evidence, Finding, KeyFact, KeyFacts, Pack, PackQuestion, Parent, Span, computed
 from redraft.errors import RunError
-from redraft.report.history.lineage import NEAR, Lineage, Tracer, came_up
-from redraft.report.history.quotes import FactKey, StatedFact, held_of, yardstick_of
+from redraft.report.history.lineage import NEAR, Lineage, Tracer, origin_note
+from redraft.report.history.quotes import FactKey, StatedFact, stated_facts, yardstick_of
 from redraft.report.history.results import document_read
 from redraft.report.history.trace import GIVEN_SAID, TextNode
 from redraft.store.runs import Run
@@ -45,9 +45,9 @@ class FactSet:
     id: str
     facts: Sequence[DocumentFact]
 
-    def held(self, store: Store, draft: str) -> dict[str, StatedFact]:
+    def verdicts(self, store: Store, draft: str) -> dict[str, StatedFact]:
         """Return what the judges of a draft say about the facts, by their text."""
-        known = held_of(store.judgments.of(draft), self.metric, self.id)
+        known = stated_facts(store.judgments.of(draft), self.metric, self.id)
         return {
             fact.text: StatedFact(
                 any(one.holds for one in said), tuple(sorted({n for one in said for n in one.sentences}))
@@ -170,7 +170,7 @@ class Losses:
         found: dict[str, list[int]] = {}
         order = list(STEPS)
         for loss in sorted(self.lost, key=lambda loss: (order.index(loss.step), loss.level or 0)):
-            found.setdefault(step_said(loss), [0] * _THIRDS)[loss.third - 1] += 1
+            found.setdefault(describe_loss(loss), [0] * _THIRDS)[loss.third - 1] += 1
         return found
 
     @computed
@@ -210,7 +210,7 @@ class Losses:
                 METRIC,
                 "invented",
                 "remove",
-                f"Not in the document, which was read in full; {came_up(one.invented)}.",
+                f"Not in the document, which was read in full; {origin_note(one.invented)}.",
                 sentence=one.text,
             )
             for one in self.lineage.invented
@@ -218,7 +218,7 @@ class Losses:
         return (*lost, *invented)
 
 
-def step_said(loss: Loss) -> str:
+def describe_loss(loss: Loss) -> str:
     """Return how a fact was lost, with the level for a merge; for a summary given by the user this is unknown."""
     if loss.said == GIVEN_SAID:
         return f"not in {GIVEN_SAID}"
@@ -332,7 +332,7 @@ class FactSearch:
         if member.level is not None:
             return {}
         if member.name not in self._judged:
-            self._judged[member.name] = self._sought.held(self._store, member.name)
+            self._judged[member.name] = self._sought.verdicts(self._store, member.name)
         return self._judged[member.name]
 
     def _holds(self, member: TextNode, fact: DocumentFact) -> bool:

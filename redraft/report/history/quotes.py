@@ -52,7 +52,7 @@ def quotes_of(store: Store, draft: str, document: Document) -> dict[int, tuple[S
     return {sentence: _merged(spans)[:MAX_PLACES] for sentence, spans in quoted.items()}
 
 
-def absent_in(store: Store, draft: str) -> frozenset[str]:
+def refused_sentences(store: Store, draft: str) -> frozenset[str]:
     """Return the sentences of a draft that its judges did not find in the document after reading all of it."""
     findings = (one for said in store.judgments.of(draft).values() for one in said.findings)
     return frozenset(one_line(one.sentence) for one in findings if one.is_absence)
@@ -73,7 +73,7 @@ def _quoted(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Iterato
             yield from ((int(number), span) for number in one.get("sentences", ()))
 
 
-def held_of(judged: Mapping[str, Evaluation], metric: str, yardstick: str) -> dict[FactKey, StatedFact]:
+def stated_facts(judged: Mapping[str, Evaluation], metric: str, yardstick: str) -> dict[FactKey, StatedFact]:
     """Return whether a draft states each question of a pack, or each key fact, according to its judges. `yardstick` is
     the id of the pack or key facts; empty if the draft was judged by others."""
     part, name, key = _FACTS[metric]

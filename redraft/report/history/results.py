@@ -355,7 +355,7 @@ def _result(store: Store, run: Run) -> Result:
         raise RunError(f"the chunks of run {run.id} are gone from the database")
     pieces = store.runs.pieces(run.id)
     rounds = store.judgments.rounds(run.id)
-    outline = outline_read(store, run)
+    outline = outline_of_run(store, run)
     evaluations = _judged(store, run, run.draft, outline)
     chapters = tuple(_chapters(store, run, outline))
     draft = store.runs.draft(run.draft) if run.draft else None
@@ -371,7 +371,7 @@ def _result(store: Store, run: Run) -> Result:
         draft=draft,
         usage=replace(
             reduce(_added, beside, store.calls.totals(run.id)),
-            over_usd=store.reservations.over(run.id, run.limits.max_cost),
+            over_usd=store.reservations.overspent(run.id, run.limits.max_cost),
         ),
         gaps=tuple(store.runs.gaps(run.id)),
         flawed=tuple(piece for piece in pieces if piece.flaw),
@@ -424,12 +424,12 @@ def evaluations_of(store: Store, draft: str, outline: Document) -> dict[str, Eva
     """Return all evaluations of a draft by metric, with the place of each finding's evidence."""
     known = store.judgments.of(draft)
     return {
-        name: replace(one, findings=tuple(placed(finding, outline) for finding in one.findings))
+        name: replace(one, findings=tuple(with_place(finding, outline) for finding in one.findings))
         for name, one in known.items()
     }
 
 
-def placed(finding: Finding, outline: Document) -> Finding:
+def with_place(finding: Finding, outline: Document) -> Finding:
     """Return a finding with the place of its evidence. The document may be without its text."""
     span = finding.evidence.span if finding.evidence else None
     return replace(finding, place=place_in(outline, span)) if span else finding
@@ -449,7 +449,7 @@ def document_read(store: Store, run: Run) -> Document:
     return with_language(store.documents.get(run.document), run.settings.source_language)
 
 
-def outline_read(store: Store, run: Run) -> Document:
+def outline_of_run(store: Store, run: Run) -> Document:
     """Return the document of a run without its text, which may be long."""
     return with_language(store.documents.outline(run.document), run.settings.source_language)
 
@@ -468,7 +468,7 @@ class CandidateResult:
     chosen: bool | None
     reason: str
 
-    def said(self, count: int) -> str:
+    def line(self, count: int) -> str:
         """Return the candidate in one line."""
         scores = [f"{name} {'no score' if its is None else rounded(its)}" for name, its in self.scores.items()]
         verdict = "undecided" if self.chosen is None else "chosen" if self.chosen else "not chosen"

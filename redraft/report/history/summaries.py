@@ -15,7 +15,7 @@ from redraft.llm.addresses import shown_name
 from redraft.report.entry import Entry, Line
 from redraft.report.history.certificates import Certificate, self_checked
 from redraft.report.history.results import Result, count_sentences, figures, result_of
-from redraft.report.history.trace import scores_among
+from redraft.report.history.trace import pick_scores
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, ExperimentPart, JudgeConfig
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -175,7 +175,7 @@ def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
     """Return the runs in one line each. Each table is read once, however many runs there are."""
     keys, drafts = [run.id for run in runs], [run.draft for run in runs if run.draft]
     used, openings, scores = store.calls.made_by(keys), store.runs.openings(drafts), store.judgments.scores(drafts)
-    wholes = store.wholes_of(keys)
+    wholes = store.parents_of(keys)
     titles = store.documents.titles_of({run.document for run in runs})
     made = []
     for run in runs:
@@ -197,7 +197,7 @@ def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
             preview=one_line(opening, _PREVIEW),
             limit=run.settings.words,
             stop_reason=run.stop_reason or "",
-            scores=scores_among(run, scores),
+            scores=pick_scores(run, scores),
             self_check=bool(self_checked(run)),
             preferred=preferred(store, run),
             calls=calls,

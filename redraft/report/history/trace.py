@@ -117,7 +117,7 @@ class AncestryReader:
         place = (relatives.run.id, piece.name)
         if place not in self._members:
             parents = relatives.recorded.get(piece.name) or (relatives.whole,)
-            said = piece_said(piece, relatives.chapters)
+            said = piece_name(piece, relatives.chapters)
             self._members[place] = TextNode(*place, said, piece.level, piece.text, parents)
         return self._members[place]
 
@@ -169,7 +169,7 @@ class _RunTexts:
         return Parent("excerpt", self.run.document, self.document)
 
 
-def piece_said(piece: Piece, chapters: Sequence[str] = ()) -> str:
+def piece_name(piece: Piece, chapters: Sequence[str] = ()) -> str:
     """Return the display name of a partial summary: the chunks it covers, or their titles if they are chapters."""
     first, last = piece.first_chunk + 1, piece.last_chunk + 1
     chunks = f"chunk {first}" if first == last else f"chunks {first} to {last}"
@@ -274,7 +274,7 @@ def read_trace(store: Store, key: str) -> RunTrace:
     return RunTrace(result, turns, tuple(one for some in looked_up.values() for one in some))
 
 
-def at_round(store: Store, result: Result, number: int) -> Result:
+def result_at_round(store: Store, result: Result, number: int) -> Result:
     """Return the result as it would be with the draft of a round. Raises a `RunError` if there is no such round."""
     trace = read_trace(store, result.run.id)
     result.run.drafted()
@@ -302,10 +302,10 @@ def at_round(store: Store, result: Result, number: int) -> Result:
 
 def scores_of(store: Store, run: Run) -> dict[str, float | None]:
     """Return the scores of a run's result, or of what it has so far."""
-    return scores_among(run, store.judgments.scores([run.draft])) if run.draft else {}
+    return pick_scores(run, store.judgments.scores([run.draft])) if run.draft else {}
 
 
-def scores_among(run: Run, scores: Mapping[str, Mapping[str, float | None]]) -> dict[str, float | None]:
+def pick_scores(run: Run, scores: Mapping[str, Mapping[str, float | None]]) -> dict[str, float | None]:
     """Pick the scores of a run's result from those of several drafts."""
     known = scores.get(run.draft or "", {}) if run.judging else {}
     return {name: score for name, score in _in_order(run, known).items() if name not in _UNSCORED}

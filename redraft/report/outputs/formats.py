@@ -142,8 +142,8 @@ def markdown(paper: Paper) -> str:
     """Return the texts as Markdown without links."""
     return _joined(
         paper,
-        lambda part: harmless(part.text.strip()),
-        lambda part: f"{'#' * part.level} {harmless(one_line(part.heading))}",
+        lambda part: escape_markdown(part.text.strip()),
+        lambda part: f"{'#' * part.level} {escape_markdown(one_line(part.heading))}",
     )
 
 
@@ -152,7 +152,7 @@ def bullets(paper: Paper) -> str:
     return "\n".join(_lines(paper)) + "\n"
 
 
-def harmless(said: str) -> str:
+def escape_markdown(said: str) -> str:
     """Escape links, images, notes and HTML in Markdown, so that they are shown literally."""
     return _LINK.sub(_escaped, _TAG.sub(r"\\<", said))
 
@@ -171,14 +171,14 @@ def _joined(paper: Paper, said: Callable[[PaperPart], str], headed: Callable[[Pa
 
 
 def _lines(paper: Paper) -> list[str]:
-    lines: list[str] = [f"# {harmless(one_line(paper.title))}"] if paper.is_titled else []
+    lines: list[str] = [f"# {escape_markdown(one_line(paper.title))}"] if paper.is_titled else []
     for block in paper.blocks:
         if block.kind == "heading":
-            lines += [*([""] if lines else []), f"{'#' * block.level} {harmless(block.text)}", ""]
+            lines += [*([""] if lines else []), f"{'#' * block.level} {escape_markdown(block.text)}", ""]
         else:
             said = block.text
             spans = sentences(said, language=paper.language or None)
-            lines += [f"- {harmless(said[one.start : one.end])}" for one in spans]
+            lines += [f"- {escape_markdown(said[one.start : one.end])}" for one in spans]
     return lines
 
 

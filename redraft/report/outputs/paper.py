@@ -145,7 +145,7 @@ def _about(result: Result) -> Iterator[str]:
     if result.settings.strategy == GIVEN_STRATEGY and not result.run.parent:
         by = f"given to redraft and revised {by}" if result.run.refinement else "given to redraft"
     yield f"Summary{some}, {words:,} words, {by}; redraft, run {result.run.id}."
-    yield from lacks(result)
+    yield from missing_notes(result)
     for note in result.outline.notes:
         yield f"Document: {note}."
 
@@ -155,7 +155,7 @@ def writer_of(model: str) -> str:
     return "redraft's built-in model (sentences taken from the document)" if model == EXTRACTIVE else model
 
 
-def lacks(result: Result) -> Iterator[str]:
+def missing_notes(result: Result) -> Iterator[str]:
     """Yield sentences for readers about what a summary does not cover."""
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)

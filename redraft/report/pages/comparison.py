@@ -189,11 +189,11 @@ def by_fifth(beside: RunComparison) -> tuple[Fifths, ...]:
             if (one.first, one.second, one.measure) == (first, second, measure)
         )
         head = ("part of the document", first, second, f"{first} minus {second}", "over")
-        found.append(Fifths(f"{measure_said(measure)}: {first} and {second}", HtmlTable(head, rows)))
+        found.append(Fifths(f"{measure_label(measure)}: {first} and {second}", HtmlTable(head, rows)))
     return tuple(found)
 
 
-def measure_said(measure: str) -> str:
+def measure_label(measure: str) -> str:
     """Return the label of a measure of a part of the document."""
     if measure == SHARE:
         return "share of the summary taken from this part"
@@ -271,7 +271,7 @@ def _fifths(beside: RunComparison) -> Iterator[Plot]:
             for one in beside.fifths
             if (one.first, one.second, one.measure) == (first, second, measure)
         ]
-        title = f"{capitalized(measure_said(measure))}, {first} minus {second}"
+        title = f"{capitalized(measure_label(measure))}, {first} minus {second}"
         yield Differences(rows, names[first], names[second], "share" if measure == "share" else "score", title)
 
 

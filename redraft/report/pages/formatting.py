@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from redraft.domain import Finding
 from redraft.report.dossier.contents import CallEntry, Dossier, KeyFactEntry, KeyFactTree, SentenceEntry, SourceEntry
-from redraft.report.history.lineage import came_up
+from redraft.report.history.lineage import origin_note
 from redraft.report.tables import unmarked
 from redraft.text.places import on_pages
 from redraft.text.sanitizer import clean, one_line
@@ -202,7 +202,7 @@ FILTERS: dict[str, Callable[..., str]] = {"many": count} | {
         fact_sign,
         certainty,
         sentence_label,
-        came_up,
+        origin_note,
         on_pages,
         unmarked,
         coded,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 from redraft.report.plots.canvas import MARGIN, NORMAL, SMALL, Canvas, Point, text_width
-from redraft.report.plots.picture import Number, apart, ends, finite
+from redraft.report.plots.picture import Number, ends, finite, fit_names
 
 _GAP = 9.0
 # The penalty, as an area, for a label that could be taken for another mark's.
@@ -52,7 +52,9 @@ class Box(NamedTuple):
         return [Box(x - 2, y - 2, x + 2, y + 2) for x, y in points]
 
 
-def beside(mark: Point, width: float, height: float, bounds: Box, taken: Sequence[Box], others: Sequence[Point]) -> Box:
+def place_label(
+    mark: Point, width: float, height: float, bounds: Box, taken: Sequence[Box], others: Sequence[Point]
+) -> Box:
     """Return the first free box around a mark that is nearer to it than to the other marks, and whose line to the mark
     is free.
 
@@ -99,7 +101,7 @@ def _within(box: Box, bounds: Box) -> Box:
     return Box(left, top, left + box.right - box.left, top + box.bottom - box.top)
 
 
-def spaced(wanted: Sequence[float], least: float, low: float, high: float) -> list[float]:
+def spread_out(wanted: Sequence[float], least: float, low: float, high: float) -> list[float]:
     """Return positions close to the wanted ones, at least `least` apart, and within the bounds if there is room for
     all."""
     order = sorted(range(len(wanted)), key=lambda at: (wanted[at], at))
@@ -162,13 +164,13 @@ def rows(canvas: Canvas, top: float, names: Sequence[str], *, aside: float = 0) 
     edge = canvas.width - MARGIN - aside
     if canvas.narrow:
         room, edge = edge - MARGIN, canvas.width - MARGIN - 4
-        brief = apart(names, room, NORMAL)
+        brief = fit_names(names, room, NORMAL)
         made = LabelRows(MARGIN + 4, edge, top, _STEP + 16, len(names), above=True)
         for at, name in enumerate(names):
             canvas.text(MARGIN, made.aside(at), name, size=NORMAL, room=room, brief=brief[name])
         return made
     room = min(canvas.width * _NAMES, max((text_width(name, NORMAL) for name in names), default=0))
-    brief = apart(names, room, NORMAL)
+    brief = fit_names(names, room, NORMAL)
     made = LabelRows(MARGIN + room + 10, edge, top, _STEP, len(names), above=False)
     for at, name in enumerate(names):
         canvas.text(
@@ -417,7 +419,7 @@ def whisker(canvas: Canvas, x: Scale, y: float, low: Number, high: Number, kind:
         _drawn(canvas, (x.place(known[0]), y), (x.place(known[1]), y), (0, _CAP), kind)
 
 
-def upright(canvas: Canvas, x: float, y: Scale, low: Number, high: Number) -> None:
+def vertical_whisker(canvas: Canvas, x: float, y: Scale, low: Number, high: Number) -> None:
     """Draw a vertical interval at a place, if both ends are known."""
     if known := ends(low, high):
         _drawn(canvas, (x, y.place(known[0])), (x, y.place(known[1])), (_CAP, 0), "axis")

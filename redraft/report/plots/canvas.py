@@ -17,13 +17,13 @@ from redraft.report.plots.picture import (
     PictureStyle,
     PlotData,
     SeriesStyle,
-    apart,
     composed,
     corners,
-    fitted,
+    fit_names,
+    fit_text,
     plain,
     width,
-    wrapped,
+    wrap_text,
     written,
 )
 
@@ -76,7 +76,7 @@ class Canvas:
     def heading(self) -> float:
         """Draw the title at the top, and return the y below it."""
         y = 20.0
-        for line in wrapped(self.title, self.width - 2 * MARGIN, LARGE * BOLD, 3 if self.narrow else 2):
+        for line in wrap_text(self.title, self.width - 2 * MARGIN, LARGE * BOLD, 3 if self.narrow else 2):
             self.text(MARGIN, y, line, size=LARGE, bold=True)
             y += 19
         return y - 8
@@ -99,7 +99,7 @@ class Canvas:
         """Draw what fits of a line of text, or of its short form `brief`, into `room`, with the full text as a tooltip
         if it is another one."""
         words = composed(words)
-        short = (brief or words) if room is None else fitted(brief or words, room, size * (BOLD if bold else 1))
+        short = (brief or words) if room is None else fit_text(brief or words, room, size * (BOLD if bold else 1))
         made = self.add(
             "text",
             into,
@@ -234,7 +234,7 @@ def legend(canvas: Canvas, top: float, entries: Sequence[LegendEntry]) -> float:
     if not entries:
         return top
     x, y, most = MARGIN, top + SMALL + 3, canvas.width - 2 * MARGIN - _SWATCH - 6
-    brief = apart((entry.words for entry in entries), most, SMALL)
+    brief = fit_names((entry.words for entry in entries), most, SMALL)
     for entry in entries:
         room = min(text_width(entry.words), most)
         if x > MARGIN and x + _SWATCH + 6 + room > canvas.width - MARGIN:

@@ -20,9 +20,9 @@ from redraft.report.plots.picture import (
     PictureStyle,
     Plot,
     PlotData,
-    apart,
     data,
     finite,
+    fit_names,
     isolated,
     shown,
 )
@@ -120,13 +120,13 @@ class Grids:
         left, bands = panel.left, panel.bands
         y, room = top + SMALL + 10, bands.start - 8 - left
         wide = bands.end - left
-        names = apart((grid.name for grid in self.grids), wide, NORMAL * BOLD)
+        names = fit_names((grid.name for grid in self.grids), wide, NORMAL * BOLD)
         canvas.text(left, y, panel.grid.name, size=NORMAL, bold=True, room=wide, brief=names[panel.grid.name])
         middle, wide = (bands.start + bands.end) / 2, bands.end - bands.start
         canvas.text(middle, y + 20, self.column_name, anchor="middle", ink="muted", room=wide)
         y += 38
         canvas.text(bands.start - 8, y, self.row_name, anchor="end", ink="muted", room=room + 0.01)
-        columns, rows = apart(self.columns, bands.step - 4, SMALL), apart(self.rows, room, SMALL)
+        columns, rows = fit_names(self.columns, bands.step - 4, SMALL), fit_names(self.rows, room, SMALL)
         for at, name in enumerate(bands.names):
             canvas.text(bands.place(at), y, name, anchor="middle", room=bands.step - 4, brief=columns[name])
         for at, name in enumerate(self.rows[:_MAX_ROWS]):

@@ -127,7 +127,7 @@ def width(text: str, size: float) -> float:
     return size * sum(map(_width, text))
 
 
-def fitted(text: str, room: float, size: float, start: float = 1) -> str:
+def fit_text(text: str, room: float, size: float, start: float = 1) -> str:
     """Return as much of a line as fits. If it is cut, its beginning has the share `start` of the room, its end the
     rest, and an ellipsis is between them."""
     if width(text, size) <= room:
@@ -144,7 +144,7 @@ def _first(text: str, room: float, size: float) -> str:
     return text[: sum(1 for _ in takewhile(lambda used: used <= room, reached))]
 
 
-def apart(names: Iterable[str], room: float, size: float) -> dict[str, str]:
+def fit_names(names: Iterable[str], room: float, size: float) -> dict[str, str]:
     """Return each name as it fits. If one is too long, all lose the beginning that they share, and are cut in their
     middle; names that this makes alike also lose the beginning that only they share.
     """
@@ -156,15 +156,15 @@ def apart(names: Iterable[str], room: float, size: float) -> dict[str, str]:
     columns = zip(*(one[:-1] for one in words), strict=False)
     shared = sum(1 for _ in takewhile(lambda column: len({*column}) == 1, columns)) if len(words) > 1 else 0
     short = [composed("…" * bool(shared) + "".join(one[shared:])) for one in words]
-    cuts = [dict(zip(whole, (fitted(one, room, size, start) for one in short), strict=True)) for start in _STARTS]
+    cuts = [dict(zip(whole, (fit_text(one, room, size, start) for one in short), strict=True)) for start in _STARTS]
     found = max(cuts, key=lambda cut: len({*cut.values()}))
     for alike in [[name for name in whole if found[name] == cut] for cut in dict.fromkeys(found.values())]:
         if 1 < len(alike) < len(whole):
-            found |= apart(alike, room, size)
+            found |= fit_names(alike, room, size)
     return found
 
 
-def wrapped(text: str, room: float, size: float, lines: int) -> list[str]:
+def wrap_text(text: str, room: float, size: float, lines: int) -> list[str]:
     """Wrap text into at most this number of lines; the last one is cut if necessary."""
     found: list[str] = []
     words = text.split(" ")
@@ -172,9 +172,9 @@ def wrapped(text: str, room: float, size: float, lines: int) -> list[str]:
         taken = 1
         while taken < len(words) and width(" ".join(words[: taken + 1]), size) <= room:
             taken += 1
-        found.append(fitted(" ".join(words[:taken]), room, size))
+        found.append(fit_text(" ".join(words[:taken]), room, size))
         words = words[taken:]
-    return [*found, fitted(" ".join(words), room, size)] if words else found
+    return [*found, fit_text(" ".join(words), room, size)] if words else found
 
 
 def _width(character: str) -> float:

@@ -12,13 +12,13 @@ from redraft.report.plots.axes import (
     Box,
     LabelRows,
     LinearScale,
-    beside,
     frame,
     left_out,
     level_axis,
+    place_label,
     rows,
-    spaced,
-    upright,
+    spread_out,
+    vertical_whisker,
     whisker,
 )
 from redraft.report.plots.canvas import (
@@ -40,10 +40,10 @@ from redraft.report.plots.picture import (
     PictureStyle,
     PlotData,
     SeriesStyle,
-    apart,
     data,
     ends,
     finite,
+    fit_names,
     interval,
     isolated,
     series,
@@ -138,7 +138,7 @@ class Differences:
         # If there is no room beside the line, they are at the edges; on a phone, one above the other.
         wide = canvas.width - 2 * MARGIN
         room, above = (wide, 16) if canvas.narrow else (wide / 2 - 8, 0)
-        names = apart((self.second, self.first), room - text_width("← more in →"), SMALL)
+        names = fit_names((self.second, self.first), room - text_width("← more in →"), SMALL)
         left, right = f"← more in {names[self.second]}", f"more in {names[self.first]} →"
         canvas.text(MARGIN, top + 12 - above, left, ink="muted", room=room, halo=True)
         canvas.text(canvas.width - MARGIN, top + 12, right, anchor="end", ink="muted", room=room, halo=True)
@@ -234,7 +234,7 @@ class RoundScores:
             if (goal := finite(metric.goal)) is not None:
                 goals.setdefault(goal, []).append(at)
         heights = [made.y.place(goal) for goal in goals]
-        labels = spaced(heights, SMALL + 1, made.top, made.bottom)
+        labels = spread_out(heights, SMALL + 1, made.top, made.bottom)
         for (goal, metrics), height, label in zip(goals.items(), heights, labels, strict=True):
             canvas.line((made.left, height), (made.right, height), "rule", dash=GOAL, thick=1.3)
             canvas.text(made.right + 5, label + 4, shown(goal), room=_GOALS - 5)
@@ -325,7 +325,7 @@ class ScoreAgainstCost:
         places = [(made.x.place(finite(one.cost) or 0.0), made.y.place(finite(one.score) or 0.0)) for one in drawn]
         taken = []
         for one, (x, y) in zip(drawn, places, strict=True):
-            upright(canvas, x, made.y, one.low, one.high)
+            vertical_whisker(canvas, x, made.y, one.low, one.high)
             taken.append(Box(x - 6, y - 6, x + 6, y + 6))
             if known := ends(one.low, one.high):
                 taken.append(Box(x - 2, made.y.place(known[1]), x + 2, made.y.place(known[0])))
@@ -333,10 +333,10 @@ class ScoreAgainstCost:
             canvas.marker(series(at), place, tip=_told(one), radius=5)
         bounds = Box(made.left + 4, made.top - 6, canvas.width - 4, made.bottom - 4)
         most, labels = canvas.width * _NAME, []
-        brief = apart((one.name for one in drawn), most, SMALL)
+        brief = fit_names((one.name for one in drawn), most, SMALL)
         for one, place in zip(drawn, places, strict=True):
             room = text_width(brief[one.name])
-            box = beside(place, room, SMALL + 2, bounds, taken, [other for other in places if other != place])
+            box = place_label(place, room, SMALL + 2, bounds, taken, [other for other in places if other != place])
             leader = box.leader(place)
             taken += [box, *leader]
             labels.append((one.name, box, room))

@@ -17,9 +17,9 @@ from redraft.report.plots.picture import (
     Picture,
     PictureStyle,
     PlotData,
-    apart,
     data,
     finite,
+    fit_names,
     isolated,
     plain,
     series,
@@ -120,7 +120,7 @@ class Waterfall:
         bottom = top + step * len(rows) + 2
         for tick in clock.ticks():
             canvas.line((clock.place(tick), top), (clock.place(tick), bottom), "grid")
-        brief = apart((row.name for row in rows), left - MARGIN - 6, min(SMALL, step))
+        brief = fit_names((row.name for row in rows), left - MARGIN - 6, min(SMALL, step))
         for at, row in enumerate(rows):
             self._row(canvas, (left, top + step * at, step), row, clock, kinds, brief[row.name])
         name = f"time since the start, in {clock.unit}"

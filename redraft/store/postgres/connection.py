@@ -29,11 +29,11 @@ from redraft.store.postgres.server import (
     adapt,
     arguments,
     explained,
-    has_word,
+    has_message,
     lock_number,
     row_of,
 )
-from redraft.store.sqlite import STEPS, refuse_others, statements
+from redraft.store.sqlite import STEPS, refuse_others, split_statements
 
 # With one more for claims, and as many for checkpoints, 16 processes stay below a server's default limit of 100.
 MAX_CONNECTIONS = 2
@@ -78,7 +78,7 @@ class PostgresConnection(Connection):
         return self._writing(_ALONE)
 
     @override
-    def writing_beside(self, *names: str) -> AbstractContextManager[PostgresTransaction]:
+    def writing_named(self, *names: str) -> AbstractContextManager[PostgresTransaction]:
         # Sorted, so that no two transactions deadlock.
         numbers = sorted({lock_number(f"of {name}") for name in names})
         return self._writing(_BESIDE, *(f"pg_advisory_xact_lock({number})" for number in numbers))
@@ -94,13 +94,13 @@ class PostgresConnection(Connection):
             with self.explained():
                 yield session
             return
-        self._claims.look_after()
+        self._claims.restore_lost()
         with self._transaction(_WRITE, locks) as session:
             yield session
 
     @override
     @contextmanager
-    def rehearsing(self) -> Iterator[PostgresTransaction]:
+    def rolled_back(self) -> Iterator[PostgresTransaction]:
         with self._transaction(_WRITE, (_ALONE,), keep=False) as session:
             yield session
 
@@ -198,7 +198,7 @@ class PostgresConnection(Connection):
 
 def _check(raw: psycopg.Connection[PostgresRow]) -> None:
     """Check a connection before use if the server has sent something unrequested."""
-    if has_word(raw):
+    if has_message(raw):
         ConnectionPool.check_connection(raw)
 
 
@@ -218,7 +218,7 @@ def migrate_server(connection: PostgresConnection, *, may_make: bool) -> bool:
             _require_ours(connection)
             known = set(_applied(connection))
             for name in [one for one in STEPS if one not in known]:
-                for statement in statements(STEPS[name].postgres):
+                for statement in split_statements(STEPS[name].postgres):
                     raw.execute(statement)
                 raw.execute(f"INSERT INTO {_RECORD} (name) VALUES (?)", (name,))  # noqa: S608
     return True

@@ -33,7 +33,7 @@ _ESCAPE = "\U0010ffff"
 
 
 @cache
-def placed(query: str) -> bytes:
+def with_placeholders(query: str) -> bytes:
     """Return a statement with psycopg's placeholders in place of the store's."""
     return _NAMED.sub(r"%(\1)s", query.replace("%", "%%").replace("?", "%s")).encode()
 
@@ -142,13 +142,17 @@ class PostgresTransaction(Transaction):
     @override
     def execute(self, query: str, values: Values = (), /) -> PostgresResult:
         # A statement without values is sent unchanged: a comment in it may contain a question mark.
-        cursor = self._connection.execute(placed(query), values) if values else self._connection.execute(query.encode())
+        cursor = (
+            self._connection.execute(with_placeholders(query), values)
+            if values
+            else self._connection.execute(query.encode())
+        )
         return PostgresResult(self, cursor)
 
     @override
     def executemany(self, query: str, rows: Iterable[Values], /) -> PostgresResult:
         cursor = self._connection.cursor()
-        cursor.executemany(placed(query), rows)
+        cursor.executemany(with_placeholders(query), rows)
         return PostgresResult(self, cursor)
 
 
@@ -200,7 +204,7 @@ def connect(address: str) -> psycopg.Connection[PostgresRow]:
     return made
 
 
-def has_word(connection: psycopg.Connection[PostgresRow]) -> bool:
+def has_message(connection: psycopg.Connection[PostgresRow]) -> bool:
     """Return whether the server has sent an unrequested message, such as that it is shutting down."""
     with selectors.DefaultSelector() as waiting:
         waiting.register(connection, selectors.EVENT_READ)
@@ -293,10 +297,10 @@ class PostgresClaims(Claims):
         number = lock_number(run)
         return self._asked(lambda keeper: keeper.execute(_IS_LOCKED, {"number": number}).fetchone() is not None)
 
-    def look_after(self) -> None:
+    def restore_lost(self) -> None:
         """Take the claims again that were lost with the connection."""
         with self._lock:
-            if self._held and (self._keeper.closed or has_word(self._keeper)):
+            if self._held and (self._keeper.closed or has_message(self._keeper)):
                 self._asked(lambda keeper: keeper.execute("SELECT 1"))
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ from redraft.prompts.qa import Statement
 from redraft.report.history.certificates import Certificate
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
-from redraft.runs.model_pool import located
+from redraft.runs.model_pool import with_addresses
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.languages import language_context, language_of
@@ -171,7 +171,7 @@ class CoherenceDesign(JudgesDesign):
     def order(self, judge: str) -> RunSpec:
         """Return the spec of a run that annotates."""
         models = {judge: self.own[judge]} if judge in self.own else {}
-        judging = located(JudgeConfig(judges=(judge,), batch=self.batch, models=models), self.settings(judge))
+        judging = with_addresses(JudgeConfig(judges=(judge,), batch=self.batch, models=models), self.settings(judge))
         return RunSpec(ExperimentPart(kind=BOOOOKSCORE, judging=judging), prompts=(FIND_CONFUSION,))
 
 
@@ -306,7 +306,7 @@ def annotation_judges(outcome: CoherenceOutcome) -> list[AnnotationJudge]:
     document, judges = _document(outcome.file), outcome.design.judges
     # Refuse judges named twice before any of them has a run of its own.
     named = JudgeConfig(judges=judges, base_url=outcome.design.base_url, models=dict(outcome.design.own))
-    located(named, outcome.design.settings(judges[0]))
+    with_addresses(named, outcome.design.settings(judges[0]))
     return [_annotation_judge(judge, document, outcome) for judge in judges]
 
 

@@ -41,7 +41,7 @@ from redraft.lab.experiments.runner import (
 )
 from redraft.report.history.certificates import Certificate
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.model_pool import located
+from redraft.runs.model_pool import with_addresses
 from redraft.runs.models import tokenizer_of
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import BuildKeyfacts, DraftConfig, Evaluate, JudgeConfig, ModelSettings, PerspectiveName
@@ -268,7 +268,9 @@ class HamletDesign(ModelsDesign):
 
     def _seated(self, judging: JudgeConfig, judge: NamedModel) -> JudgeConfig:
         """Return the judging by a judge, with the server of every model filled in."""
-        return located(with_judge(judging, judge.name, self.settings_for(judge, None)), self.settings_for(judge, None))
+        return with_addresses(
+            with_judge(judging, judge.name, self.settings_for(judge, None)), self.settings_for(judge, None)
+        )
 
     def check(self, runner: ExperimentRunner) -> None:
         """Raise if a name or a price is unknown, before anything is paid for."""

@@ -29,9 +29,9 @@ from redraft.report.dossier.comparison.sides import (
     RunGroup,
     Side,
     differing,
-    grouped,
+    group_runs,
     interval_of_mean,
-    left_out,
+    missing_parts,
     read_side,
 )
 from redraft.report.dossier.contents import JudgedItem, Range
@@ -52,7 +52,7 @@ Over = Literal["items", "documents", "summaries"]
 _ORDER: tuple[Standing, ...] = ("flipped", "changed", "open", "same")
 
 
-def aligned(sides: Mapping[str, Side], first: int) -> tuple[ComparedItem, ...]:
+def align_items(sides: Mapping[str, Side], first: int) -> tuple[ComparedItem, ...]:
     """Return the items of the runs on one document, given by name. Items are numbered from `first`: flipped ones come
     first, then by metric and place."""
     known = {name: {item.key: item for item in side.items if item.key} for name, side in sides.items()}
@@ -116,7 +116,7 @@ _ASPECTS: tuple[tuple[str, Callable[[JudgeStanding], object]], ...] = (
 )
 
 
-def why_not(metric: str, sides: Sequence[Side]) -> str:
+def incomparable_reason(metric: str, sides: Sequence[Side]) -> str:
     """Return why scores by a metric are not comparable; empty if they are. Which questions or key facts were used
     matters only among runs on one document."""
     return "; ".join(what for what, _ in _differing(metric, {str(n): side for n, side in enumerate(sides)}))
@@ -193,7 +193,7 @@ class RunPair:
         return tuple(one for one in self.documents if self.first.on(one) and self.second.on(one))
 
     @property
-    def over_items(self) -> bool:
+    def resamples_items(self) -> bool:
         """Whether there is only one document, so that only its items can be resampled."""
         return len(self.documents) == 1
 
@@ -202,7 +202,7 @@ class RunPair:
         found = []
         for document in self.shared:
             mine, other = ([side for side in group.on(document) if metric in side.scored] for group in self.both)
-            if mine and other and not why_not(metric, [*mine, *other]):
+            if mine and other and not incomparable_reason(metric, [*mine, *other]):
                 found.append((mine, other))
         return found
 
@@ -226,7 +226,7 @@ def differences(pair: RunPair, metrics: Sequence[str]) -> Iterator[ScoreDifferen
     for metric in metrics:
         if not all(any(metric in side.scored for side in group.sides) for group in pair.both):
             continue
-        if pair.over_items:
+        if pair.resamples_items:
             yield _over_items(pair, metric)
         else:
             yield _over_documents(pair, metric)
@@ -236,7 +236,7 @@ def _over_items(pair: RunPair, metric: str) -> ScoreDifference:
     judged = pair.judged(metric)
     if not judged:
         sides = [side for group in pair.both for side in group.sides]
-        return _difference(pair, metric, [], 0, f"Not compared: {why_not(metric, sides)}.")
+        return _difference(pair, metric, [], 0, f"Not compared: {incomparable_reason(metric, sides)}.")
     (mine,), (other,) = judged[0]
     if metric not in ALIGNED:
         told = f"{_of_scores(pair, metric, mine.scored[metric] - other.scored[metric])} It judges each summary's own "
@@ -255,7 +255,10 @@ def _over_documents(pair: RunPair, metric: str) -> ScoreDifference:
     if found:
         return _difference(pair, metric, found, left_out)
     sides = [side for document in pair.shared for group in pair.both for side in group.on(document)]
-    reason = why_not(metric, [side for side in sides if metric in side.scored]) or "no document is judged for both"
+    reason = (
+        incomparable_reason(metric, [side for side in sides if metric in side.scored])
+        or "no document is judged for both"
+    )
     return _difference(pair, metric, [], left_out, f"Not compared: {reason}.")
 
 
@@ -273,7 +276,7 @@ def _difference(
         metric=metric,
         first=pair.first.letter,
         second=pair.second.letter,
-        over="items" if pair.over_items else "documents",
+        over="items" if pair.resamples_items else "documents",
         pairs=len(found),
         left_out=left_out,
         difference=value,
@@ -283,7 +286,7 @@ def _difference(
 
 
 def _says(pair: RunPair, metric: str, found: Sequence[float], interval: Range | None) -> str:
-    what = "item" if pair.over_items else "document"
+    what = "item" if pair.resamples_items else "document"
     if not found:
         return f"Not compared: no {what} is judged for both."
     over = f"over {len(found):,} {what}{'s' if len(found) > 1 else ''} judged for both"
@@ -329,7 +332,7 @@ def _shares(pair: RunPair) -> Iterator[FifthDifference]:
     for fifth in range(FIFTHS):
         if told:
             both = [(mine[fifth], other[fifth]) for mine, other in told]
-            yield _by_fifth(pair, SHARE, fifth, both, "summaries" if pair.over_items else "documents")
+            yield _by_fifth(pair, SHARE, fifth, both, "summaries" if pair.resamples_items else "documents")
 
 
 def _scores_in(pair: RunPair, metric: str, fifth: int) -> Iterator[FifthDifference]:
@@ -337,12 +340,12 @@ def _scores_in(pair: RunPair, metric: str, fifth: int) -> Iterator[FifthDifferen
     for mine, other in pair.judged(metric):
         one, two = (_values(sides, metric, fifth) for sides in (mine, other))
         shared = sorted(one.keys() & two.keys())
-        if shared and pair.over_items:
+        if shared and pair.resamples_items:
             both += [(one[key], two[key]) for key in shared]
         elif shared:
             both.append((fmean(one[key] for key in shared), fmean(two[key] for key in shared)))
     if both:
-        yield _by_fifth(pair, metric, fifth, both, "items" if pair.over_items else "documents")
+        yield _by_fifth(pair, metric, fifth, both, "items" if pair.resamples_items else "documents")
 
 
 def _values(sides: Sequence[Side], metric: str, fifth: int) -> Mapping[str, float]:
@@ -413,7 +416,7 @@ def _beside(sides: Sequence[Side]) -> RunComparison:
             hint="`redraft runs --document ID|WORDS` lists the runs of a document",
         )
     metrics = tuple(dict.fromkeys(metric for side in sides for metric in side.scored))
-    groups = grouped(sides)
+    groups = group_runs(sides)
     named = {name: side for group in groups for name, side in group.named}
     found = tuple(pairs(groups, documents))
     if not found:
@@ -507,7 +510,7 @@ def _run(name: str, group: RunGroup, side: Side) -> ComparedRun:
         sentences=side.sentences,
         scores=side.scores,
         positions=side.positions,
-        left_out=tuple(left_out(side)),
+        left_out=tuple(missing_parts(side)),
         language="" if run.settings.language else primary(side.document.language),
     )
 
@@ -516,7 +519,7 @@ def _documents(named: Mapping[str, Side], documents: Sequence[str]) -> Iterator[
     first = 1
     for document in documents:
         sides = {name: side for name, side in named.items() if side.run.document == document}
-        items = aligned(sides, first)
+        items = align_items(sides, first)
         first += len(items)
         side = next(iter(sides.values()))
         yield ComparedDocument(

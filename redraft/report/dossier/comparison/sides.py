@@ -17,7 +17,7 @@ from redraft.evaluators.consensus import draws, interval
 from redraft.report.dossier.build import items, positions, scores, sentence_numbers
 from redraft.report.dossier.comparison.contents import ComparedSentence, Setting
 from redraft.report.dossier.contents import JudgedItem, MetricScore, Places, Positions, Range
-from redraft.report.history.certificates import standing_of
+from redraft.report.history.certificates import judge_setup_of
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.report.history.trace import GIVEN_SAID
@@ -78,7 +78,7 @@ class Side:
 
     def standing(self, metric: str) -> JudgeSetup:
         """Return the judge setup of a metric."""
-        return standing_of(self.run, metric, self.result.evaluations[metric].version)
+        return judge_setup_of(self.run, metric, self.result.evaluations[metric].version)
 
     def yardstick(self, metric: str) -> str:
         """Return the id of the questions or key facts that a metric used; empty if it uses none."""
@@ -126,11 +126,11 @@ def _scores(result: Result) -> Iterator[MetricScore]:
     for one in scores(result):
         if one.metric in FIGURES:
             continue
-        values = counted(result.evaluations[one.metric])
+        values = item_values(result.evaluations[one.metric])
         yield MetricScore.of(one, interval=interval_of_mean(values) if values else None)
 
 
-def counted(evaluation: Evaluation) -> Sequence[float]:
+def item_values(evaluation: Evaluation) -> Sequence[float]:
     """Return the item values that the score is the mean of; empty if it is not the mean of any."""
     if evaluation.score is None:
         return ()
@@ -148,7 +148,7 @@ def _values(listed: object) -> list[float]:
     return [float(value) for value in known if isinstance(value, int | float)]
 
 
-def left_out(side: Side) -> Iterator[str]:
+def missing_parts(side: Side) -> Iterator[str]:
     """Yield what is missing from a summary."""
     for gap in side.result.gaps:
         which = f"{side.result.unit.capitalize()} {gap.chunk + 1} of {side.result.chunks}"
@@ -197,7 +197,7 @@ def letters(number: int) -> str:
     return found
 
 
-def grouped(sides: Sequence[Side]) -> tuple[RunGroup, ...]:
+def group_runs(sides: Sequence[Side]) -> tuple[RunGroup, ...]:
     """Return the contestants in the order of their first runs. Raises a `UsageError` if there is only one."""
     alone = len({side.run.document for side in sides}) == 1
     telling = _telling(sides)
