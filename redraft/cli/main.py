@@ -113,10 +113,10 @@ COMMANDS = {
     "export": HelpEntry("runs:export", "Export a run as one file: page, Markdown or JSON."),
     "compare-runs": HelpEntry("compare:compare_runs", "Compare runs side by side: scores, items, places."),
     "models": HelpEntry("models:models", "Show the models of all roles and the servers on this machine."),
-    "prompts": HelpEntry("prompts:prompts", "List, show and export the prompts."),
+    "prompts": HelpEntry("configuration:prompts", "List, show and export the prompts."),
     "forget": HelpEntry("store:forget", "Remove runs and documents for good."),
     "store": HelpEntry("store:store", "Copy a database to another place."),
-    "trust": HelpEntry("trust:trust", "Trust the redraft.toml of this directory."),
+    "trust": HelpEntry("configuration:trust", "Trust the redraft.toml of this directory."),
     "help": HelpEntry("help:help_", "Show all options of a command, or of all commands."),
 }
 

@@ -13,9 +13,18 @@ from redraft.domain import Document, DocumentSection, Evaluation, Evidence, Find
 from redraft.evaluators.base import Case, Evaluator
 from redraft.settings import JudgeConfig
 from redraft.text.languages import LanguageSpan, language_spans_in
-from redraft.text.origins import OriginTracer, SentenceOrigin
+from redraft.text.origins import (
+    OriginTracer,
+    SentenceOrigin,
+    bins,
+    density,
+    masses,
+    parts_of,
+    shares,
+    spread,
+    spread_by_chance,
+)
 from redraft.text.pagerank import rank
-from redraft.text.positions import bins, density, masses, parts_of, shares, spread, spread_by_chance
 from redraft.text.sentences import paragraphs, sentences
 from redraft.text.vectors import Encoder, SentenceVectors, Weights
 from redraft.text.words import count_words, has_words

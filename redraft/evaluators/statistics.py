@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import log
 from typing import Any
+
+import numpy as np
 
 from redraft.domain import Evaluation
 from redraft.evaluators.base import Case, Evaluator
-from redraft.text.languages import LanguageSpan, language_of, language_spans_in
-from redraft.text.positions import uniformity
+from redraft.text.languages import ENGLISH, LanguageSpan, is_foreign, language_of, language_spans_in
 from redraft.text.sentences import sentences
 from redraft.text.units import (
     UnitIndex,
@@ -24,6 +27,7 @@ from redraft.text.units import (
     units,
     words,
 )
+from redraft.text.vectors import stop_words
 from redraft.text.words import count_words, has_words
 
 _SIZES = (1, 2, 3, 4)
@@ -84,3 +88,28 @@ def _source(text: str, tongues: Sequence[LanguageSpan]) -> _DocumentFigures:
     """Return the document's figures; cached, since all drafts of a run use them."""
     spans = [one for span, language in tongues for one in sentences(text, span, language)]
     return _DocumentFigures(indexed(text), count_words(text), sum(has_words(text[start:end]) for start, end in spans))
+
+
+_WORDS = 20
+_PARTS = 10
+# Parts of contractions, and some inflected forms, that stop word lists lack.
+_REMAINS = """
+ain aren couldn d did didn does doesn doing don hadn haven isn ll m mustn needn s shouldn t ve wasn weren won wouldn
+"""
+
+
+def uniformity(summary: Sequence[str], source: UnitIndex, language: str = ENGLISH) -> float | None:
+    """Return how evenly the source mentions the summary's twenty most frequent content words, from 0 to 1; None where
+    it never does. It is the entropy over tenths of the source, relative to an even spread; ties go to the words that
+    come first."""
+    stopped = stop_words(language) if is_foreign(language) else stop_words().union(_REMAINS.split())
+    counts = Counter(unit for unit in summary if unit[0].isalnum() and unit not in stopped)
+    important = np.zeros(len(source.numbers), dtype=np.bool_)
+    important[[source.numbers[word] for word, _ in counts.most_common(_WORDS) if word in source.numbers]] = True
+    places = np.flatnonzero(important[source.places])
+    if not len(places):
+        return None
+    tenths = np.bincount(places * _PARTS // len(source.places))
+    shares = tenths[tenths > 0] / len(places)
+    entropy = -float((shares * np.log(shares)).sum()) / log(_PARTS)
+    return min(1.0, max(0.0, entropy))

@@ -17,13 +17,13 @@ from redraft.builtin.revise import revise
 from redraft.domain import Document, Span
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.similarity import exact
+from redraft.evaluators.statistics import uniformity
 from redraft.prompts.revision import Point, ReviseInput
 from redraft.prompts.summarization import TidyInput
 from redraft.readers.documents import load
 from redraft.runs.prepare import restore
 from redraft.store.store import Store
 from redraft.text.languages import detected_language, language_context, language_of, other_language_in
-from redraft.text.positions import uniformity
 from redraft.text.quotes import source_of
 from redraft.text.sentences import sentences, sentences_with_words
 from redraft.text.units import indexed, units

@@ -15,11 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.domain import Span
+from redraft.evaluators.statistics import uniformity
 from redraft.text import units as overlap
 from redraft.text.origin_chains import EmbeddingSimilarity, TermSimilarity
-from redraft.text.origins import Link, SentenceOrigin
-from redraft.text.positions import (
+from redraft.text.origins import (
+    Link,
     OriginMass,
+    SentenceOrigin,
     bins,
     density,
     masses,
@@ -27,7 +29,6 @@ from redraft.text.positions import (
     shares,
     spread,
     spread_by_chance,
-    uniformity,
 )
 from redraft.text.units import (
     ExtractiveStats,

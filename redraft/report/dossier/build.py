@@ -44,8 +44,8 @@ from redraft.settings import FIGURES
 from redraft.store.runs import WITHOUT_SUMMARY
 from redraft.store.store import Store
 from redraft.text.languages import language_context, primary
+from redraft.text.origins import OriginMass, bins, density, shares, spread
 from redraft.text.places import part_read
-from redraft.text.positions import OriginMass, bins, density, shares, spread
 from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder

@@ -22,7 +22,7 @@ from redraft.runs.prepare import RunSpec
 from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.chunks import beginning
 from redraft.text.origin_chains import EmbeddingSimilarity, SentenceSimilarity, TermSimilarity
-from redraft.text.positions import OriginMass
+from redraft.text.origins import OriginMass
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words
 

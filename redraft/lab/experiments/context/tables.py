@@ -63,7 +63,7 @@ from redraft.lab.experiments.experiment import (
 from redraft.lab.experiments.published import COLUMNS, SharePair, difference_cells, interval_caption
 from redraft.lab.experiments.runner import by_status, failure_cells
 from redraft.report.tables import Cell, Record, Table, mean, number, plain, unmarked
-from redraft.text.positions import POINTS, OriginMass, bins, density, shares, spread, spread_by_chance
+from redraft.text.origins import POINTS, OriginMass, bins, density, shares, spread, spread_by_chance
 
 VERIFICATION = "verification"
 Share = tuple[float, float]
