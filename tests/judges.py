@@ -30,7 +30,6 @@ from tests.chatserver import ChatServer, Seen, text_of
 
 KEY = "sk-test-0123456789abcdef"
 UNANSWERABLE = "UNANSWERABLE"
-AGREES = {True: "agrees", False: "contradicts"}
 _KEEPER = re.compile(r"keeper number (\d+) is called (\w+)")
 _MENTIONED = re.compile(r"keeper number (\d+)")
 _BOOK = PromptBook()

@@ -204,7 +204,6 @@ TEXT = " ".join(f"The keeper of lamp {n} sailed to the harbour of Port{n} in the
 TOKENIZER = EstimatingTokenizer()
 TOKENS = TOKENIZER.count(TEXT)
 NOTHING, UNSURE = "nothing", "unsure"
-NUMBERS = range(3)
 
 
 class Said(CitedPlace):

@@ -87,7 +87,6 @@ NUMBER = st.one_of(st.none(), st.floats(), st.sampled_from([0.0, 1.0, 5e-324, 1.
 NAME = st.text(max_size=80)
 FEW = {"max_size": 8}
 COUNT = st.integers(0, 10**6)
-PLACE = st.integers(-10, 2000)
 
 readings = st.lists(st.builds(CurvePoint, st.floats(), NUMBER, NUMBER, NUMBER), **FEW)
 names = st.lists(NAME, max_size=12)

@@ -61,7 +61,6 @@ class Tally:
 
 
 # What is judged: items that bear marks, and what a right entry says of the item with a mark.
-_Ask = Callable[["_Bench", Sequence[str]], Any]
 _Say = Callable[[str, Mapping[str, str]], Json]
 
 
