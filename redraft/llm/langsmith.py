@@ -4,6 +4,7 @@ user asked for it."""
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,7 +15,8 @@ from langchain_core.runnables.config import RunnableConfig, merge_configs, var_c
 from langchain_core.tracers.context import tracing_v2_callback_var
 from langchain_core.tracers.langchain import LangChainTracer
 from langsmith.run_helpers import get_tracing_context, tracing_context
-from langsmith.utils import get_env_var, get_tracer_project
+from langsmith.run_trees import get_cached_client
+from langsmith.utils import LangSmithMissingAPIKeyWarning, get_env_var, get_tracer_project
 from typing_extensions import TypedDict
 
 from redraft.errors import UsageError
@@ -35,9 +37,22 @@ _OF_THE_FIRST_VERSION = ("LANGCHAIN_TRACING", "LANGCHAIN_HANDLER")
 _traced: ContextVar[bool] = ContextVar("redraft_traced", default=False)
 
 
-def is_traced() -> bool:
-    """Return whether tracing was switched on by an enclosing `tracing`."""
-    return _traced.get()
+def is_traced(asked: bool) -> bool:
+    """Return whether tracing is asked for, or was switched on by an enclosing `tracing`. Raises `UsageError` if it is
+    asked for without a key."""
+    if asked:
+        _check_key()
+    return asked or _traced.get()
+
+
+def _check_key() -> None:
+    """Raise `UsageError` where LangSmith's client has no key, of which it would only warn."""
+    with warnings.catch_warnings(), tracing_context(enabled=True):
+        warnings.simplefilter("error", LangSmithMissingAPIKeyWarning)
+        try:
+            get_cached_client()
+        except LangSmithMissingAPIKeyWarning:
+            raise UsageError("tracing to LangSmith needs a key", hint="set LANGSMITH_API_KEY") from None
 
 
 @contextmanager
@@ -96,7 +111,8 @@ _HINTS = {
 
 
 def destination() -> str:
-    """Return where traces go: the address, without credentials, and the project."""
+    """Return where traces go: the address, without credentials, and the project. Raises `UsageError` without a key."""
+    _check_key()
     try:
         address = plain_address(get_env_var("ENDPOINT") or _DEFAULT_ENDPOINT)
     except UsageError:

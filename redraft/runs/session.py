@@ -141,7 +141,7 @@ class Session:
         self._own: dict[str, Evaluator] = dict(self._asked.own)
         known_metrics(self._asked.metrics, tuple(self._own.values()))
         self._observer, self._config = observer, config
-        traced = trace_to_langsmith or is_traced()
+        traced = is_traced(trace_to_langsmith)
         self._manager = RunManager(
             self.store, self._model_roles, self._own, prices, safe_observer(observer), limits, budget, traced
         )

@@ -199,3 +199,11 @@ async def test_the_log_of_an_application_has_no_debugging_messages_of_others(cap
     async with Session(":memory:") as session:
         await session.evaluate(MINUTES, WRONG, metrics=["consistency"])
     assert [record.message for record in caplog.records if record.name == "bm25s"] == []
+
+
+def test_traces_without_a_key_are_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LANGSMITH_API_KEY", "LANGCHAIN_API_KEY", "LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("langsmith.run_trees._CLIENT", None)
+    with pytest.raises(UsageError, match="tracing to LangSmith needs a key"):
+        Session(":memory:", trace_to_langsmith=True)
