@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from redraft.cli.terminal import say
-from redraft.errors import UsageError
+from redraft.errors import DocumentError, UsageError
 from redraft.fields import parameters_of, validated
 from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.sources import STDIN
@@ -195,6 +196,8 @@ def text(source: str, *, quiet: bool) -> str:
     """Return a text that is not a document, after printing notes on what was left out of it."""
     from redraft.readers.documents import read_text
 
+    if os.path.isdir(source):
+        raise DocumentError("it is a directory", place=source, hint="give a file, or use - for stdin")
     found = read_text(source)
     _tell(source, found.notes, quiet=quiet)
     return found.text

@@ -48,7 +48,7 @@ from redraft.studio.contracts import (
     StartedRun,
     StrikeBody,
 )
-from redraft.studio.endpoints import Endpoint, openapi, query_of, typed
+from redraft.studio.endpoints import Endpoint, is_by_page, openapi, query_of, typed
 from redraft.studio.experiment_api import EXPERIMENTS
 from redraft.studio.feeds import EVENT_STREAM, other_process_events
 from redraft.studio.form import on_page
@@ -101,7 +101,8 @@ async def status(request: Request) -> RunStatus:
     """Return the status of a run."""
     run, work = await run_of(request), context_of(request).work
     at_work = work is not None and work.is_at_work(run.id)
-    return await off_loop(run_views.status_of, context_of(request).reading, run, at_work=at_work)
+    address = "" if is_by_page(request) else f"/api/runs/{run.id}"
+    return await off_loop(run_views.status_of, context_of(request).reading, run, at_work=at_work, address=address)
 
 
 async def evidence(request: Request) -> SentenceEvidence:

@@ -250,7 +250,10 @@ def _begun_by(label: str, names: Mapping[str, str]) -> list[str]:
 
 
 def error_on_page(error: Mapping[str, str] | None, address: str = "") -> dict[str, str] | None:
-    """Return a stored error as the pages show it, or as the API tells it of what has an `address` there."""
+    """Return a stored error as the pages show it, or as the API tells it of what has an `address` there. What a bug
+    raised is for developers, who find it with `redraft show`."""
+    if error and error.get("code") == "bug":
+        return {**error, "message": "something unexpected happened", "hint": "see `redraft show`, and please report it"}
     worded = partial(in_api, address=address) if address else on_page
     return {name: worded(scrubbed(str(value))) for name, value in error.items()} if error else None
 

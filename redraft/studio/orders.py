@@ -180,7 +180,8 @@ def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
         )
     if asked.goals and asked.kind != "refine":
         raise UsageError("goals only apply to kind refine", hint="choose refine, or leave the goals out")
-    stray = [*asked.said(_JUDGING | _REFINING), *(["rubrics"] if asked.rubrics else [])]
+    judged_by = (name for name in ("rubrics", "judge", "judges", "metrics") if getattr(asked, name))
+    stray = [*asked.said(_JUDGING | _REFINING), *judged_by]
     if asked.kind == "summarize" and stray:
         raise UsageError(f"{stray[0]} does not apply to kind summarize", hint="choose evaluate or refine")
     settings = settings_of(asked, models, asked.model, strategy=asked.strategy)

@@ -33,7 +33,7 @@ from redraft.studio import run_views
 from redraft.studio.context import context_of, read, run_of, work_of
 from redraft.studio.contracts import RunStatus, StartBatchBody
 from redraft.studio.endpoints import problem_of
-from redraft.studio.form import error_on_page, groups, in_page_words, on_page
+from redraft.studio.form import groups, in_page_words, on_page
 from redraft.studio.models import look
 from redraft.studio.orders import (
     BatchBody,
@@ -153,7 +153,6 @@ async def run(request: Request) -> Response:
     found, context = await run_of(request), context_of(request)
     at_work = context.work is not None and context.work.is_at_work(found.id)
     status = await off_loop(run_views.status_of, context.reading, found, at_work=at_work)
-    status = status.model_copy(update={"error": error_on_page(status.error)})
     if status.status == "running":
         return page(request, "live", "runs", run=status)
     if status.kind not in run_views.DRAFTED:

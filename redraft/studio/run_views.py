@@ -26,7 +26,7 @@ from redraft.store.runs import DAMAGE, Run
 from redraft.store.store import Store
 from redraft.studio.contracts import OpinionInput, OpinionList, PieceList, RunStatus, SentenceEvidence
 from redraft.studio.endpoints import NotFound
-from redraft.text.sanitizer import scrubbed
+from redraft.studio.form import error_on_page
 
 RUNNING = "running"
 _SCORE = "score."
@@ -190,22 +190,23 @@ _RESUMABLE = frozenset({"stopped", "failed", "interrupted", "killed"})
 _MAX_PIECES = 40
 
 
-def status_of(store: Store, run: Run, *, at_work: bool) -> RunStatus:
-    """Return the status of a run."""
+def status_of(store: Store, run: Run, *, at_work: bool, address: str = "") -> RunStatus:
+    """Return the status of a run as the pages show it, or the API, where the run has an `address`."""
     row = summary_of(store, run)
     if at_work and row.status == "killed":
         # It is stored, but not claimed yet.
         row = row.model_copy(update={"status": RUNNING})
     resumable = row.status in _RESUMABLE and not isinstance(run.purpose, ExperimentPart)
     at_work = at_work and row.status == RUNNING
-    error = {name: scrubbed(str(value)) for name, value in run.error.items()} if run.error else None
+    error = error_on_page(run.error, address)
     limit = run.limits.max_cost
     return RunStatus(**dict(row), error=error, at_work=at_work, resumable=resumable, max_cost=limit)
 
 
 def result_of(store: Store, run: str) -> RunResult:
-    """Return the result of a run, as `redraft show --json` prints it."""
-    return read_result(store, run).record()
+    """Return the result of a run, as `redraft show --json` prints it, with an error in the words of the API."""
+    record = read_result(store, run).record()
+    return record.model_copy(update={"error": error_on_page(record.error, f"/api/runs/{record.run}")})
 
 
 def pieces_of(store: Store, run: str) -> PieceList:

@@ -32,6 +32,8 @@ def command(tmp_path: Path) -> Inside:
         (("refine", "book.md", "good.md", "-g", "coverage=-1"), 2, "--goal coverage: must be at least 0"),
         (("summarize", "book.md", "-m", "gpt-5"), 2, "did you mean openai:gpt-5?"),
         (("summarize", "books"), 1, "books: it is a directory\n  to summarize each file in it: redraft batch books\n"),
+        (("summarize", "book.md", "--template", "books"), 1, "books: it is a directory\n  give a file, or use - for"),
+        (("evaluate", "book.md", "books"), 1, "books: it is a directory\n  give a file, or use - for stdin\n"),
         (("summarize", "book.md", "-o", "x.pdf"), 2, "x.pdf: PDF files cannot be written\n  name a .docx, .html, .md"),
         (("summarize", ""), 2, "the file name is empty"),
         (("runs", "--db", ""), 2, "the name is empty"),

@@ -15,7 +15,7 @@ from redraft.report.history.summaries import shown_names
 from redraft.report.pages.assets import template
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.studio.feeds import Message, sent
-from redraft.studio.form import groups, in_api, in_page_words, on_page, with_names
+from redraft.studio.form import error_on_page, groups, in_api, in_page_words, on_page, with_names
 from tests.studio.served import Served, at_rest, begin, chapter
 
 
@@ -178,3 +178,11 @@ def test_a_table_of_failures_without_any_asks_for_nothing() -> None:
     named = "failures", "What failed", AGAIN, ("code",), lambda found: "All."
     made = table(*named)(lambda found: ((one,) for one in found))
     assert [made(found).caption for found in ([], ["cut"])] == ["Nothing failed.", AGAIN]
+
+
+@pytest.mark.parametrize("address", ["", "/api/runs/3fa2c1d0"])
+def test_what_a_bug_raised_is_not_shown(address: str) -> None:
+    raised = {"code": "bug", "message": "AttributeError: 'str' object has no attribute 'usage'", "hint": ""}
+    shown = error_on_page(raised, address)
+    assert shown is not None
+    assert (shown["code"], shown["message"]) == ("bug", "something unexpected happened")

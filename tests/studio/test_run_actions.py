@@ -354,7 +354,10 @@ def test_a_run_that_stops_at_its_limit_of_cost_is_resumed_under_a_higher_one(tmp
             run = begin(client, model="dear", kind="summarize", chunk_tokens=300, words=60, max_cost=0.05)
             stopped = at_rest(client, run)
             assert (stopped["status"], stopped["error"]["code"]) == ("stopped", "budget")
-            assert "Limits.max_cost" in stopped["error"]["hint"], "the API speaks to developers, not of buttons"
+            told = client.get(f"/api/runs/{run}/result").json()["error"]
+            assert told == stopped["error"], "the API speaks neither Python nor of buttons"
+            assert "that may exceed `max_cost` 0.05" in told["message"]
+            assert told["hint"] == f"POST /api/runs/{run}/resume with a higher `max_cost`"
             assert 0 < stopped["cost_usd"] <= 0.05
             page = client.get(f"/runs/{run}").text
             assert "that may exceed the limit of $0.05. Resume with a higher limit." in page

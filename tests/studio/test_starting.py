@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,11 @@ def ended(client: httpx.Client, name: str) -> dict[str, Any]:
     until(lambda: client.get(f"/api/batches/{name}").json()["status"] == "done")
     shown: dict[str, Any] = client.get(f"/api/batches/{name}").json()
     return shown
+
+
+def test_every_choice_of_a_model_names_it_in_the_same_words(client: httpx.Client) -> None:
+    (shown,) = set(re.findall(r'<option value="strange">([^<]*)</option>', client.get("/runs/new").text))
+    assert shown.startswith("strange (unheard-of")
 
 
 def test_several_files_are_a_batch_with_one_plan(client: httpx.Client) -> None:
