@@ -56,7 +56,7 @@ class FindingsInput(_RunArguments):
     metric: str | None = Field(default=None, description="Only findings of this metric.")
 
 
-class ReviseInput(_RunArguments):
+class RevisionArguments(_RunArguments):
     """What a revision fixes."""
 
     findings: list[str] = Field(min_length=1, max_length=_MAX_FINDINGS, description="The ids of the findings.")
@@ -148,7 +148,7 @@ def tools(session: Session) -> list[BaseTool]:
         _tool(
             "revise",
             "Fix findings in a revision, which is accepted only if it improves the scores.",
-            ReviseInput,
+            RevisionArguments,
             runner.revise,
         ),
         _tool("finish", "End the run with the best draft.", FinishInput, runner.finish),
@@ -244,7 +244,7 @@ class _RunTools:
 
         return judge
 
-    async def revise(self, given: ReviseInput) -> RevisionReport:
+    async def revise(self, given: RevisionArguments) -> RevisionReport:
         run = (await self._best(given.run)).run
         async with self._turns[run], self._session.visiting(run) as job_factory:
             state = await job.revise(job_factory, given.findings, given.instruction)
