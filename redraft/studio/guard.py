@@ -100,7 +100,8 @@ class Guard:
             return refusal(path, 405, Problem(code="read_only", message="This studio is read-only"))
         if (writes or self._config.guarded) and not self._has_token(scope, headers):
             hint = _SEND_TOKEN if is_for_programs(path) else _SAY_TOKEN
-            problem = Problem(code="token", message="The studio needs its token", hint=hint)
+            message = "This is not the studio’s token" if "token" in _query(scope) else "The studio needs its token"
+            problem = Problem(code="token", message=message, hint=hint)
             reply = refusal(path, 401, problem)
             reply.headers["www-authenticate"] = "Bearer"
             return reply

@@ -38,6 +38,7 @@ def test_an_error_page_leads_on_and_shows_commands_as_commands(at: Served) -> No
     assert 'href="/experiments"' in lost
     with at.stranger() as client:
         reply = client.get("/runs")
+        assert "<h1>This is not the studio’s token</h1>" in client.get("/runs?token=wrong").text
     assert "<code>redraft studio</code>" in reply.text
     assert "/static/" not in reply.text, "it may load no file"
     assert "style-src 'sha256-" in reply.headers["content-security-policy"]
@@ -59,7 +60,7 @@ def test_the_token_can_be_entered_in_the_page(at: Served) -> None:
         assert page.evaluate("getComputedStyle(document.querySelector('.studio-top')).borderBottomStyle") == "solid"
         page.fill("[name=token]", "wrong")
         page.click("text=Open the studio")
-        page.wait_for_selector("h1:has-text('needs its token')")
+        page.wait_for_selector("h1:has-text('This is not the studio’s token')")
         page.fill("[name=token]", TOKEN)
         page.click("text=Open the studio")
         page.wait_for_selector("h1:has-text('Runs')")
@@ -88,6 +89,20 @@ def test_on_a_phone_addresses_break_at_slashes_and_buttons_not_at_all(at: Served
         for path in ("/experiments", "/batches", "/runs"):
             page.goto(f"{at.url}{path}")
             assert page.locator(".button.go").evaluate(LINES) == 1, path
+        page.set_viewport_size({"width": 320, "height": 600})
+        page.goto(f"{at.url}/models")
+        assert page.evaluate("document.documentElement.scrollWidth") == 320
+
+
+@pytest.mark.slow
+def test_lists_are_printed_without_what_only_a_screen_has(at: Served) -> None:
+    need_browser()
+    with browser() as chrome:
+        page: Any = chrome.new_page()
+        page.goto(at.entrance)
+        page.emulate_media(media="print")
+        seen = [page.is_visible(one) for one in ("table.runs", ".studio-top", ".headline .button", ".filter", ".bar")]
+        assert seen == [True, False, False, False, False]
 
 
 @pytest.mark.nightly
