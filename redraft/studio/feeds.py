@@ -109,6 +109,9 @@ class Feed:
             async for event in events:
                 self._progress.note(event)
                 self._show(event_json(event), passing=isinstance(event, _PASSING))
+            if not any(one.message["kind"] in ENDS for one in self._kept):
+                # It has used up its budget after making a draft.
+                self._show({"kind": "stopped", "status": "stopped"})
         except RedraftError as error:
             self.error = error
             self._show({"kind": "error", "code": error.code, "message": str(error), "hint": error.hint})

@@ -287,8 +287,9 @@ async def deleted(request: Request) -> Response:
     """Delete a run, and show the list, which says what was deleted."""
     found = await run_of(request)
     title = await read(request, lambda store: store.documents.title(found.document))
-    gone = await delete(request)
-    with_it = ", and its document with it" if gone["documents"] else ""
+    await delete(request)
+    is_kept = await read(request, lambda store: store.documents.has(found.document))
+    with_it = "" if is_kept else ", and its document with it"
     said = f"Run {found.id} of “{title or 'Untitled'}” was deleted{with_it}."
     return RedirectResponse(f"/runs?said={context_of(request).notices.keep(said)}", 303)
 

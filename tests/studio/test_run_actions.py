@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import zipfile
 from io import BytesIO
@@ -171,7 +172,9 @@ def test_other_summaries_of_the_document_are_offered_for_comparison(client: http
 
 
 def test_a_run_is_deleted_for_good(client: httpx.Client) -> None:
-    first, second = (begin(client, words=words, text=f"{chapter()} Deleted.") for words in (30, 40))
+    # The documents that are its chapters go with it, the document of the other run does not.
+    text = f"{chapter()}\n\n## Chapter 2: Again\n\n{chapter().partition('## ')[2]} Deleted."
+    first, second = (begin(client, words=100, text=text, by_chapter=whole) for whole in (True, False))
     for run in (first, second):
         at_rest(client, run)
     address = client.post(f"/runs/{first}/delete").headers["location"]
@@ -359,6 +362,8 @@ def test_a_run_that_stops_at_its_limit_of_cost_is_resumed_under_a_higher_one(tmp
             assert "that may exceed `max_cost` 0.05" in told["message"]
             assert told["hint"] == f"POST /api/runs/{run}/resume with a higher `max_cost`"
             assert 0 < stopped["cost_usd"] <= 0.05
+            events = client.get(f"/api/runs/{run}/events").text.strip().splitlines()
+            assert json.loads(events[-1].removeprefix("data: ")) == {"kind": "stopped", "status": "stopped"}
             page = client.get(f"/runs/{run}").text
             assert "that may exceed the limit of $0.05. Resume with a higher limit." in page
             assert 'name="max_cost" min="0" step="any" value="0.05"' in page
