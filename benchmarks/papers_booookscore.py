@@ -117,4 +117,4 @@ def level_limits(chunks: int) -> list[int]:
     cut = [Chunk(n, Span(n * size, (n + 1) * size), settings.chunk_tokens) for n in range(chunks)]
     document = Document("paper", "Paper", text)
     plan = Planner(document, cut, settings, EstimatingTokenizer(), PromptBook()).hierarchical()
-    return [settings.cap(level.words) for level in plan.levels]
+    return [settings.token_cap(level.words) for level in plan.levels]

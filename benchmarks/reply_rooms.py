@@ -36,7 +36,7 @@ def tracing_budget(asked: Sequence[Questioned], tokenizer: Tokenizer) -> int:
     document = Document(content_id(text), "chapter", text, source="chapter.txt")
     chunks = chunk(document, tokenizer, 4096)
     planner = Planner(document, chunks, DraftConfig(words=50), tokenizer, PromptBook())
-    wording = wording_of(text, tokenizer, planner.nothing().tokens_per_word)
+    wording = wording_of(text, tokenizer, planner.empty_plan().tokens_per_word)
     return AT_ONCE * QUESTION.tokens(wording) + FRAME
 
 

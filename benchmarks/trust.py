@@ -37,7 +37,7 @@ ACCUSING = ("contradicted", "absent")
 def held(document: str, sentences: Sequence[str]) -> list[SentenceSupport]:
     """What the judge makes of each sentence, with all of the document before it."""
     ground = checker_for((document,))
-    return [ground.hold(sentence) for sentence in sentences]
+    return [ground.check(sentence) for sentence in sentences]
 
 
 def filled(scores: Sequence[float | None]) -> list[float]:

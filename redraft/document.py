@@ -55,7 +55,7 @@ class Span(NamedTuple):
     start: int
     end: int
 
-    def meets(self, other: Span) -> bool:
+    def overlaps(self, other: Span) -> bool:
         """Return whether the two have a character in common."""
         return self.start < other.end and other.start < self.end
 

@@ -162,7 +162,7 @@ class RedraftError(RuntimeError):
         self._hint = hint
 
     @property
-    def as_written(self) -> tuple[str, str]:
+    def cli_text(self) -> tuple[str, str]:
         """The place with the message, and the hint, with settings as the command line names them."""
         return f"{self.place}: {self._message}" if self.place else self._message, self._hint
 
@@ -336,12 +336,12 @@ class ReplyError(ModelError):
         return self.finish_reason == "length"
 
     @property
-    def fills_any_room(self) -> bool:
+    def needs_fewer_items(self) -> bool:
         """Return whether more room would not help, but asking for less may."""
         return self.late or self.loops
 
     @property
-    def wants_room(self) -> bool:
+    def needs_more_tokens(self) -> bool:
         """Return whether more room, or asking for less, may help."""
         return self.cut
 
@@ -386,7 +386,7 @@ class CutThought(CutReply):
         self.retryable = retryable
 
     @property
-    def wants_room(self) -> bool:
+    def needs_more_tokens(self) -> bool:
         """Return False: the reply itself is not too long."""
         return False
 

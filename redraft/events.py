@@ -203,7 +203,7 @@ class BatchProgress:
     a_minute: float | None
     seconds_left: float | None
 
-    def moved(self, other: BatchProgress) -> bool:
+    def differs_from(self, other: BatchProgress) -> bool:
         """Return whether anything except the time differs."""
         return replace(self, a_minute=None, seconds_left=None) != replace(other, a_minute=None, seconds_left=None)
 

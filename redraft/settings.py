@@ -208,12 +208,12 @@ class DraftConfig(Settings):
         """Return the tokens of a chunk; a direct summary has a single chunk."""
         return self.context_tokens if self.strategy == "direct" else self.chunk_tokens
 
-    def cap(self, words: int) -> int:
+    def token_cap(self, words: int) -> int:
         """Return the most tokens of a summary that is asked for this many words; 0 if `words` is the limit itself."""
         return round(words / LEVEL_RATIO) if self.words_as == "target" else 0
 
     @property
-    def drafting(self) -> str:
+    def draft_strategy(self) -> str:
         """Return the strategy for the summary itself; summaries of chapters are always merged."""
         return MERGING if self.by_chapter else self.strategy
 
@@ -358,7 +358,7 @@ class JudgeConfig(Settings):
         return {**kept, "models": models} if models else kept
 
     @property
-    def reported(self) -> tuple[str, ...]:
+    def reported_metrics(self) -> tuple[str, ...]:
         """Return the metrics to report, with the statistics at the end."""
         return (*(metric for metric in self.metrics if metric != STATISTICS), STATISTICS)
 
@@ -425,7 +425,7 @@ class RefineConfig(Settings):
     )
 
     @property
-    def told(self) -> FeedbackName:
+    def feedback_name(self) -> FeedbackName:
         """Return what the reviser is told."""
         return self.feedback or ("questions" if self.policy == "paper" else "findings")
 
@@ -452,7 +452,7 @@ class Limits(Settings):
     )
 
     @property
-    def at_once(self) -> int:
+    def max_concurrency(self) -> int:
         """Return the maximum number of concurrent requests; for provider batches as many as possible."""
         return _ALL_OF_A_WAVE if self.provider_batch else self.concurrency
 

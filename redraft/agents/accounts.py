@@ -88,7 +88,7 @@ class TaskCache:
     def __init__(self) -> None:
         self._made: dict[str, asyncio.Task[Any]] = {}
 
-    async def made(self, name: str, make: Callable[[], Coroutine[Any, Any, ResultT]]) -> ResultT:
+    async def get_or_create(self, name: str, make: Callable[[], Coroutine[Any, Any, ResultT]]) -> ResultT:
         """Return the named object, creating it with `make` if needed."""
         task = self._made.get(name)
         if task is None or (task.done() and (task.cancelled() or task.exception())):
@@ -117,7 +117,7 @@ class Entries(Generic[VerdictT]):
     @classmethod
     def of(cls, reply: Reply[Any], found: Iterable[tuple[int, VerdictT | None]]) -> Entries[VerdictT]:
         """Return the entries of a reply."""
-        return cls(list(found), reply.repaired, reply.broken_off)
+        return cls(list(found), reply.repaired, reply.is_truncated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class Attempt:
     times: int = 1
     loosely: bool = False
 
-    def roomier(self) -> Attempt | None:
+    def with_more_room(self) -> Attempt | None:
         """Return the attempt with twice the room; None beyond `MAX_ROOM_FACTOR`."""
         return replace(self, times=2 * self.times) if 2 * self.times <= MAX_ROOM_FACTOR else None
 
@@ -235,9 +235,9 @@ def _next_attempt(error: ReplyError | RejectedRequest, attempt: Attempt, *, sing
     """Return how to retry half of the items, or a `single` one, after an error; None if a retry cannot help."""
     if isinstance(error, ReplyError) and error.loops and not attempt.loosely:
         return replace(attempt, loosely=True)
-    if isinstance(error, ReplyError) and error.fills_any_room:
+    if isinstance(error, ReplyError) and error.needs_fewer_items:
         return None if single else attempt
-    if isinstance(error, ReplyError) and error.wants_room:
+    if isinstance(error, ReplyError) and error.needs_more_tokens:
         return _with_room(attempt, single=single)
     if isinstance(error, RejectedRequest) or (isinstance(error, UnreadableReply) and not error.text.strip()):
         # There was no reply at all: the request may have been too large, or failed by accident.
@@ -246,7 +246,7 @@ def _next_attempt(error: ReplyError | RejectedRequest, attempt: Attempt, *, sing
 
 
 def _with_room(attempt: Attempt, *, single: bool) -> Attempt | None:
-    return attempt.roomier() or (None if single else attempt)
+    return attempt.with_more_room() or (None if single else attempt)
 
 
 def _settled(found: Iterable[tuple[int, VerdictT | None]], numbers: Sequence[int]) -> tuple[dict[int, VerdictT], int]:

@@ -80,7 +80,7 @@ class Answerer:
     async def answer(self, question: str, words: int) -> FoundAnswer:
         """Return the answer. A part of the question that the passages read do not answer is asked by itself, once."""
         found = await self._answer(question, words)
-        if not (found.answered and found.missing and self.reader.is_long):
+        if not (found.answered and found.missing and self.reader.is_searched):
             return found
         rest = await self._answer(found.missing, max(_MIN_REMAINING, words - count_words(found.text)))
         if not rest.answered:
@@ -91,7 +91,7 @@ class Answerer:
         """Return the answer. Before reporting that there is none, the whole document is read, part by part. Raises
         `IncompleteError` if no reply can be read."""
         each = EntryBudget(frame=60, words=words, sentences=1 + words // _WORDS_A_SENTENCE)
-        room = min(self.judge.needs(each), self.judge.longest_reply)
+        room = min(self.judge.entry_tokens(each), self.judge.longest_reply)
 
         async def ask(reading: EvidenceRequest) -> Entries[FoundAnswer]:
             given = qa.AnswerInput(
@@ -111,7 +111,7 @@ class Answerer:
         plan = ReadingPlan(self.reader, [wanted], room, 1, 1)
         search = EvidenceSearch(plan, ask, lambda one: not one.answered or not one.places)
         item = [*self.reader.key(wanted), words, self.language]
-        account = await self.judge.remembered(qa.WRITE_ANSWER, FoundAnswer, [item], search.verdicts)
+        account = await self.judge.cached_verdicts(qa.WRITE_ANSWER, FoundAnswer, [item], search.verdicts)
         if 0 not in account.verdicts:
             hint = "try another --model, or --prompts simple for a weak one"
             raise IncompleteError(f"there is no answer: {account.trouble or 'the replies disagree'}", hint=hint)

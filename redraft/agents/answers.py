@@ -49,7 +49,7 @@ class KnownAnswers(BaseModel):
     silent: list[str] = []
     answers: list[GivenAnswerSource] = []
 
-    def stands(self, there: Mapping[str, int]) -> GivenAnswerSource | None:
+    def supported_answer(self, there: Mapping[str, int]) -> GivenAnswerSource | None:
         """Return the first answer whose sentences are all present."""
         return next((one for one in self.answers if all(name in there for name in one.sentences)), None)
 
@@ -104,7 +104,7 @@ class SummaryAnswerCache:
     def _settled(self, n: int, known: KnownAnswers) -> SummaryAnswer | None:
         """Return the known answer, or that there is none; None if neither is known."""
         ids = {name: number for number, name in reversed(self._named())}
-        if given := known.stands(ids):
+        if given := known.supported_answer(ids):
             sentences = [ids[name] for name in given.sentences]
             return SummaryAnswer(id=n + 1, answered=given.answered, answer=given.answer, sentences=sentences)
         silent = set(known.silent)
@@ -217,7 +217,7 @@ class ReplyAnswers(Generic[Answer]):
             answered = is_answered(one.answered, one.answer, placed=placed)
             settled = None if answered is None else one.model_copy(update={"answered": answered})
             if settled is not None and answered is True:
-                if words_key(one.answer) in repeated and not self._is_borne_out(one.answer, placed=placed):
+                if words_key(one.answer) in repeated and not self._is_supported(one.answer, placed=placed):
                     if _is_yes_or_no(one.answer):
                         doubted.add(one.id)
                     else:
@@ -227,7 +227,7 @@ class ReplyAnswers(Generic[Answer]):
             found.append((one.id, settled))
         return found, doubted
 
-    def _is_borne_out(self, answer: str, *, placed: bool) -> bool:
+    def _is_supported(self, answer: str, *, placed: bool) -> bool:
         """Return whether an answer that several questions share may still be right, as a name may be."""
         if placed and (_is_yes_or_no(answer) or self._shares(answer)):
             return True

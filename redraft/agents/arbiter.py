@@ -50,11 +50,11 @@ class Arbiter:
 
     async def rule(self, requests: Sequence[RulingRequest], label: str) -> list[Ruling]:
         """Return the judge's rulings, in the order of the findings."""
-        if not requests or not self.judge.reads(other_language_in(self.reader.document)):
+        if not requests or not self.judge.can_read(other_language_in(self.reader.document)):
             return []
         # The first search indexes the document, so it runs in a thread.
         whole = await asyncio.to_thread(self._fits, requests)
-        size = min(AT_ONCE if whole else _PARTS, batch_size(self.judge.reply_tokens, self.judge.needs(RULED)))
+        size = min(AT_ONCE if whole else _PARTS, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(RULED)))
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[RuledPoint]:
             some = [requests[number] for number in numbers]
@@ -77,7 +77,7 @@ class Arbiter:
         most = requests[:AT_ONCE]
         shown = [point_to_rule_on(0, one.finding, one.against) for one in most]
         points = sum(count(text) for one in shown for text in one.texts) + _FRAME * (len(most) + 1)
-        around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(most) * self.judge.needs(RULED)
+        around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(most) * self.judge.entry_tokens(RULED)
         return self.reader.document_tokens + points + around <= self.reader.window
 
     def _passages(self, requests: Sequence[RulingRequest]) -> list[Span]:

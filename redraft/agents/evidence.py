@@ -123,7 +123,7 @@ class Scope(BaseModel):
     """None if it was the whole document."""
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """Return a description of the scope."""
         if self.passages is None:
             return f"{WHOLE} ({self.tokens:,} tokens)"
@@ -151,12 +151,12 @@ class CitedPlace(BaseModel):
         return None if self.start is None or self.end is None else (self.start, self.end)
 
     @property
-    def read(self) -> str:
+    def scope_text(self) -> str:
         """Return a description of what was read; empty if unknown."""
-        return self.scope.said if self.scope else ""
+        return self.scope.description if self.scope else ""
 
     @property
-    def cited(self) -> Evidence | None:
+    def as_evidence(self) -> Evidence | None:
         """Return the place as evidence of a finding."""
         return Evidence(self.evidence, Span(*self.place) if self.place else None) if self.evidence else None
 
@@ -180,13 +180,13 @@ class EvidenceReader:
         return f"{self.document.id} {self.passages.name} {self.windows.name} {self.window} {self.reading}"
 
     @property
-    def is_long(self) -> bool:
+    def is_searched(self) -> bool:
         """Return whether the document is searched rather than read whole."""
         return self.reading == "retrieved" or not has_room(self.window, self.document_tokens)
 
     def key(self, item: EvidenceQuery, *, wide: bool = False) -> list[object]:
         """Return the part of a cache key that covers what is read for an item."""
-        return [self.name, item.text, *([item.also, item.cited] if wide or self.is_long else [])]
+        return [self.name, item.text, *([item.also, item.cited] if wide or self.is_searched else [])]
 
     @property
     def windows(self) -> Windows:
@@ -283,7 +283,7 @@ class EvidenceReader:
         found = [
             one
             for one in sentences(self.document.text, Span(around[0].start, max(one.end for one in around)))
-            if one.meets(span)
+            if one.overlaps(span)
         ]
         return self.place(Span(found[0].start, found[-1].end) if found else span)
 
@@ -296,7 +296,7 @@ class EvidenceReader:
             return evidence
         around = [passage.span for passage in self.passages.around(span, 1)]
         beside = sentences(self.document.text, Span(around[0].start, around[-1].end)) if around else []
-        own = [one for one in beside if one.meets(span)]
+        own = [one for one in beside if one.overlaps(span)]
         before = [one for one in reversed(beside) if one.end <= span.start][:_SENTENCES_BESIDE]
         after = [one for one in beside if one.start >= span.end][:_SENTENCES_BESIDE]
         for one in (*own, *chain.from_iterable(zip_longest(after, before))):

@@ -60,7 +60,7 @@ class CachedQuestions(BaseModel):
     meant: list[str]
     asked: qa.SentenceQuestions
 
-    def still_holds(self, sentence: str, meant: Sequence[str]) -> bool:
+    def applies_to(self, sentence: str, meant: Sequence[str]) -> bool:
         """Return whether the questions fit the sentence after these sentences: little has changed in them, and none of
         the changed words is in a question or an answer."""
         last, now = [" ".join(one[-_LAST:]) for one in (self.meant, meant)]
@@ -109,16 +109,18 @@ class Examiner:
         given = qa.AskDocumentInput(
             excerpt=excerpt, at_least=least if least < most else None, count=most, outline=outline
         )
-        reply = await self.judge.ask(qa.ASK_DOCUMENT, given, most * self.judge.needs(QUESTION), label, attempt)
+        reply = await self.judge.ask(qa.ASK_DOCUMENT, given, most * self.judge.entry_tokens(QUESTION), label, attempt)
         asked = [one for one in reply.value.questions if one.question.strip() and is_answer(one.answer)][:most]
         once = {one_line(one.question).casefold(): one for one in reversed(asked)}
-        return [one for one in asked if once[one_line(one.question).casefold()] is one], reply.broken_off
+        return [one for one in asked if once[one_line(one.question).casefold()] is one], reply.is_truncated
 
     async def rank(self, candidates: Sequence[Candidate], label: str, outline: str | None = None) -> list[int]:
         """Return the numbers of the candidates, most important first; unranked ones follow in order."""
         given = qa.RankInput(candidates=list(candidates), outline=outline)
         try:
-            reply = await self.judge.ask(qa.RANK_QUESTIONS, given, len(candidates) * self.judge.needs(NUMBER), label)
+            reply = await self.judge.ask(
+                qa.RANK_QUESTIONS, given, len(candidates) * self.judge.entry_tokens(NUMBER), label
+            )
             order = reply.value.order
         except (ReplyError, RejectedRequest):
             order = []
@@ -133,8 +135,8 @@ class Examiner:
         parts = reader.parts(among)
         part_of = {one.id: number for number, part in enumerate(parts) for one in part}
         place = {one.id: n for n, one in enumerate(statements)}
-        each = at_most * self.judge.needs(CLAIM)
-        rooms = [self.judge.room_beside(_FRAME_TOKENS + reader.tokens_of(part), reader.window) for part in parts]
+        each = at_most * self.judge.entry_tokens(CLAIM)
+        rooms = [self.judge.reply_room(_FRAME_TOKENS + reader.tokens_of(part), reader.window) for part in parts]
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SentenceQuestions]:
             part = parts[part_of[statements[numbers[0]].id]]
@@ -157,10 +159,10 @@ class Examiner:
         stored = await off_loop(self.judge.judgments.verdicts, keys)
         # What each sentence referred back to when it was asked about, if the questions still hold.
         before = [
-            next((e.meant for e in _asked(stored.get(key)) if e.still_holds(s.sentence, meant[s.id])), meant[s.id])
+            next((e.meant for e in _asked(stored.get(key)) if e.applies_to(s.sentence, meant[s.id])), meant[s.id])
             for key, s in zip(keys, statements, strict=True)
         ]
-        found = await self.judge.remembered(
+        found = await self.judge.cached_verdicts(
             qa.ASK_SUMMARY,
             qa.SentenceQuestions,
             [[reader.document.id, at_most, *before[n], one.sentence] for n, one in enumerate(statements)],
@@ -199,9 +201,9 @@ class Examiner:
     async def _answers_from(
         self, statements: Sequence[Statement], wanted: Sequence[int], questions: Sequence[str], reader: EvidenceReader
     ) -> ItemResults[qa.SummaryAnswer]:
-        each = self.judge.needs(ANSWER)
+        each = self.judge.entry_tokens(ANSWER)
         asking = sum(reader.tokenizer.count(questions[n]) + _AROUND for n in wanted)
-        limit = self.judge.room_beside(_FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
+        limit = self.judge.reply_room(_FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
 
         shown = _shown(statements)
         known = {one.id for one in statements}
@@ -229,14 +231,14 @@ class Examiner:
 
     async def compare_answers(self, pairs: Sequence[Pair]) -> ItemResults[qa.Comparison]:
         """Return whether the answers of each pair contradict each other; undecidable pairs are left out."""
-        each = self.judge.needs(COMPARISON)
+        each = self.judge.entry_tokens(COMPARISON)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.Comparison]:
             given = qa.CompareInput(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
             reply = await self.judge.ask_items(qa.COMPARE_ANSWERS, given, numbers, COMPARISON, "compared", attempt)
             return Entries.of(reply, ((one.id - 1, one) for one in reply.value.comparisons))
 
-        found = await self.judge.remembered(
+        found = await self.judge.cached_verdicts(
             qa.COMPARE_ANSWERS,
             qa.Comparison,
             [[pair.question, pair.document, pair.summary] for pair in pairs],
@@ -249,7 +251,7 @@ class Examiner:
     ) -> ItemResults[StoredAnswer]:
         """Return the document's answers. The whole document is read before an answer counts as absent; `wide` reads
         more windows at first."""
-        each = self.judge.needs(ANSWER)
+        each = self.judge.entry_tokens(ANSWER)
 
         async def ask(reading: EvidenceRequest) -> Entries[StoredAnswer]:
             return await self._read(reading, wanted, reader)
@@ -259,7 +261,7 @@ class Examiner:
         search = EvidenceSearch(
             plan, ask, lambda one: one.answered is not True, unsure=lambda one: one.answered == UNSURE
         )
-        found = await self.judge.remembered(
+        found = await self.judge.cached_verdicts(
             qa.ANSWER_FROM_DOCUMENT,
             StoredAnswer,
             [[*reader.key(one, wide=wide), *(["wide"] if wide else [])] for one in wanted],
@@ -274,7 +276,7 @@ class Examiner:
         self, reading: EvidenceRequest, wanted: Sequence[EvidenceQuery], reader: EvidenceReader
     ) -> Entries[StoredAnswer]:
         """Return the answers to some questions from some places of the document."""
-        each, spans = self.judge.needs(ANSWER), reading.spans
+        each, spans = self.judge.entry_tokens(ANSWER), reading.spans
         # A second look at the same pages is a new sample, since the first reply is cached.
         attempt = replace(reading.attempt, again=reading.attempt.again != reading.wide)
         answers: ReplyAnswers[qa.DocumentAnswer] = ReplyAnswers(
@@ -428,11 +430,11 @@ class Questioner:
     ) -> qa.TypedReply:
         """Return one question of a type about a paragraph, preferably about what a summary of the document mentions."""
         given = qa.AskTypedInput(summary=summary, context=context, excerpt=paragraph, type=of_type)
-        return (await self.judge.ask(qa.ASK_TYPED, given, self.judge.needs(TYPED_QUESTION), label)).value
+        return (await self.judge.ask(qa.ASK_TYPED, given, self.judge.entry_tokens(TYPED_QUESTION), label)).value
 
     async def answer(self, text: str, questions: Sequence[str], at_once: int, label: str) -> ItemResults[Response]:
         """Return the model's answer to each question from this text alone."""
-        each = self.judge.needs(TYPED_ANSWER)
+        each = self.judge.entry_tokens(TYPED_ANSWER)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
             asked = [QuestionItem(id=n + 1, question=questions[n]) for n in numbers]
@@ -446,7 +448,7 @@ class Questioner:
 
     async def verdicts(self, pairs: Sequence[qa.AnswerPair], document: Document) -> ItemResults[JudgedAnswer]:
         """Return whether each answer is right; the same answer to a question is judged once."""
-        each = self.judge.needs(VERDICT)
+        each = self.judge.entry_tokens(VERDICT)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
             some = [pairs[n].model_copy(update={"id": n + 1}) for n in numbers]
@@ -454,7 +456,7 @@ class Questioner:
             reply = await self.judge.ask_items(qa.JUDGE_ANSWERS, given, numbers, VERDICT, "answers judged", attempt)
             return Entries.of(reply, ((one.id - 1, _judged(one)) for one in reply.value.answers))
 
-        said = await self.judge.remembered(
+        said = await self.judge.cached_verdicts(
             qa.JUDGE_ANSWERS,
             JudgedAnswer,
             [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs],

@@ -89,14 +89,14 @@ class FactChecker:
 
     judge: Judge
 
-    async def grow(
+    async def extract_facts(
         self, excerpt: str, perspective: Perspective, label: str, attempt: Attempt | None = None
     ) -> factual.FactTree:
         """Return the key facts of an excerpt as a tree. With an `attempt`, a cut reply is the caller's to retry."""
         given, room = factual.ExtractFactsInput(excerpt=excerpt), self.judge.reply_tokens
         return (await self.judge.ask(factual.KEYFACT_PROMPTS[perspective], given, room, label, attempt)).value
 
-    async def vet(
+    async def validate_facts(
         self, excerpt: str, facts: Sequence[KeyFact], label: str
     ) -> Mapping[Dimension, ItemResults[FactVerdict]]:
         """Return the verdicts on each fact, by dimension."""
@@ -186,10 +186,10 @@ class FactChecker:
             label = "read more for" if reading.wide else "verified"
             return await _verified(self.judge, reader, reading.spans, asked, label, reading.attempt)
 
-        fitting = batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION))
+        fitting = batch_size(self.judge.reply_tokens, self.judge.entry_tokens(VERIFICATION))
         sought = [EvidenceQuery(f"{one.before} “{one.sentence}”") for one in statements]
         looks = ReadingPlan(
-            reader, sought, self.judge.needs(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting, within
+            reader, sought, self.judge.entry_tokens(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting, within
         )
         search = EvidenceSearch(
             looks,
@@ -198,7 +198,7 @@ class FactChecker:
             objects=lambda one: bool(one.evidence) and one.category not in (SUPPORTED, NOT_SAID, UNSURE),
             unsure=lambda one: one.category == UNSURE,
         )
-        found = await self.judge.remembered(
+        found = await self.judge.cached_verdicts(
             factual.VERIFY_SENTENCES,
             SentenceVerdict,
             [[reader.name, within, one.before, one.sentence] for one in statements],
@@ -206,13 +206,13 @@ class FactChecker:
         )
         return found.decided(lambda one: one.category != UNSURE)
 
-    async def mark(self, excerpt: str, label: str) -> factual.ChunkMarks:
+    async def rate_chunk(self, excerpt: str, label: str) -> factual.ChunkMarks:
         """Return how well a chunk lends itself to drawing key facts from it."""
         given = factual.JudgeChunkInput(excerpt=excerpt)
         return (await self.judge.ask(factual.JUDGE_CHUNK, given, MARKS_TOKENS, label)).value
 
     def _batches(self, count: int, entry: EntryBudget) -> list[Sequence[int]]:
-        size = facts_per_request(self.judge.reply_tokens, self.judge.needs(entry))
+        size = facts_per_request(self.judge.reply_tokens, self.judge.entry_tokens(entry))
         return [range(at, min(at + size, count)) for at in range(0, count, size)]
 
 
@@ -289,7 +289,7 @@ class Splitter:
 
     def batches(self, count: int) -> list[Sequence[int]]:
         """Return sentences in as few prompts as possible."""
-        size = min(SENTENCES_PER_REQUEST, batch_size(self.judge.reply_tokens, self.judge.needs(FACTS)))
+        size = min(SENTENCES_PER_REQUEST, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(FACTS)))
         return [range(at, min(at + size, count)) for at in range(0, count, size)]
 
     async def split(self, statements: Sequence[Statement]) -> ItemResults[SentenceFactsFound]:
@@ -305,7 +305,7 @@ class Splitter:
             return await collect_results([[numbers[n] for n in batch] for batch in self.batches(len(numbers))], ask)
 
         items = [[one.before, one.sentence] for one in statements]
-        return await self.judge.remembered(SPLIT_FACTS, SentenceFactsFound, items, judged)
+        return await self.judge.cached_verdicts(SPLIT_FACTS, SentenceFactsFound, items, judged)
 
     async def verify(
         self, facts: Sequence[str], places: Sequence[Span], reader: EvidenceReader
@@ -324,12 +324,12 @@ class Splitter:
             ["mapped passage", language_key(reader.document), place, fact]
             for fact, place in zip(facts, places, strict=True)
         ]
-        found = await self.judge.remembered(factual.VERIFY_SENTENCES, SentenceVerdict, items, judged)
+        found = await self.judge.cached_verdicts(factual.VERIFY_SENTENCES, SentenceVerdict, items, judged)
         return found.decided(lambda one: one.category != UNSURE)
 
     def _fitting(self, numbers: Sequence[int], places: Sequence[Span], reader: EvidenceReader) -> list[list[int]]:
         """Return the facts in batches whose passages fit a prompt together."""
-        most = min(VERIFIED_PER_REQUEST, batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION)))
+        most = min(VERIFIED_PER_REQUEST, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(VERIFICATION)))
         batches: list[list[int]] = []
         for number in numbers:
             tried = [*batches[-1], number] if batches else [number]

@@ -73,7 +73,7 @@ class Judge:
         return self.model.identity if self.probabilities else ""
 
     @property
-    def drawn(self) -> list[float | None]:
+    def sampling_key(self) -> list[float | None]:
         """Return the sampling settings that are part of every key."""
         return [self.temperature] if self.top_p is None else [self.temperature, self.top_p]
 
@@ -89,7 +89,7 @@ class Judge:
         """Return the calibrated probability of the answer without fault."""
         return calibrated(odds[fine], self.calibrations.get(prompt.name))
 
-    def reads(self, language: str) -> bool:
+    def can_read(self, language: str) -> bool:
         """Return whether the judge can read a language."""
         return self.model.identity != IDENTITY or reads(language)
 
@@ -103,18 +103,18 @@ class Judge:
         following: Attempt | None = FIRST_ATTEMPT
         begun: Reply[ValueT] | None = None
         while following is not None:
-            attempt, following = following, following.roomier()
+            attempt, following = following, following.with_more_room()
             try:
                 reply = await self._asked(prompt, given, room, label, attempt)
             except ReplyError as error:
                 if error.loops and not attempt.loosely:
                     following = replace(attempt, loosely=True)
-                elif not error.wants_room or error.fills_any_room:
+                elif not error.needs_more_tokens or error.needs_fewer_items:
                     following = None
                 if following is None and begun is None:
                     raise
             else:
-                if not reply.broken_off:
+                if not reply.is_truncated:
                     return reply
                 begun = reply
         assert begun is not None
@@ -130,7 +130,7 @@ class Judge:
         attempt: Attempt,
     ) -> Reply[ValueT]:
         """Ask about some items, with room for an entry of each."""
-        return await self.ask(prompt, given, len(numbers) * self.needs(entry), label_of(label, numbers), attempt)
+        return await self.ask(prompt, given, len(numbers) * self.entry_tokens(entry), label_of(label, numbers), attempt)
 
     async def _asked(
         self, prompt: Prompt[InputT, ValueT], given: InputT, room: int, label: str, attempt: Attempt
@@ -145,7 +145,7 @@ class Judge:
         # An old repair is no reason not to ask about the rest now.
         return replace(reply, repaired=False) if self.visit and reply.cached else reply
 
-    async def remembered(
+    async def cached_verdicts(
         self,
         prompt: Prompt[Any, Any],
         kind: type[Verdict],
@@ -176,14 +176,14 @@ class Judge:
         fitted = self.calibrations.get(prompt.name)
         own = [fitted.slope, fitted.intercept] if fitted else []
         likely = ["probabilities"] if self.probabilities and verdict_field(prompt.returns) else []
-        frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.drawn, *own, *likely]
+        frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.sampling_key, *own, *likely]
         return [hashlib.sha256(json.dumps([*frame, *item]).encode()).hexdigest() for item in items]
 
-    def needs(self, entry: EntryBudget) -> int:
+    def entry_tokens(self, entry: EntryBudget) -> int:
         """Return the tokens that an entry of a reply may need."""
         return entry.tokens(self.wording)
 
-    def room_beside(self, tokens: int, window: int) -> int:
+    def reply_room(self, tokens: int, window: int) -> int:
         """Return the room for a reply next to a prompt of this many tokens."""
         return max(self.reply_tokens, min(self.longest_reply, window - tokens))
 

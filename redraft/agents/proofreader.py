@@ -54,7 +54,7 @@ class Proofreader:
     async def read(self, summary: str, statements: Sequence[Statement]) -> ItemResults[SentenceConfusion]:
         """Return what is confusing in each sentence, by its index among the statements. All requests begin with the
         summary, and the first goes ahead so that a provider can cache that prefix."""
-        size = min(self.batch, batch_size(self.judge.reply_tokens, self.judge.needs(CONFUSION)))
+        size = min(self.batch, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(CONFUSION)))
         room = self.room(size, statements)
         whole = self.tokenizer.count(summary) <= room
 
@@ -76,14 +76,14 @@ class Proofreader:
         # The verdict depends on how much of the summary is shown.
         beside_it = [content_id(summary)] if whole else [content_id(summary), room, size]
         items = [[*beside_it, one.id, one.sentence] for one in statements]
-        found = await self.judge.remembered(FIND_CONFUSION, SentenceConfusion, items, judged)
+        found = await self.judge.cached_verdicts(FIND_CONFUSION, SentenceConfusion, items, judged)
         return found.decided(lambda one: one.confusing is not None)
 
     def room(self, size: int, statements: Sequence[Statement]) -> int:
         """Return the tokens of a summary that fit next to its `size` longest sentences."""
         longest = sorted((self.tokenizer.count(one.sentence) for one in statements), reverse=True)[:size]
         frame = _frame(self.judge.book, self.tokenizer)
-        return self.window - frame - sum(longest) - size * self.judge.needs(CONFUSION)
+        return self.window - frame - sum(longest) - size * self.judge.entry_tokens(CONFUSION)
 
     def _stretch(self, statements: Sequence[Statement], numbers: Sequence[int], left: int) -> str:
         """Return as much of the summary around these sentences as fits, most of it before them."""

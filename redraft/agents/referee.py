@@ -45,7 +45,7 @@ class Referee:
 
     async def prefer(self, document: Document, document_tokens: int, a: str, b: str) -> SwappedAnswers:
         """Ask for the better summary in both orders; the document is shown if it fits."""
-        if not self.judge.reads(other_language_in(document)):
+        if not self.judge.can_read(other_language_in(document)):
             trouble = "the built-in model judges English only, and the document is in another language"
             return SwappedAnswers(self.judge.name, None, None, False, trouble)
         needed = prompt_tokens(self.judge.book, self.tokenizer, a, b)
@@ -70,7 +70,7 @@ class Referee:
 
         beside = document.id if read else None
         items = [[beside, content_id(first), content_id(second)] for first, second in orders]
-        found = await self.judge.remembered(PREFER_SUMMARY, Preferred, items, judged)
+        found = await self.judge.cached_verdicts(PREFER_SUMMARY, Preferred, items, judged)
         return SwappedAnswers(self.judge.name, found.verdicts.get(0), found.verdicts.get(1), read, found.trouble)
 
 

@@ -217,7 +217,7 @@ class EvidenceSearch(Generic[Verdict]):
         if not numbers:
             return ItemResults()
         looks, retrieved = self.looks, self.looks.reader.reading == "retrieved"
-        if looks.within is not None or not looks.reader.is_long:
+        if looks.within is not None or not looks.reader.is_searched:
             if whole := await asyncio.to_thread(looks.whole, numbers):
                 return await self._read(whole, wide=False)
             return await self._in_parts(numbers, {})

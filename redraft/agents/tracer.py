@@ -48,7 +48,7 @@ class SentenceTracer:
     def batches(self, items: Sequence[TraceItem], numbers: Sequence[int]) -> list[list[int]]:
         """Return the items in as few prompts as possible, in order."""
         room = int(self.window * _SHARE_OF_WINDOW) if self.window else None
-        most = min(_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.needs(SOURCES)))
+        most = min(_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(SOURCES)))
         made: list[list[int]] = []
         filled = 0
         for number in numbers:
@@ -63,7 +63,7 @@ class SentenceTracer:
     def tokens(self, items: Sequence[TraceItem], batch: Sequence[int]) -> int:
         """Return roughly how many tokens a prompt about some items takes, with its reply."""
         rendered = self.judge.book.render(TRACE_SENTENCES, _given(items, batch))
-        return self.tokenizer.count(rendered) + len(batch) * self.judge.needs(SOURCES)
+        return self.tokenizer.count(rendered) + len(batch) * self.judge.entry_tokens(SOURCES)
 
     async def trace(self, items: Sequence[TraceItem], batches: Sequence[Sequence[int]]) -> ItemResults[TraceResult]:
         """Return the places that each item of the batches comes from; known ones are reused."""
@@ -82,7 +82,7 @@ class SentenceTracer:
             return await collect_results(self._again(items, asked, numbers), ask)
 
         keys = [[items[n].before, items[n].sentence, list(items[n].places)] for n in asked]
-        found = await self.judge.remembered(TRACE_SENTENCES, TraceResult, keys, judged)
+        found = await self.judge.cached_verdicts(TRACE_SENTENCES, TraceResult, keys, judged)
         return ItemResults({asked[n]: one for n, one in found.verdicts.items()}, found.trouble)
 
     def known(self, items: Sequence[TraceItem]) -> list[bool]:

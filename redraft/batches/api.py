@@ -111,7 +111,7 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
 
     def watch(standing: BatchSnapshot, pace: BatchPace) -> None:
         now = _progress(standing, pace)
-        if not told or told[-1].moved(now):
+        if not told or told[-1].differs_from(now):
             told[:] = [now]
             tell(now)
 

@@ -66,7 +66,7 @@ def facts_faithful(given: factual.ValidateFactsInput) -> factual.Supports:
 
 
 def _support(ground: SourceChecker, one: factual.TreeFact) -> factual.Support:
-    held = ground.hold(one.fact)
+    held = ground.check(one.fact)
     verdict: factual.Pass | Unsure = "fail" if held.is_accused else "pass" if held.verdict == "borne out" else UNSURE
     return factual.Support(id=one.id, reason=reason(held), quote=ground.text_of(held.line), verdict=verdict)
 
@@ -113,7 +113,7 @@ def align_facts(given: factual.AlignInput) -> factual.Alignments:
     ground = checker_for(tuple(one.sentence for one in given.sentences), whole=True)
     found: list[factual.Alignment] = []
     for one in given.facts:
-        held = ground.hold(one.fact)
+        held = ground.check(one.fact)
         line = held.line if held.verdict == "borne out" else None
         said: factual.YesNo | Unsure = "no" if held.is_accused else UNSURE if line is None else "yes"
         on = [] if line is None else [given.sentences[ground.lines[line].of].id]
@@ -124,7 +124,7 @@ def align_facts(given: factual.AlignInput) -> factual.Alignments:
 def verify_sentences(given: factual.VerifyInput) -> factual.Verifications:
     """Verify each sentence by the closest line: the same, contradicted, or undecided."""
     ground = checker_for(tuple(given.texts))
-    held = {one.id: ground.hold(one.sentence) for one in given.sentences}
+    held = {one.id: ground.check(one.sentence) for one in given.sentences}
     return factual.Verifications(
         sentences=[
             factual.Verification(id=at, reason=reason(one), quote=ground.text_of(one.line), category=_category(one))

@@ -106,7 +106,7 @@ def prefer_summary(given: PreferInput) -> Preferred:
     if not given.document:
         return _preferred(_NOT_READ)
     held = [
-        list(map(checker_for((given.document,)).hold, sentences_with_words(text)))
+        list(map(checker_for((given.document,)).check, sentences_with_words(text)))
         for text in (given.first, given.second)
     ]
     first, second = ([one for one in own if one.is_accused] for own in held)

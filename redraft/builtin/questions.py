@@ -351,7 +351,7 @@ def _answer(ground: SourceChecker, question: str) -> _Answer:
     claim = read_claim(question)
     if not claim:
         return _look_up(ground, _read(question))
-    held = ground.hold(claim)
+    held = ground.check(claim)
     if held.verdict == "borne out":
         return _Answer(True, claim, held.line)
     if held.verdict == "contradicted":

@@ -137,7 +137,7 @@ class SourceChecker:
         """Return a line that was found, or an empty string."""
         return "" if line is None else self.lines[line].text
 
-    def hold(self, sentence: str) -> SentenceSupport:
+    def check(self, sentence: str) -> SentenceSupport:
         """Return what the texts say about a sentence."""
         found = words(sentence)
         keys = [word.key for word in found]

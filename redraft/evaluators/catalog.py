@@ -56,7 +56,7 @@ def evaluators(
 ) -> tuple[Evaluator, ...]:
     """Return the metrics to judge a draft by, and the statistics, which need no judge. `own` are metrics passed as
     objects."""
-    found = metrics(judging.reported, with_rubrics(judging, own))
+    found = metrics(judging.reported_metrics, with_rubrics(judging, own))
     return tuple(one.configured(judging, encoder) for one in found)
 
 

@@ -256,7 +256,7 @@ def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:
     item = panel.items[n]
     verdict = item.objection(CONSISTENT)
     answer = panel.answers(n, verdict)[0].given
-    silent, read = verdict == UNSUPPORTED, answer.scope.said if answer.scope else ""
+    silent, read = verdict == UNSUPPORTED, answer.scope.description if answer.scope else ""
     return Finding(
         Consistency.name,
         verdict,
@@ -267,7 +267,7 @@ def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:
         question=claim.asked.question,
         found=claim.asked.answer,
         expected="" if silent else answer.answer,
-        evidence=None if silent else answer.cited,
+        evidence=None if silent else answer.as_evidence,
         said_by=item.said_against(CONSISTENT),
         read=read,
         value=item.value,

@@ -125,7 +125,7 @@ async def _verdicts(
             one = compared_with.get((n, at), _SAME)
             by_verdict[one.verdict].append(answer)
             if one.verdict == "contradicts" and one.scope:
-                read = one.scope.said
+                read = one.scope.description
         # Of several answers, one that agrees with the document suffices. An answer to something else is not an answer.
         sound, refuted = by_verdict["agrees"], by_verdict["contradicts"]
         if not sound and by_verdict["unclear"]:

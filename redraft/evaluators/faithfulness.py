@@ -137,7 +137,7 @@ def _finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
     one = max(against, key=lambda verified: bool(verified.evidence))
     # Only a contradicting quotation offers a replacement.
     otherwise = bool(one.evidence) and one.category != _NOT_SAID
-    read = one.scope.said if one.scope else ""
+    read = one.scope.description if one.scope else ""
     return Finding(
         Faithfulness.name,
         kind,
@@ -145,7 +145,7 @@ def _finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
         f"Not found in {read}." if kind == _NOT_SAID and read else _WHAT_IS_WRONG.get(kind, _OTHERWISE),
         sentence=statement.sentence,
         expected=one.reason,
-        evidence=one.cited,
+        evidence=one.as_evidence,
         said_by=poll.said_against(SUPPORTED),
         read=read,
         value=poll.value,

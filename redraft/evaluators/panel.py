@@ -175,29 +175,29 @@ class Panel:
         known = await off_loop(self._known_keyfacts)
         if known and not (complete and known.missing and not known.imported and not self.judging.keyfacts):
             return known
-        gardener = self._gardener(self.perspectives)
-        grown = await gardener.grow()
-        await off_loop(self.store.keyfacts.add, grown, gardener.key)
-        return await off_loop(self.store.keyfacts.find, self.reader.document.id, gardener.key) or grown
+        builder = self._keyfact_builder(self.perspectives)
+        built = await builder.build()
+        await off_loop(self.store.keyfacts.add, built, builder.key)
+        return await off_loop(self.store.keyfacts.find, self.reader.document.id, builder.key) or built
 
     def _known_keyfacts(self) -> KeyFacts | None:
         """Return the key facts that need not be built. Trees from both perspectives serve requests for either."""
         document, shelf = self.reader.document.id, self.store.keyfacts
         if self.judging.keyfacts:
             return shelf.get(self.judging.keyfacts)
-        gardeners = [self._gardener(perspectives) for perspectives in (self.perspectives, get_args(Perspective))]
-        built = (shelf.find(document, gardener.key) for gardener in gardeners)
+        builders = [self._keyfact_builder(perspectives) for perspectives in (self.perspectives, get_args(Perspective))]
+        built = (shelf.find(document, builder.key) for builder in builders)
         return shelf.imported(document) or next((found for found in built if found), None)
 
-    def _gardener(self, perspectives: tuple[Perspective, ...]) -> KeyFactBuilder:
-        validator = self.validator if self.validator.reads(self._language) else self._first
+    def _keyfact_builder(self, perspectives: tuple[Perspective, ...]) -> KeyFactBuilder:
+        validator = self.validator if self.validator.can_read(self._language) else self._first
         size, overlap = self.judging.keyfact_chunks, self.judging.keyfact_overlap
         return KeyFactBuilder(self._first, validator, self.reader, perspectives, self.observer, size, overlap)
 
     @property
     def _first(self) -> Judge:
         """Return the first judge that can read the document."""
-        return next((judge for judge in self.panel if judge.reads(self._language)), self.panel[0])
+        return next((judge for judge in self.panel if judge.can_read(self._language)), self.panel[0])
 
     @property
     def _language(self) -> str:
@@ -241,7 +241,7 @@ class Panel:
         await off_loop(self.store.judgments.keep, draft, evaluation)
         return evaluation
 
-    async def agreed(self, draft: str) -> dict[str, Evaluation]:
+    async def resolve_conflicts(self, draft: str) -> dict[str, Evaluation]:
         """Resolve conflicts between the findings of all metrics, and store the changes."""
         names = {one.name for one in self.evaluators}
         known = await off_loop(self.store.judgments.of, draft)
@@ -264,7 +264,7 @@ class Panel:
         """Return a metric's evaluation of a text by the judges that can read it and the document."""
         statements = statements_of(text)
         language = next(filter(is_foreign, (self._language, language_of(text))), ENGLISH)
-        panel = tuple(judge for judge in self.panel if judge.reads(language))
+        panel = tuple(judge for judge in self.panel if judge.can_read(language))
         if evaluator.prompts and statements and not panel:
             reason = for_reader(_IN_ENGLISH_ALONE.format(language))
             if reason not in self._said:
@@ -296,8 +296,8 @@ class Panel:
                 pack = self._built(evaluator, part, self.pack) if built else off_loop(self._known_pack)
                 return DocumentPack(await pack)
             case "keyfacts":
-                grown = built and self.query is None
-                facts = self._built(evaluator, part, self.keyfacts) if grown else off_loop(self._known_keyfacts)
+                built = built and self.query is None
+                facts = self._built(evaluator, part, self.keyfacts) if built else off_loop(self._known_keyfacts)
                 return DocumentPack(None, await facts, self.perspectives)
         return DocumentPack()
 
@@ -308,7 +308,7 @@ class Panel:
         try:
             if part in self._unbuilt:
                 raise self._unbuilt[part]
-            return await self._once.made(part, build)
+            return await self._once.get_or_create(part, build)
         except _ENDS_THE_RUN:
             raise
         except Exception as error:

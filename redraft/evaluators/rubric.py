@@ -71,7 +71,7 @@ class Rubric(Evaluator):
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
         count, source = case.reader.tokenizer.count, self.prompts[0].template
-        size = count(case.text) + count(source) + case.panel[0].needs(_REPLY)
+        size = count(case.text) + count(source) + case.panel[0].entry_tokens(_REPLY)
         if size > case.reader.window:
             reason = f"the summary and the prompt have {size:,} tokens, more than the judge's {case.reader.window:,}"
             return self.failed(reason, unjudged=1)
@@ -116,7 +116,7 @@ class Rubric(Evaluator):
         async def judged(numbers: Sequence[int]) -> ItemResults[RubricVerdict]:
             return await collect_results([numbers] if numbers else [], ask)
 
-        return await judge.remembered(prompt, RubricVerdict, [[content_id(case.text), case.query]], judged)
+        return await judge.cached_verdicts(prompt, RubricVerdict, [[content_id(case.text), case.query]], judged)
 
     def _findings(
         self, verdicts: Sequence[RubricVerdict], statements: Sequence[Statement], value: float

@@ -196,7 +196,7 @@ def _finish(session: SessionProtocol | None) -> Node:
         best, opened = state.get("best") or state["draft"], session_of(runtime, session)
         with streaming(runtime):
             async with opened.at_work(state["run"]) as job:
-                await job.go_on_from(state["round"], best)
+                await job.rewind_to(state["round"], best)
                 summary, judged = (await job.draft(best)).text, await job.judged(best)
             why = state.get("why", "")
             reason = await opened.finish(state["run"], best, state["stop"], why)

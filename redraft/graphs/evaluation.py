@@ -44,7 +44,7 @@ async def judge(state: State, job: Job) -> Update:
     number, draft = state["round"], state["draft"]
     begun: Update = {}
     if number == 0 and job.run.refinement is not None:
-        await job.go_on_from(-1, draft)
+        await job.rewind_to(-1, draft)
         await job.keep_round(Round(0, draft, accepted=True, reason="the first draft"))
         begun = {"first": draft, "tried": [], "dropped": [], "refused": 0, "by_hand": False, "shortening": False}
     elif number == 0:
@@ -70,7 +70,7 @@ async def gather(state: State, job: Job) -> Update:
     missing = [name for name in state["due"] if name not in state["judged"]]
     if failed := [job.failures[name] for name in missing if name in job.failures]:
         raise failed[0]
-    changed = {} if missing else await job.judges.agreed(state["draft"])
+    changed = {} if missing else await job.judges.resolve_conflicts(state["draft"])
     judged = state["judged"] | {name: metric_verdict(one) for name, one in changed.items()}
     scores = {name: verdict["score"] for name, verdict in judged.items() if verdict["outcome"] != "measured"}
     return {
@@ -130,7 +130,7 @@ async def compare(state: State, job: Job) -> Update:
     first, best = await job.draft(state["first"]), await job.draft(state["best"])
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     same = first.text.strip() == best.text.strip()
-    if same or not _is_wanted(state, job, rounds) or not job.keeps_to_the_limit(first):
+    if same or not _is_wanted(state, job, rounds) or not job.is_within_limit(first):
         return {"next": "finish"}
     tokens = job.judges.reader.document_tokens
     if (falser := await _is_falser(state, job)) and not all(
@@ -235,7 +235,7 @@ async def _judged(drafts: Mapping[int, str], job: Job) -> dict[int, Scores]:
     job.observe(StageStarted("judging the candidates", 0))
     await gather_all(job.judges.judge_by(metric, draft) for draft in drafts.values() for metric in goals)
     for draft in drafts.values():
-        await job.judges.agreed(draft)
+        await job.judges.resolve_conflicts(draft)
     found = {number: scores_of(await job.judged(draft)) for number, draft in drafts.items()}
     return {number: {metric: scores.get(metric) for metric in goals} for number, scores in found.items()}
 

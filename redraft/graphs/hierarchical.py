@@ -193,7 +193,7 @@ class SummaryTree:
         self._top: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
         self._tasks: list[asyncio.Task[None]] = []
         self._source = SourceParagraphs(job.document, job.tokenizer)
-        self._scheduler = MergeScheduler(job.run.limits.at_once)
+        self._scheduler = MergeScheduler(job.run.limits.max_concurrency)
         self._totals: dict[int, int] = {-1: job.plan.document_words}
         self._leaf_texts: list[str] = []
         self._outline: asyncio.Task[Outline | None] | None = None
@@ -284,7 +284,7 @@ class SummaryTree:
                 *(excerpt, limit, place, self._most(limit, "leaf")),
                 place=job.place(chunk),
                 before=job.before(chunk),
-                cap=job.run.settings.cap(job.plan.levels[0].words),
+                cap=job.run.settings.token_cap(job.plan.levels[0].words),
             )
             if not written.text:
                 raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
@@ -398,7 +398,7 @@ class SummaryTree:
         most = self._most(limit, "merge")
         with self._scheduler.merging():
             texts = [piece.text for piece in group]
-            cap = job.run.settings.cap(words)
+            cap = job.run.settings.token_cap(words)
             written = await job.writer.merge(
                 texts, before, limit, place, most, outline=outline, sources=sources, cap=cap
             )

@@ -158,7 +158,7 @@ class Job:
 
     def is_too_long(self, piece: Piece) -> bool:
         """Return whether a text exceeds what the whole summary may have."""
-        cap = self.run.settings.cap(self.plan.words)
+        cap = self.run.settings.token_cap(self.plan.words)
         return piece.tokens > cap if cap else piece.words > self.plan.words
 
     async def gap(self, chunk: int, error: RedraftError) -> None:
@@ -233,15 +233,15 @@ class Job:
     async def keep_round(self, made: Round) -> None:
         """Store a round; an accepted draft within the limit becomes the run's result."""
         await off_loop(self.store.judgments.keep_round, self.run.id, made)
-        if made.accepted and self.keeps_to_the_limit(await self.draft(made.draft)):
+        if made.accepted and self.is_within_limit(await self.draft(made.draft)):
             await off_loop(self.store.runs.choose_draft, self.run.id, made.draft)
 
-    async def go_on_from(self, number: int, best: str) -> None:
+    async def rewind_to(self, number: int, best: str) -> None:
         """Delete the rounds after this one, if any, and choose the latest draft within the limit, or `best`."""
         if await off_loop(self.store.judgments.forget_rounds, self.run.id, number):
             await off_loop(self.store.runs.choose_draft, self.run.id, await self.latest_within_limit() or best)
 
-    def keeps_to_the_limit(self, draft: Draft) -> bool:
+    def is_within_limit(self, draft: Draft) -> bool:
         """Return whether a draft may be returned: first drafts of a model, and edits by hand, are taken as they are."""
         limit = self.revision_words
         return limit is None or draft.words <= limit or not draft.node.startswith((REVISION_OF, GIVEN))
@@ -251,7 +251,7 @@ class Job:
         rounds = await off_loop(self.store.judgments.rounds, self.run.id)
         taken = [made.draft for made in reversed(rounds) if made.accepted]
         drafts = [await self.draft(one) for one in taken]
-        return next((one.id for one in drafts if self.keeps_to_the_limit(one)), None)
+        return next((one.id for one in drafts if self.is_within_limit(one)), None)
 
     async def judged(self, draft: str) -> dict[str, Evaluation]:
         """Return the evaluations of a draft, by metric."""

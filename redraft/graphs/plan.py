@@ -117,7 +117,7 @@ class Planner:
         ratios = [chunk.tokens / count for chunk, count in zip(chunks, words, strict=True) if count]
         self._tokens_per_word = max(1 / LEVEL_RATIO, _REPLY_SLACK * median(ratios))
 
-    def nothing(self) -> Plan:
+    def empty_plan(self) -> Plan:
         """Return the plan of a run whose draft is given."""
         return self.made((), 0)
 
@@ -168,7 +168,7 @@ class Planner:
     def made(self, levels: tuple[Level, ...], calls: int) -> Plan:
         """Return a plan with these levels and calls."""
         return Plan(
-            strategy=self.settings.drafting,
+            strategy=self.settings.draft_strategy,
             document_tokens=self.tokens,
             document_words=self._document_words,
             chunks=len(self.chunks),
@@ -240,7 +240,7 @@ class Planner:
         """Return levels with the limits of BooookScore's released code, which estimates the number of levels; where
         there are more, the further ones have the whole limit."""
         room = self.settings.context_tokens - self._merge - MARGIN
-        limits, pieces, size = [self.settings.cap(self.words)], len(self.chunks), self.settings.chunk_tokens
+        limits, pieces, size = [self.settings.token_cap(self.words)], len(self.chunks), self.settings.chunk_tokens
         while (pieces := ceil(pieces / max(2, room // size))) > 1:
             limits.insert(0, int(limits[0] * LEVEL_RATIO))
             size = _ASSUMED_SUMMARY

@@ -66,7 +66,7 @@ from redraft.text.sentences import sentences_with_words
 
 async def _step_at_end(state: State, job: Job) -> Update:
     """Return the next step once nothing more is to be fixed: the end, or a round that shortens the best draft first."""
-    if job.keeps_to_the_limit(await job.draft(state["best"])):
+    if job.is_within_limit(await job.draft(state["best"])):
         return {"next": "finish"}
     return {"next": "revise", "shortening": True, "aims": [], "to_fix": [], "instruction": "", "by_hand": False}
 
@@ -237,20 +237,15 @@ async def decide(state: State, job: Job) -> Update:
         return {"next": "finish"}
     best = await job.draft(state["best"])
     limit = job.revision_words
-    if (
-        state["round"] == 0
-        and limit
-        and best.words > max_intermediate_words(limit)
-        and not job.keeps_to_the_limit(best)
-    ):
+    if state["round"] == 0 and limit and best.words > max_intermediate_words(limit) and not job.is_within_limit(best):
         # Whatever else a revision did within the limit would be compared with the longer text.
         return {"why": "", **await _step_at_end(state, job)}
-    judged = reviser_feedback(await job.judged(best.id), settings.told)
+    judged = reviser_feedback(await job.judged(best.id), settings.feedback_name)
     policy = POLICIES[settings.policy]
     free = room_for_more(best.words, job.revision_words)
     gone = [*state["tried"], *state["dropped"]]
     chosen = plan_revision(policy, judged, settings.goals, gone, job.judges.aims, free)
-    is_generic = settings.told == "generic" and (chosen is None or REVIEW not in chosen.metrics)
+    is_generic = settings.feedback_name == "generic" and (chosen is None or REVIEW not in chosen.metrics)
     if is_generic:
         chosen = (
             RevisionPlan(tuple(missed), ()) if (missed := missed_metrics(scores_of(judged), settings.goals)) else None
@@ -344,7 +339,7 @@ async def review(state: State, job: Job) -> Update:
         await off_loop(job.store.judgments.keep, best, reviewed(judged.get(REVIEW), added))
     if answer.edited is not None:
         # Requests given with an edited draft are for the revision after this one.
-        await job.go_on_from(state["round"], best)
+        await job.rewind_to(state["round"], best)
         edited = await job.add_draft(answer.edited, "edited by hand", number, parents=[Parent.of_draft(draft)])
         by_hand: Update = {"aims": [], "to_fix": [], "why": "", "instruction": "", "by_hand": True}
         return {**by_hand, "draft": edited, "round": number, "next": "judge"}
@@ -370,7 +365,7 @@ def _ask(asked: ReviewQuestion) -> ReviewAnswer:
 async def revise(state: State, job: Job) -> Update:
     """Fix the chosen findings in the best draft, or only shorten it."""
     number = state["round"] + 1
-    await job.go_on_from(state["round"], state["best"])
+    await job.rewind_to(state["round"], state["best"])
     purpose = "to keep to the word limit" if state.get("shortening") else f"for {' and '.join(state['aims'])}"
     job.observe(StageStarted(f"revision {number}, {purpose}", 1))
     base = await job.draft(state["best"])
@@ -411,7 +406,7 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
     """Ask for a revision of a draft that fixes the chosen findings, or is only shorter."""
     judged = await job.judged(base.id)
     outline = await job.outline()
-    bare = job.refinement.told == "questions"
+    bare = job.refinement.feedback_name == "questions"
     reviser = replace(job.reviser, outline=outline_text(outline) if outline else None, bare=bare)
     request = RevisionRequest(base.text, (), (), job.revision_words, number)
     if state.get("shortening"):
@@ -423,7 +418,7 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
         found = findings_in(judged, state["to_fix"])
         chosen = await off_loop(_with_ruled_evidence, found, rulings, reviser.reader)
         # A general criticism does not say what is good, so nothing is told to be kept.
-        generic = job.refinement.told == "generic"
+        generic = job.refinement.feedback_name == "generic"
         keep = () if generic else tuple(sentences_to_keep(judged, job.judges.aims, state["dropped"]))
         missing = missing_content(judged) if any(one.metric == REVIEW for one in chosen) else ()
         request = replace(request, findings=(*chosen, *instruction), keep=keep, missing=tuple(missing))

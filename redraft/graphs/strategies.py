@@ -34,7 +34,7 @@ from redraft.text.words import count_words
 async def summarize(state: State, job: Job) -> Update:
     """Ask once for a summary of everything."""
     text, words = job.document.text[slice(*job.read)], job.plan.words
-    written = await job.writer.summarize_whole(text, words, "document", cap=job.run.settings.cap(words))
+    written = await job.writer.summarize_whole(text, words, "document", cap=job.run.settings.token_cap(words))
     if not written.text:
         raise IncompleteError("every reply was empty", hint="try another --model, or another --strategy")
     if job.writer.says_nothing(written.text):
@@ -110,7 +110,7 @@ async def compress(state: RunningState, job: Job) -> Command[str]:
     target = running_target(job.plan.words, index, count)
     place = f"compress after chunk {index + 1}/{count}"
     text, limit = await job.text(state["running"]), job.plan.words
-    written = await job.writer.compress(text, target, limit, place, cap=job.run.settings.cap(limit))
+    written = await job.writer.compress(text, target, limit, place, cap=job.run.settings.token_cap(limit))
     running = await job.as_parent(state["running"], "running")
     piece = await job.piece(written, 0, index, (0, index), target, [running], step=1)
     return Command(update={"running": await job.keep_text(piece.text)}, goto=_onward(state["read"], job))
@@ -200,7 +200,7 @@ _OWN = (
     ),
     Strategy("direct", direct_graph, Planner.direct, (summarization.SUMMARIZE_WHOLE,)),
 )
-_ANSWERING = Strategy(ANSWER, answer_graph, Planner.nothing, (WRITE_ANSWER,))
+_ANSWERING = Strategy(ANSWER, answer_graph, Planner.empty_plan, (WRITE_ANSWER,))
 STRATEGIES: dict[str, Strategy] = {one.name: one for one in _OWN}
 """The strategies of redraft by name."""
 
@@ -264,7 +264,11 @@ def draft_plan(
     document: Document, chunks: Sequence[Chunk], settings: DraftConfig, tokenizer: Tokenizer, book: PromptBook
 ) -> Plan:
     """Return the plan of a draft by the strategy of its settings; a given draft takes nothing."""
-    plan = Planner.nothing if settings.drafting == GIVEN_STRATEGY else strategy_named(settings.drafting).plan
+    plan = (
+        Planner.empty_plan
+        if settings.draft_strategy == GIVEN_STRATEGY
+        else strategy_named(settings.draft_strategy).plan
+    )
     return plan(Planner(document, chunks, settings, tokenizer, book))
 
 

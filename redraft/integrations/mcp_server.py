@@ -391,7 +391,7 @@ def server(desk: McpTools) -> Server[Any]:
         try:
             return _reply(await _answer(desk, params.name, params.arguments or {}))
         except RedraftError as error:
-            problem = {"code": error.code, "message": _short(str(error)), "hint": _for_agents(error.as_written[1])}
+            problem = {"code": error.code, "message": _short(str(error)), "hint": _for_agents(error.cli_text[1])}
             return _reply({"error": problem}, is_error=True)
         except Exception:  # noqa: BLE001  (whatever it is, the server goes on)
             _log.exception("the tool %r failed", params.name)

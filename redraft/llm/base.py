@@ -89,7 +89,7 @@ class Reply(Generic[ValueT]):
     """The model that the provider says has answered."""
 
     @property
-    def broken_off(self) -> bool:
+    def is_truncated(self) -> bool:
         """Return whether the value has only the first entries of a reply that was cut off."""
         return self.finish_reason == TRUNCATED
 
@@ -134,11 +134,11 @@ class ReasoningModel(Protocol):
     """A model that learns how long its reasoning is."""
 
     @property
-    def thought(self) -> int:
+    def reasoning_tokens(self) -> int:
         """Return the tokens of the longest known reasoning."""
         ...
 
-    def expect(self, thought: int) -> None:
+    def expect_reasoning(self, thought: int) -> None:
         """Set the length of its earlier reasoning."""
         ...
 
@@ -153,10 +153,10 @@ class LazyModel:
         self._expected = 0
 
     @property
-    def thought(self) -> int:
+    def reasoning_tokens(self) -> int:
         return self._opened.thought if isinstance(self._opened, ReasoningModel) else self._expected
 
-    def expect(self, thought: int) -> None:
+    def expect_reasoning(self, thought: int) -> None:
         self._expected = thought
 
     def most_tokens(self, sampling: Sampling) -> int:
@@ -169,7 +169,7 @@ class LazyModel:
         if self._opened is None:
             self._opened = self._opening()
             if isinstance(self._opened, ReasoningModel):
-                self._opened.expect(self._expected)
+                self._opened.expect_reasoning(self._expected)
         return self._opened
 
 

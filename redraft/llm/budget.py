@@ -47,7 +47,7 @@ class Budget:
         self._changed = asyncio.Event()
 
     @asynccontextmanager
-    async def booked(self, reservations: Reservations, call: Call) -> AsyncIterator[Reservation]:
+    async def reserved(self, reservations: Reservations, call: Call) -> AsyncIterator[Reservation]:
         """Reserve the maximum cost of a call while it is made. If there is no room, the call waits for running calls to
         leave some; it is refused only when none is running."""
         while True:

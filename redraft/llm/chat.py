@@ -198,11 +198,11 @@ class ChatModel:
         return self._traits.window
 
     @property
-    def thought(self) -> int:
+    def reasoning_tokens(self) -> int:
         """Return the tokens of the longest known reasoning."""
         return self._thinking.thought
 
-    def expect(self, thought: int) -> None:
+    def expect_reasoning(self, thought: int) -> None:
         """Leave as much room for reasoning as was needed before."""
         self._thinking.learn(thought)
 
@@ -228,7 +228,7 @@ class ChatModel:
         structured = request.prompt.returns is not str
         which = request.prompt.returns.__name__, (request.text, request.sampling)
         mode = self._modes.mode(*which) if structured else None
-        room = self._thinking.within(request)
+        room = self._thinking.room_for(request)
         # What is learned meanwhile does not apply to this request.
         used = self._used(mode, request.sampling)
         messages = self._messages(request, mode)
@@ -263,7 +263,7 @@ class ChatModel:
             odd, answering = irregularities(message, self._traits.name), one_line(answered_by(message), _LONGEST_NAME)
             reply = replace(self._reply_in(request, message, room), odd=odd, answered_by=answering)
         except UnreadableReply as error:
-            error.moved = mode is not None and error.formless and self._modes.broken(mode)
+            error.moved = mode is not None and error.formless and self._modes.record_broken(mode)
             raise
         except ModelError:
             raise
@@ -274,8 +274,8 @@ class ChatModel:
         if mode is None:
             return reply
         if message.tool_calls if mode == "tools" else is_exact(reply.text, request.prompt.returns):
-            self._modes.obeyed(mode)
-        return replace(reply, mode=self._modes.begins)
+            self._modes.record_exact(mode)
+        return replace(reply, mode=self._modes.first_mode)
 
     def _translate(self, error: Exception, mode: Mode | None, used: frozenset[str]) -> ModelError:
         """Translate an exception of the provider's package."""
@@ -302,7 +302,7 @@ class ChatModel:
         except ReplyError as error:
             failure = error
         if finish == "length" and thought > room:
-            raise self._thinking.cut(request, room, text, usage) from None
+            raise self._thinking.truncation_message(request, room, text, usage) from None
         if failure is not None:
             raise failure
         return reply
@@ -327,7 +327,7 @@ class ChatModel:
         elif mode and self._modes.is_last(mode):
             return ProviderError(error.message, hint=_NO_WAY)
         else:
-            self._modes.broken(cast("Mode", feature))
+            self._modes.record_broken(cast("Mode", feature))
         return error
 
     def _mode_failure(
@@ -339,7 +339,7 @@ class ChatModel:
             return failure
         if self._modes.refused(*which, fault=not refused):
             return CapabilityError(f"{mode}: {failure.message}")
-        if self._modes.hopeless:
+        if self._modes.all_refused:
             self._no_way = failure.message
             return ProviderError(failure.message, hint=_NO_WAY)
         if refused:

@@ -78,12 +78,12 @@ class Limiter:
         finally:
             self._leave()
 
-    def answered(self) -> None:
+    def record_answer(self) -> None:
         """Record an answer and raise the concurrency slightly."""
         self.allowed = min(float(self.ceiling), self.allowed + 1 / max(1.0, self.allowed))
         self._admit()
 
-    def turned_away(self, began: float, retry_after: float | None) -> None:
+    def record_throttling(self, began: float, retry_after: float | None) -> None:
         """Record a rate limit or a time-out of a request that began at `began`; several at once count as one."""
         now = time.monotonic()
         if began >= self._lowered_at:
@@ -182,7 +182,7 @@ class TimeoutHistory:
     answers: int = 0
     late: int = 0
 
-    def answered(self) -> None:
+    def record_answer(self) -> None:
         """Record an answer."""
         self.answers += 1
         self.late = 0
@@ -232,7 +232,7 @@ class RetryPolicy:
             return _UNREACHED_TRIES
         return _RATE_LIMIT_TRIES if isinstance(error, RateLimited) else _TRANSIENT_TRIES
 
-    def ended_by(self, error: ModelError) -> ModelError:
+    def final_error(self, error: ModelError) -> ModelError:
         """Return the final error of the request; after time-outs it may suggest smaller requests."""
         if not isinstance(error, TimedOut):
             return error

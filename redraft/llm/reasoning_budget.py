@@ -80,13 +80,13 @@ class ReasoningBudget:
         """Record the length of a reply's reasoning in tokens."""
         self.thought = max(self.thought, thought)
 
-    def within(self, request: Request[Any, Any]) -> int:
+    def room_for(self, request: Request[Any, Any]) -> int:
         """Return the room of one request: no more than is reserved, or than a window refused."""
         room = min(self.tokens, self._small.get(_which(request), self.tokens))
         limit = request.sampling.max_tokens
         return room if limit is None or request.most_tokens is None else max(0, min(room, request.most_tokens - limit))
 
-    def cut(self, request: Request[Any, Any], room: int, text: str, usage: Usage) -> CutThought:
+    def truncation_message(self, request: Request[Any, Any], room: int, text: str, usage: Usage) -> CutThought:
         """Return the message for a reply whose reasoning was cut after this much room."""
         more = min(self.tokens, self._small.get(_which(request), self.tokens)) > room
         return CutThought(

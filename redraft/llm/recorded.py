@@ -239,7 +239,7 @@ class RecordedModel:
                 continue
             attempt += 1
             wait = tries.pause(failure, repaired=request.complaint is not None)
-            failure = failure if wait is not None else tries.ended_by(failure)
+            failure = failure if wait is not None else tries.final_error(failure)
             self._observer(
                 CallFailed(request.label, failure.message, wait, self.identity, request.prompt.name, failure.code)
             )
@@ -256,13 +256,13 @@ class RecordedModel:
         if self._capabilities is None:
             self._capabilities = await off_loop(self._store.capabilities.known, self.identity)
             if isinstance(self._inner, ReasoningModel):
-                self._inner.expect(self._capabilities.reasoning_tokens or 0)
+                self._inner.expect_reasoning(self._capabilities.reasoning_tokens or 0)
         return self._capabilities
 
     async def _remember(self, thought_before: int) -> None:
         """Store what was learned about the model since."""
-        if isinstance(self._inner, ReasoningModel) and self._inner.thought > thought_before:
-            await off_loop(self._store.capabilities.learn_reasoning, self.identity, self._inner.thought)
+        if isinstance(self._inner, ReasoningModel) and self._inner.reasoning_tokens > thought_before:
+            await off_loop(self._store.capabilities.learn_reasoning, self.identity, self._inner.reasoning_tokens)
 
     async def _answered_elsewhere(self, request: Request[InputT, ValueT], key: str) -> Reply[ValueT] | None:
         """Return another process's answer to the same request; None if it got none."""
@@ -283,7 +283,7 @@ class RecordedModel:
             call = self._blank(request, key, attempt, Usage(most_in, most_out))
             prompt = max(1, min(most_in, size // _BYTES_A_TOKEN_AS_A_RULE))
             call = replace(call, lost_tokens=prompt + self._room(request.sampling, most_out))
-            async with self._budget.booked(self._store.reservations, call) as reservation:
+            async with self._budget.reserved(self._store.reservations, call) as reservation:
                 if self._hopeless is not None:
                     raise self._hopeless
                 sent = time.monotonic()
@@ -306,7 +306,7 @@ class RecordedModel:
         )
         pending.reservation.sent = True
         ATTEMPT.set(attempt_of(pending.call.key, pending.call.attempt))
-        thought = self._inner.thought if isinstance(self._inner, ReasoningModel) else 0
+        thought = self._inner.reasoning_tokens if isinstance(self._inner, ReasoningModel) else 0
         try:
             reply = await ask_model(self._inner, replace(request, most_tokens=pending.most_out))
         except (Exception, asyncio.CancelledError) as error:
@@ -340,8 +340,8 @@ class RecordedModel:
 
     def _answered(self) -> None:
         """Record that the model answers."""
-        self._limiter.answered()
-        self._patience.answered()
+        self._limiter.record_answer()
+        self._patience.record_answer()
 
     async def _failed(self, error: BaseException, pending: _PendingCall) -> None:
         """Record a failed attempt; without reported usage its maximum stays reserved."""
@@ -357,10 +357,10 @@ class RecordedModel:
         elif isinstance(error, _UNBILLED):
             call = replace(call, lost_tokens=0, booked_usd=0.0)
         if isinstance(error, RateLimited):
-            self._limiter.turned_away(pending.began, error.retry_after)
+            self._limiter.record_throttling(pending.began, error.retry_after)
         elif isinstance(error, TimedOut):
             # A server that answers a few at a time lets the others wait.
-            self._limiter.turned_away(pending.began, None)
+            self._limiter.record_throttling(pending.began, None)
         elif isinstance(error, ProviderError):
             self._hopeless = error
         elif isinstance(error, asyncio.CancelledError):
@@ -422,7 +422,7 @@ class RecordedModel:
         """Return the most completion tokens of a lost reply: its limit and the longest reasoning so far."""
         if sampling.max_tokens is None:
             return most_out
-        thought = self._inner.thought if isinstance(self._inner, ReasoningModel) else 0
+        thought = self._inner.reasoning_tokens if isinstance(self._inner, ReasoningModel) else 0
         return min(most_out, sampling.max_tokens + thought)
 
     def _most_in(self, request: Request[Any, Any]) -> int:

@@ -221,7 +221,7 @@ class ReplyShape:
         return fields[0].name if len(fields) == 1 and fields[0].is_list else ""
 
     @property
-    def is_severable(self) -> bool:
+    def has_independent_entries(self) -> bool:
         """Return whether each entry is meaningful without the others."""
         field = _fields(self.shape).get(self.entries)
         return field is not None and field.entry is not None and (field.alone or "id" in _fields(field.entry))
@@ -229,7 +229,12 @@ class ReplyShape:
     def is_of_a_tree(self, name: str) -> bool:
         """Return whether an entry of a tree has a field of this name."""
         field = _fields(self.shape).get(self.entries)
-        return field is not None and field.entry is not None and not self.is_severable and name in _fields(field.entry)
+        return (
+            field is not None
+            and field.entry is not None
+            and not self.has_independent_entries
+            and name in _fields(field.entry)
+        )
 
     def limited(self, schema: dict[str, Any], given: BaseModel) -> dict[str, Any]:
         """Return the JSON schema with the list lengths that the prompt states, so that a model cannot repeat itself
@@ -298,7 +303,7 @@ class ReplyShape:
         field = _fields(self.shape)[self.entries]
         return {**{name: {} for name in (_fields(field.entry) if field.entry else ())}, "id": text}
 
-    def folded(self, value: object) -> object:
+    def reshaped(self, value: object) -> object:
         """Return the value in the form of the shape, as far as that is certain."""
         return self._whole(value, _DEEPEST_OF_FORMS)
 

@@ -228,7 +228,7 @@ def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
     for candidate, before in _joined(_candidates(final_channel(text), form), form):
         try:
             wire = TagContext(tags) if tags else None
-            folded, trouble = form.without_unreadable(form.certain(form.folded(candidate)))
+            folded, trouble = form.without_unreadable(form.certain(form.reshaped(candidate)))
             value = shape.model_validate_json(json.dumps(folded), context=wire)
         except ValidationError as error:
             failure = NoValueError(
@@ -258,7 +258,7 @@ def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
     form, wire = ReplyShape(shape, tags), TagContext(tags)
     said = strip_reasoning(final_channel(text))
     first = _OBJECT.search(said)
-    begins = _LIST.match(said, first.start()) if first and form.is_severable else None
+    begins = _LIST.match(said, first.start()) if first and form.has_independent_entries else None
     if begins is None:
         return None
     loose, at = LenientParser(said), begins.end()
@@ -276,7 +276,7 @@ def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
         while found := _NEXT.match(said, at):
             value, at = loose.value(found.end())
             entries.append(value)
-    folded, _ = form.without_unreadable(form.folded(entries))
+    folded, _ = form.without_unreadable(form.reshaped(entries))
     try:
         value = shape.model_validate_json(json.dumps(folded), context=wire) if entries else None
     except ValueError:

@@ -65,7 +65,7 @@ class OutputModes:
         self._obeyed: set[Mode] = set()
 
     @property
-    def begins(self) -> Mode:
+    def first_mode(self) -> Mode:
         """Return the mode that requests normally use."""
         return self._modes[self._begin]
 
@@ -78,12 +78,12 @@ class OutputModes:
         """Return whether a reply in this mode was strictly in its form."""
         return mode in self._obeyed
 
-    def obeyed(self, mode: Mode) -> None:
+    def record_exact(self, mode: Mode) -> None:
         """Record a reply that was strictly in its form; plain replies prove nothing about the server."""
         if mode != "plain":
             self._obeyed.add(mode)
 
-    def broken(self, mode: Mode) -> bool:
+    def record_broken(self, mode: Mode) -> bool:
         """Record a mode that the provider does not know, or in which a reply broke the form; return whether another
         mode is used from now on."""
         if self.is_last(mode):
@@ -97,7 +97,7 @@ class OutputModes:
         return len(self._modes) == 1 or bool(self._answered)
 
     @property
-    def hopeless(self) -> bool:
+    def all_refused(self) -> bool:
         """Return whether every mode was refused more than once, and no structured reply has ever come."""
         return not self._answered and len(self._refusals) >= _ROUNDS * len(self._modes)
 

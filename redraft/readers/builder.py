@@ -229,7 +229,7 @@ class TextBuilder:
         outer = [one.title for one in self.headings if one.level == 1]
         return outer[0] if outer and names_document(outer[0], len(outer) - 1) else ""
 
-    def since(self, start: int) -> Span:
+    def span_since(self, start: int) -> Span:
         """Return the span added since `start`, without the blank line before it."""
         return Span(start + (2 if start and self.length > start else 0), self.length)
 

@@ -179,7 +179,7 @@ class _DocxReader:
     def _end_contents(self) -> None:
         if self._contents is not None:
             start = self._contents
-            self._builder.mark("contents", self._builder.since(start))
+            self._builder.mark("contents", self._builder.span_since(start))
             self._contents = None
 
     def _put_notes(self) -> None:

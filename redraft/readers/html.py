@@ -318,7 +318,7 @@ class HtmlWalker:
             self._item = ""
         if self._open and self._open[-1][0] is element:
             _, of_it, start = self._open.pop()
-            self._builder.mark(of_it, self._builder.since(start), _label(element), self._address(element))
+            self._builder.mark(of_it, self._builder.span_since(start), _label(element), self._address(element))
 
     def _flush(self) -> None:
         runs, self._runs = self._runs, []

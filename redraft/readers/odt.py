@@ -78,7 +78,9 @@ class _OdtReader:
                 start, seen = self.builder.length, self.seen + text_in(one)
                 for line in elements(one, "p", "h"):
                     self._paragraph(line, "p", 0)
-                self.builder.mark("index" if name == "alphabetical-index" else "contents", self.builder.since(start))
+                self.builder.mark(
+                    "index" if name == "alphabetical-index" else "contents", self.builder.span_since(start)
+                )
                 self.seen = seen
             elif name in _LEFT_OUT:
                 stack.extend((box, depth) for box in reversed(self._leave_out(one)))

@@ -221,7 +221,7 @@ class Driver:
         return found[1] if found else None
 
     async def _graph(self, run: Run) -> Graph:
-        strategy = run.settings.drafting
+        strategy = run.settings.draft_strategy
         if run.settings.drafts > 1:
             graph = assembly.chooser(strategy, run.kind)
         elif run.kind == "refine":

@@ -97,7 +97,7 @@ class DraftTracer:
             for link in self._traced(member)[at].links:
                 below = parents[link.text]
                 if below is not None:
-                    held = (n for n, one in enumerate(self._traced(below)) if one.span.meets(link.span))
+                    held = (n for n, one in enumerate(self._traced(below)) if one.span.overlaps(link.span))
                     reached.setdefault(below.key, set()).update(held)
 
     def _open_of(self, member: TextNode, sentences: Sequence[int]) -> Iterator[TraceQuery]:

@@ -272,7 +272,7 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
 
     return shared_limiter(
         provider,
-        limits.at_once,
+        limits.max_concurrency,
         requests_per_minute=requests,
         tokens_per_minute=tokens,
         limiter_key=limiter_key,

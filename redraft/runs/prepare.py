@@ -408,7 +408,7 @@ def prompts_used(
     """Return the prompts of a run by name, or those `of_part` for a part of an experiment."""
     judging = purpose.judging
     drafted = settings.strategy != GIVEN_STRATEGY
-    prompts: list[Prompt[Any, Any]] = [*strategy_named(settings.drafting).prompts] if drafted else []
+    prompts: list[Prompt[Any, Any]] = [*strategy_named(settings.draft_strategy).prompts] if drafted else []
     if isinstance(purpose, ExperimentPart):
         prompts = [*of_part]
     elif isinstance(purpose, Compare | TraceLineage):
@@ -431,7 +431,7 @@ def prompts_used(
 
 def _of_refining(refinement: RefineConfig) -> Iterator[Prompt[Any, Any]]:
     yield REVISE
-    yield from (CRITICIZE,) if refinement.told == "generic" else ()
+    yield from (CRITICIZE,) if refinement.feedback_name == "generic" else ()
     if refinement.policy != "paper":
         yield RULE_ON_FINDINGS
         yield from (PREFER_SUMMARY,) if refinement.final_comparison else ()

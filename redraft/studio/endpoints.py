@@ -80,7 +80,7 @@ def problem_of(error: Exception, worded: Callable[[str], str] | None = None) -> 
     if isinstance(error, RedraftError):
         if worded is None:
             return status_of(error), Problem(code=error.code, message=str(error), hint=error.hint)
-        message, hint = map(worded, error.as_written)
+        message, hint = map(worded, error.cli_text)
         return status_of(error), Problem(code=error.code, message=message, hint=hint)
     if isinstance(error, ValidationError):
         return 422, Problem(code="usage", message=first_error(error))

@@ -110,7 +110,7 @@ def _followed(
             span = Span(link.span.start + parent.start, link.span.end + parent.start)
             ways.append([OriginPlace(span, link.weight, (link,))])
             continue
-        below = [one for one in _composed(parent, known) if one.span.meets(link.span)]
+        below = [one for one in _composed(parent, known) if one.span.overlaps(link.span)]
         found = [
             OriginPlace(place.span, min(link.weight, place.weight), (link, *place.way))
             for one in below
@@ -156,14 +156,14 @@ class PassageMatcher:
     def nearest(self, sought: str, most: int, within: Span | None = None) -> list[int]:
         """Return the numbers of up to `count` passages, the best first, without unrelated ones and those outside of
         `within`."""
-        found = self._origins.sought(sought)
+        found = self._origins.match(sought)
         if found is None or not len(self._spans):
             return []
         there = ~self._empty
         if within is not None:
             there &= (self._spans[:, 0] < within.end) & (self._spans[:, 1] > within.start)
         left = np.ones(len(found.worth))
-        whole = self._best(found.borne_out(left))
+        whole = self._best(found.support_with_meaning(left))
         gains, chosen = whole, list[int]()
         while len(chosen) < most:
             at = int(np.argmax(np.where(there, np.round(gains, _DECIMALS), 0.0)))
@@ -173,7 +173,7 @@ class PassageMatcher:
             there[at] = False
             said = found.near[:, self._bounds[2 * at] : self._bounds[2 * at + 1]].max(axis=1, initial=0.0)
             left = np.minimum(left, 1 - said)
-            gains = self._best(found.borne_out(left)) + _AGAIN * whole
+            gains = self._best(found.support_with_meaning(left)) + _AGAIN * whole
         return chosen
 
     def _best(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -237,18 +237,18 @@ class SentenceMatch(NamedTuple):
     alike: Scores | None = None
     """The similarity in meaning of each place, if meanings are compared."""
 
-    def said(self, left: Scores) -> Scores:
+    def support(self, left: Scores) -> Scores:
         """Return how much of the sentence each place supports; `left` is the share of each word that is still open."""
         found: Scores = (self.worth * left) @ self.near / self.against
         return found
 
-    def borne_out(self, left: Scores) -> Scores:
+    def support_with_meaning(self, left: Scores) -> Scores:
         """Return the support including meaning, weighted by the share of words still open."""
         if self.alike is None:
-            return self.said(left)
+            return self.support(left)
         worth = float(self.worth.sum())
         share = float(self.worth @ left) / worth if worth else 1.0
-        found: Scores = (self.said(left) + _MEANING * share * self.alike) / (1 + _MEANING)
+        found: Scores = (self.support(left) + _MEANING * share * self.alike) / (1 + _MEANING)
         return found
 
 
@@ -318,7 +318,7 @@ class OriginTracer:
         like = self._alike([child[span.start : span.end] for span, _ in read])
         return tuple(self._traced(span, found, alike) for (span, found), alike in zip(read, like, strict=True))
 
-    def sought(self, sentence: str) -> SentenceMatch | None:
+    def match(self, sentence: str) -> SentenceMatch | None:
         """Return the match of a sentence or question; None if no word is found."""
         told = _telling([_Keys(language, keys(sentence, language)) for language in self._languages])
         if not self._count or not (any(one.keys for one in told) or (self._encoder and sentence.strip())):
@@ -327,10 +327,10 @@ class OriginTracer:
 
     def candidates(self, sentence: str, most: int) -> tuple[Link, ...]:
         """Return the likeliest places of a sentence, including those below the floor, from which a model chooses."""
-        sought = self.sought(sentence)
+        sought = self.match(sentence)
         if sought is None:
             return ()
-        said = sought.borne_out(np.ones(len(sought.worth)))
+        said = sought.support_with_meaning(np.ones(len(sought.worth)))
         # Two texts are separated by an empty place.
         there = np.concatenate(
             [np.arange(start, start + len(index)) for start, index in zip(self._starts, self.indexes, strict=False)]
@@ -371,7 +371,7 @@ class OriginTracer:
             return SentenceOrigin(span)
         sought = self._sought(told, alike)
         everything = np.ones(len(sought.worth))
-        said, whole = sought.said(everything), sought.borne_out(everything)
+        said, whole = sought.support(everything), sought.support_with_meaning(everything)
         floor = MIN_SUPPORT if alike is None else MIN_SUPPORT_EMBEDDED
         best = int(np.argmax(whole))
         if whole[best] < floor:
@@ -439,7 +439,7 @@ class OriginTracer:
         at = first
         for _ in range(MAX_PLACES - 1):
             left = np.minimum(left, 1 - sought.near[:, at])
-            gains = sought.said(left)
+            gains = sought.support(left)
             at = int(np.argmax(gains))
             if gains[at] < _ADDS:
                 return

@@ -252,7 +252,7 @@ async def test_what_fits_is_read_once_for_all_items_and_its_silence_is_final() -
 
     assert [(list(one.numbers), list(one.spans)) for one in judged.readings] == [([0, 1, 2], [Span(0, len(TEXT))])]
     assert [one.word for one in found.verdicts.values()] == [NOTHING] * 3
-    assert {one.scope and one.scope.said for one in found.verdicts.values()} == {
+    assert {one.scope and one.scope.description for one in found.verdicts.values()} == {
         f"the whole document ({TOKENS:,} tokens)"
     }
 
@@ -271,7 +271,7 @@ async def test_what_windows_do_not_settle_is_held_against_every_part() -> None:
     assert all(other.start < one.end for one, other in pairwise(spans))
     assert {n: one.word for n, one in found.verdicts.items()} == {0: "found", 1: NOTHING, 2: NOTHING}
     assert found.verdicts[0].scope is not None
-    assert found.verdicts[0].scope.said.endswith(" passages")
+    assert found.verdicts[0].scope.description.endswith(" passages")
     assert found.verdicts[1].scope == Scope(tokens=TOKENS)
 
 

@@ -35,7 +35,7 @@ def store(tmp_path: Path) -> Any:
 
 async def fails(budget: Budget, store: Store, booked: asyncio.Event, *, sent: bool) -> None:
     """A call that the disk is full for, while another waits for its room."""
-    async with budget.booked(store.reservations, call("a", run="r")) as reservation:
+    async with budget.reserved(store.reservations, call("a", run="r")) as reservation:
         booked.set()
         await asyncio.sleep(0.1)
         reservation.sent = sent
@@ -44,7 +44,7 @@ async def fails(budget: Budget, store: Store, booked: asyncio.Event, *, sent: bo
 
 async def waits(budget: Budget, store: Store, booked: asyncio.Event) -> None:
     await booked.wait()
-    async with budget.booked(store.reservations, call("b", run="r")) as reservation:
+    async with budget.reserved(store.reservations, call("b", run="r")) as reservation:
         reservation.sent = True
 
 

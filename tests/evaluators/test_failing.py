@@ -76,10 +76,10 @@ async def test_whatever_comes_in_place_of_key_facts_fails_recall_alone(tmp_path:
 async def test_an_exception_amid_the_building_fails_what_needs_it(
     court: Court, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(gardener: KeyFactBuilder) -> None:
+    def broken(builder: KeyFactBuilder) -> None:
         raise ZeroDivisionError("bad arithmetic")
 
-    monkeypatch.setattr(KeyFactBuilder, "grow", broken)
+    monkeypatch.setattr(KeyFactBuilder, "build", broken)
     found = (await court.evaluate(POOR, metrics=(*ALL, "faithfulness"))).evaluations
 
     assert [found[name].outcome for name in (*ALL, "faithfulness")] == ["failed", "scored", "scored", "scored"]

@@ -89,7 +89,7 @@ def refined(document: str, *stands: Scores, order: PolicyName = "paper", **more:
     """A draft that was refined, with its scores after each round; a round is refused that changes nothing."""
     made = [BestScores(n, scores, n > 0, n > 0 and scores != stands[n - 1]) for n, scores in enumerate(stands)]
     goals = more.pop("goals", PAPER)
-    way = RefineSetting(goals, order, RefineConfig(goals={}, policy=order).told)
+    way = RefineSetting(goals, order, RefineConfig(goals={}, policy=order).feedback_name)
     return RefinedSummary(document, document.upper(), "a", 1, "a", way, tuple(made), **more)
 
 

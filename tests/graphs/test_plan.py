@@ -144,7 +144,7 @@ def test_with_a_target_the_limits_are_those_of_the_released_booookscore_code(chu
     size = len(document.text) // chunks
     cut = [Chunk(n, Span(n * size, (n + 1) * size), 2048) for n in range(chunks)]
     levels = Planner(document, cut, settings, EstimatingTokenizer(), BOOK).hierarchical().levels
-    limits = [settings.cap(level.words) for level in levels]
+    limits = [settings.token_cap(level.words) for level in levels]
     assert limits[: len(tokens)] == tokens[: len(limits)]
     assert set(limits[len(tokens) :]) <= {900}
     assert levels[-1].pieces == 1

@@ -399,7 +399,7 @@ async def test_such_a_reply_is_told_from_one_that_came_to_its_end_from_memory_to
     request: Request[Any, Any] = Request(COMPARE_ANSWERS, GIVEN, Sampling(0.0, 100))
     async with desk.serving([Answer(WHOLE[:-20], "length")]) as (server, model):
         replies = [await model.ask(request), await model.ask(request)]
-    assert [(one.finish_reason, one.broken_off, len(one.value.comparisons)) for one in replies] == [
+    assert [(one.finish_reason, one.is_truncated, len(one.value.comparisons)) for one in replies] == [
         (TRUNCATED, True, 3)
     ] * 2
     assert len(server.seen) == 1

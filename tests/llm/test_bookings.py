@@ -270,7 +270,7 @@ async def test_a_call_that_is_stopped_before_it_is_sent_is_taken_back(desk: Desk
 
 async def test_what_a_dead_process_left_in_flight_is_lost_for_good(desk: Desk) -> None:
     run = begin_run(desk.store)
-    async with Budget(max_calls=9, max_cost=None).booked(desk.store.reservations, booked(run, 0.5)) as reservation:
+    async with Budget(max_calls=9, max_cost=None).reserved(desk.store.reservations, booked(run, 0.5)) as reservation:
         reservation.sent = True
     assert desk.outcomes() == ["sent"]
     with Store(desk.store.path) as store, store.claim(run):

@@ -107,7 +107,7 @@ async def test_a_reply_that_is_cut_off_is_not_asked_for_with_the_same_room(desk:
             # The repair of another fault may be cut off as well.
             with pytest.raises(CutReply, match="cut off at the token limit") as caught:
                 await model.ask(colour())
-            assert caught.value.wants_room
+            assert caught.value.needs_more_tokens
         assert (await model.ask(colour(max_tokens=100))).value == RED
     assert [seen.body["max_completion_tokens"] for seen in server.seen] == [50, 50, 50, 100]
     assert desk.outcomes() == ["cut", "unreadable", "cut", "ok"]

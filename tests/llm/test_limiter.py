@@ -78,9 +78,9 @@ class Crowd:
         for _ in range(self.rng.randint(0, 3)):
             await asyncio.sleep(0)
         if end == "answered":
-            limiter.answered()
+            limiter.record_answer()
         elif end == "turned away":
-            limiter.turned_away(began, self.rng.choice([None, 0.0, 0.001]))
+            limiter.record_throttling(began, self.rng.choice([None, 0.0, 0.001]))
         elif end == "failed":
             raise ValueError
         elif end == "cancelled":
@@ -143,16 +143,16 @@ async def test_a_burst_of_429s_counts_as_one_and_is_forgotten_in_time() -> None:
         async def refused() -> None:
             async with limiter.slot(1) as began:
                 await asyncio.sleep(0.01)
-                limiter.turned_away(began, None)
+                limiter.record_throttling(began, None)
 
         for _ in range(10):
             group.create_task(refused())
     assert limiter.allowed == pytest.approx(7)
     async with limiter.slot(1) as began:
-        limiter.turned_away(began, None)
+        limiter.record_throttling(began, None)
     assert limiter.allowed < 2
     for _ in range(100):
-        limiter.answered()
+        limiter.record_answer()
     assert limiter.allowed == 10
 
 
@@ -223,7 +223,7 @@ def test_retry_after_pauses_everyone(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work() -> list[float]:
         limiter = Limiter(5)
         async with limiter.slot(1) as began:
-            limiter.turned_away(began, 20)
+            limiter.record_throttling(began, 20)
         return list(await asyncio.gather(*(hold(limiter, 0) for _ in range(3))))
 
     assert by_clockwork(monkeypatch, work) == pytest.approx([20] * 3)
@@ -235,7 +235,7 @@ async def test_an_alarm_that_goes_off_early_is_set_again(monkeypatch: pytest.Mon
     monkeypatch.setattr(loop, "call_later", lambda delay, callback, *args: call_later(delay * 0.6, callback, *args))
     limiter = Limiter(1)
     async with limiter.slot(1) as began:
-        limiter.turned_away(began, 0.1)
+        limiter.record_throttling(began, 0.1)
     start = time.monotonic()
     moment = await asyncio.wait_for(hold(limiter, 0), 2)
     assert moment - start >= 0.095

@@ -115,7 +115,7 @@ async def test_a_thought_without_an_end_is_given_up_and_named(desk: Desk) -> Non
         with pytest.raises(CutThought, match=f"{MAX_ROOM:,} tokens were not enough") as caught:
             await model.ask(story())
     assert f"reasoning_tokens={2 * MAX_ROOM}" in caught.value.hint
-    assert not caught.value.wants_room
+    assert not caught.value.needs_more_tokens
     assert len(server.seen) <= 7
     assert limits(server)[-1] == 50 + MAX_ROOM
 
@@ -137,7 +137,7 @@ async def test_what_is_learned_meanwhile_costs_no_more_than_is_booked(
             request = replace(colour(), text="What colour has a rose?")
             booked = inner.most_tokens(request.sampling)
             assert isinstance(inner, LazyModel)
-            cast("ChatModel", inner._model()).expect(3_000)
+            cast("ChatModel", inner._model()).expect_reasoning(3_000)
             assert inner.most_tokens(request.sampling) > booked
             await inner.ask(replace(request, most_tokens=booked))
     assert limits(server) == [booked]

@@ -284,7 +284,7 @@ def booked(run: str, cost: float = 0.0) -> Call:
 async def spend(desk: Desk, budget: Budget, run: str, most: float, cost: float | None = None) -> None:
     """Book a call, and make it for `cost`; without one it is turned away."""
     made = booked(run, most)
-    async with budget.booked(desk.store.reservations, made) as reservation:
+    async with budget.reserved(desk.store.reservations, made) as reservation:
         if cost is not None:
             reservation.sent = True
             settled = replace(made, outcome=OK, cost_usd=cost, booked_usd=cost, lost_tokens=0)
@@ -304,7 +304,7 @@ async def test_a_call_that_was_turned_away_gives_its_room_back(desk: Desk) -> No
     run, budget = begin_run(desk.store), Budget(max_calls=1, max_cost=1.0)
     await spend(desk, budget, run, 1.0)
     made = booked(run, 1.0)
-    async with budget.booked(desk.store.reservations, made) as reservation:
+    async with budget.reserved(desk.store.reservations, made) as reservation:
         waiting = asyncio.create_task(spend(desk, budget, run, 0.1))
         await asyncio.sleep(0.05)
         assert not waiting.done()

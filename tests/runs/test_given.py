@@ -159,7 +159,7 @@ class Opening:
 @pytest.fixture
 def opening(monkeypatch: pytest.MonkeyPatch) -> graphs.Strategy:
     monkeypatch.setattr(strategies, "_objects", {})
-    return graphs.Strategy("opening", Opening.graph, graphs.Planner.nothing, ())
+    return graphs.Strategy("opening", Opening.graph, graphs.Planner.empty_plan, ())
 
 
 async def test_a_strategy_may_be_an_object(court: Court, opening: graphs.Strategy) -> None:

@@ -105,7 +105,7 @@ class _Bench:
 
     async def facts_faithful(self, marks: Sequence[str]) -> ItemResults[str]:
         lit = [KeyFact(n, "leaf", None, f"The lamp {mark} was lit.", Evidence("")) for n, mark in enumerate(marks)]
-        vetted = await FactChecker(self.judge).vet(" ".join(marks), lit, "x")
+        vetted = await FactChecker(self.judge).validate_facts(" ".join(marks), lit, "x")
         return _by(vetted["faithfulness"], lambda one: one.reason)
 
     async def align_facts(self, marks: Sequence[str]) -> ItemResults[str]:

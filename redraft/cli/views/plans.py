@@ -243,7 +243,7 @@ def _cost(cost: float | None, most: float | None) -> str:
 
 def _length(words: int, settings: DraftConfig) -> str:
     """Return the limit of a summary in words, or its target with the limit in tokens."""
-    cap = settings.cap(words)
+    cap = settings.token_cap(words)
     return f"about {words} words, at most {cap:,} tokens" if cap else f"at most {words} words"
 
 

@@ -35,7 +35,7 @@ class FailedReplies:
         """Count one."""
         self.replies.append(error)
 
-    def nothing(self, what: str, missing: str, place: str) -> JudgingError:
+    def build_error(self, what: str, missing: str, place: str) -> JudgingError:
         """Return the error where nothing could be built, with the cause and what may help."""
         cut = [one for one in self.replies if isinstance(one, ReplyError) and one.cut and not one.late]
         if not cut:
@@ -74,13 +74,15 @@ class KeyFactBuilder:
     @property
     def key(self) -> str:
         """Return the cache key: the same for the same judges, prompts and chunks."""
-        material = [[judge.model.identity, *judge.drawn, judge.sample] for judge in (self.builder, self.validator)]
+        material = [
+            [judge.model.identity, *judge.sampling_key, judge.sample] for judge in (self.builder, self.validator)
+        ]
         chunks = [self._tokens, self.reader.tokenizer.name, *self.perspectives]
         if self._rest or self.overlap:
             chunks.append(f"{self._rest} {self.overlap}")
         return content_id(json.dumps([material, hashes(self.builder.book), chunks]))[:32]
 
-    async def grow(self) -> KeyFacts:
+    async def build(self) -> KeyFacts:
         """Build all trees in document order. What cannot be built is recorded and does not stop the rest."""
         document = self.reader.document
         chunks = chunk(document, self.reader.tokenizer, self._tokens, onward=bool(self._rest))
@@ -92,7 +94,7 @@ class KeyFactBuilder:
         if not any(tree.kept for tree in trees):
             if facts := [fact for tree in trees for fact in tree.facts]:
                 raise _none_passed(facts, document.title)
-            raise misses.nothing("no key fact could be built", missing[0] if missing else "", document.title)
+            raise misses.build_error("no key fact could be built", missing[0] if missing else "", document.title)
         for trouble in missing:
             self.observer(Notice(trouble))
         makers = (self.builder.model.identity, self.validator.model.identity)
@@ -161,10 +163,10 @@ class KeyFactBuilder:
         what, where = f"{perspective} facts of {name}", (span, perspective, name, misses)
         try:
             asked = attempt if halved or attempt.loosely else None
-            return [await FactChecker(self.builder).grow(self.reader.text(span), perspective, what, asked)]
+            return [await FactChecker(self.builder).extract_facts(self.reader.text(span), perspective, what, asked)]
         except (ReplyError, RejectedRequest) as error:
             misses.note(error)
-            if not isinstance(error, ReplyError) or not error.wants_room:
+            if not isinstance(error, ReplyError) or not error.needs_more_tokens:
                 return error.message
             if error.loops:
                 # A reply that loops with and without temperature would loop for the halves too.
@@ -185,7 +187,7 @@ class KeyFactBuilder:
             return [], ""
         # A fact in both trees at the same level is judged once.
         once = list({(fact.level, fact.text): fact for fact in facts}.values())
-        accounts = await FactChecker(self.validator).vet(self.reader.text(span), once, name)
+        accounts = await FactChecker(self.validator).validate_facts(self.reader.text(span), once, name)
         opinions = {
             (fact.level, fact.text): {dimension: account.verdicts.get(n) for dimension, account in accounts.items()}
             for n, fact in enumerate(once)

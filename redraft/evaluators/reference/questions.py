@@ -113,7 +113,7 @@ async def build_pack(
     found = _trimmed([asked for asked, _ in replies], max(_MAX_RANKED, wanted))
     if not found:
         what = "the model returned no question about the document"
-        raise misses.nothing(what, missing[0] if missing else "", reader.document.title)
+        raise misses.build_error(what, missing[0] if missing else "", reader.document.title)
     order = await _ranked(judge, found, reader.window, seen) if len(stretches) > UNRANKED else _interleaved(found)
     chosen = chosen_in(order, [f.stretch for f in found], wanted)
     questions = tuple(_question(number, found[n], reader) for number, n in enumerate(chosen, 1))
@@ -168,7 +168,7 @@ def pack_key(judge: Judge, reader: EvidenceReader, quantity: PackSize) -> str:
     judge's window, which does not change the questions per stretch."""
     hashes = [judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)]
     asked = [quantity.questions, quantity.stretch]
-    material = [judge.model.identity, *judge.drawn, *hashes, *asked, reader.tokenizer.name]
+    material = [judge.model.identity, *judge.sampling_key, *hashes, *asked, reader.tokenizer.name]
     return content_id(json.dumps(material))[:32]
 
 
@@ -279,7 +279,7 @@ async def _asked(
 ) -> tuple[list[_FoundQuestion], list[str]]:
     """Return the questions about a part. Where the reply is cut off, half as many are asked about each half; the
     questions of the cut reply are used only if those are too few."""
-    reader, roomier = asker.reader, attempt.roomier()
+    reader, roomier = asker.reader, attempt.with_more_room()
     two = halves(reader.document.text, part.span) if roomier and count[1] > 1 else None
     label = f"questions on {part.name}"
     found: list[_FoundQuestion] = []
@@ -289,9 +289,9 @@ async def _asked(
         )
     except (ReplyError, RejectedRequest) as error:
         asker.misses.note(error)
-        if not (two and roomier and isinstance(error, ReplyError) and error.wants_room):
+        if not (two and roomier and isinstance(error, ReplyError) and error.needs_more_tokens):
             return [], [f"no {label}: {error.message}"]
-        following = replace(attempt, loosely=attempt.loosely or error.loops) if error.fills_any_room else roomier
+        following = replace(attempt, loosely=attempt.loosely or error.loops) if error.needs_fewer_items else roomier
     else:
         found = [_FoundQuestion(one, _evidence(one, reader, part.span), part.stretch) for one in asked]
         if not (cut and two and roomier and len(found) < count[0]):

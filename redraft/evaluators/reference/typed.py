@@ -50,7 +50,14 @@ class TypedQuestionBuilder:
     def key(self) -> str:
         """Return the cache key: the same for the same judge, prompts, number and text."""
         hashes = [self.judge.book.hash(prompt) for prompt in BUILDING]
-        material = [self.judge.model.identity, self.judge.sample, *self.judge.drawn, *hashes, self.each, self.end]
+        material = [
+            self.judge.model.identity,
+            self.judge.sample,
+            *self.judge.sampling_key,
+            *hashes,
+            self.each,
+            self.end,
+        ]
         material += [self.summary] if self.summary else []
         return content_id(json.dumps([*material, self.reader.name]))[:32]
 
@@ -65,7 +72,7 @@ class TypedQuestionBuilder:
             if isinstance(one, TypedQuestion) and found.setdefault(words_key(one.text), one) is not one:
                 troubles += [f"no {slot.name}: it is a duplicate"]
         if not found:
-            raise misses.nothing(
+            raise misses.build_error(
                 "the model returned no typed question", troubles[0] if troubles else "", document.title
             )
         for trouble in troubles:

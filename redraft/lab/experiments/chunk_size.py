@@ -222,7 +222,7 @@ async def _mark(
     document, marks = batch.prepared.document, None
     name = f"chunk {chunk.index + 1}/{len(batch.prepared.chunks)} of {batch.size} tokens"
     with GuardedStage(MARKING, runner) as tried:
-        marks = await FactChecker(judge).mark(document.text[chunk.span.start : chunk.span.end], name)
+        marks = await FactChecker(judge).rate_chunk(document.text[chunk.span.start : chunk.span.end], name)
     head = (document.id, document.title, batch.size, chunk.index, chunk.tokens, by, run)
     return MarkedChunk(*head, marks, tried.failure)
 

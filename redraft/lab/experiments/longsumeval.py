@@ -101,7 +101,7 @@ class LongSumEvalDesign:
             RefineSetting(goals, policy, feedback)
             for goals in self.thresholds
             for policy in self.orders
-            for feedback in self.feedbacks or (RefineConfig(goals={}, policy=policy).told,)
+            for feedback in self.feedbacks or (RefineConfig(goals={}, policy=policy).feedback_name,)
         ]
 
     @property

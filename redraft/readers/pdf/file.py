@@ -213,7 +213,7 @@ class _PdfReader:
             for row in run.split("\n"):
                 self._builder.add([row], between="\n\n" if first else "\n")
                 first = False
-        self._builder.mark("table", self._builder.since(from_here))
+        self._builder.mark("table", self._builder.span_since(from_here))
 
     def _say(self, edges: RunningHeads) -> None:
         for what, count in (("running headers and footers", edges.heads), ("page numbers", edges.numbers)):

@@ -347,12 +347,12 @@ class FactSearch:
         return self._holding[key]
 
     def _comes_from(self, member: TextNode, link: Link, fact: DocumentFact) -> bool:
-        composed = [one for one in self._tracer.composed(member) if one.span.meets(link.span)]
+        composed = [one for one in self._tracer.composed(member) if one.span.overlaps(link.span)]
         spans = [place.span for one in composed for place in one.places]
         near = [Span(span.start - NEAR - 1, span.end + NEAR + 1) for span in spans]
-        return any(place.meets(span) for span in near for place in fact.places)
+        return any(place.overlaps(span) for span in near for place in fact.places)
 
 
 def _reads(parent: Parent, fact: DocumentFact) -> bool:
     """Return whether a fact is in the part of the document that was shown for summarizing."""
-    return parent.kind == "excerpt" and any(place.meets(parent.span) for place in fact.places)
+    return parent.kind == "excerpt" and any(place.overlaps(parent.span) for place in fact.places)

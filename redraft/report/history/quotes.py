@@ -125,7 +125,7 @@ def _merged(spans: Sequence[Span]) -> tuple[Span, ...]:
     """Return the places with overlapping ones merged, each at the position of the first of them."""
     found: list[Span] = []
     for span in spans:
-        over = [one for one in found if one.meets(span)]
+        over = [one for one in found if one.overlaps(span)]
         at = found.index(over[0]) if over else len(found)
         whole = Span(min(one.start for one in (span, *over)), max(one.end for one in (span, *over)))
         found = [one for one in found if one not in over]

@@ -440,7 +440,7 @@ def _judged(store: Store, run: Run, draft: str | None, outline: Document) -> dic
     if draft is None or run.judging is None:
         return {}
     known = evaluations_of(store, draft, outline)
-    wanted = (PREFERENCE,) if run.kind == "compare" else run.judging.reported
+    wanted = (PREFERENCE,) if run.kind == "compare" else run.judging.reported_metrics
     return {name: known[name] for name in wanted if name in known}
 
 

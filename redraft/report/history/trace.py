@@ -313,7 +313,7 @@ def pick_scores(run: Run, scores: Mapping[str, Mapping[str, float | None]]) -> d
 
 def _in_order(run: Run, judged: Mapping[str, T]) -> dict[str, T]:
     """Return the evaluations in the order of the run's metrics, then the statistics, then a person's requests."""
-    wanted = [*(run.judging.reported if run.judging else ()), REVIEW]
+    wanted = [*(run.judging.reported_metrics if run.judging else ()), REVIEW]
     return {name: judged[name] for name in wanted if name in judged}
 
 

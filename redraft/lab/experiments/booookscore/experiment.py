@@ -391,7 +391,7 @@ async def _read(summary: Summary, proofreader: Proofreader, runner: ExperimentRu
     whole = len(summary.sentences)
     if not whole:
         return SystemJudgment()
-    if not proofreader.judge.reads(language := language_of(summary.text)):
+    if not proofreader.judge.can_read(language := language_of(summary.text)):
         return SystemJudgment(unjudged=whole, failure=Failure(JUDGING, "unjudged", _IN_ENGLISH_ALONE.format(language)))
     found = None
     with GuardedStage(JUDGING, runner) as tried:
