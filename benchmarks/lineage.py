@@ -46,7 +46,7 @@ from benchmarks.statistics import source_of
 from redraft.text.languages import language_spans_in
 from redraft.text.origin_chains import ComposedOrigin, DerivedText, Excerpt, OriginPlace, compose
 from redraft.text.origins import OriginTracer, SentenceOrigin, indexed
-from redraft.text.sentences import sentences_with_words
+from redraft.text.sentences import sentences_in
 from redraft.text.vectors import Encoder, load_encoder
 
 LEVELS = (1, 2, 3)
@@ -164,7 +164,7 @@ def _written(story: dict[str, object]) -> list[str]:
     """The sentences of the four references on the plot."""
     questions = story["questions"]
     assert isinstance(questions, list)
-    return [sentence for one in questions[0]["responses"] for sentence in sentences_with_words(one["response_text"])]
+    return [sentence for one in questions[0]["responses"] for sentence in sentences_in(one["response_text"])]
 
 
 def costs() -> None:

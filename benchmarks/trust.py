@@ -29,7 +29,7 @@ from redraft.builtin.support import SentenceSupport, checker_for
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.prompts.factual import AlignInput, Fact
 from redraft.prompts.qa import Statement
-from redraft.text.sentences import sentences_with_words
+from redraft.text.sentences import sentences_in
 
 ACCUSING = ("contradicted", "absent")
 
@@ -54,7 +54,7 @@ def accusations() -> None:
         ("SummEdits, consistent", [(one.document, one.summary) for one in summedits() if one.consistent]),
     )
     for name, pairs in sets:
-        verdicts = [one.verdict for document, text in pairs for one in held(document, sentences_with_words(text))]
+        verdicts = [one.verdict for document, text in pairs for one in held(document, sentences_in(text))]
         accused = sum(verdict in ACCUSING for verdict in verdicts)
         rows.append([name, len(verdicts), accused, accused / max(1, len(verdicts))])
     table(rows)
@@ -65,7 +65,7 @@ def verdicts() -> None:
     right: Counter[tuple[str, bool]] = Counter()
     edits: Counter[tuple[str, bool]] = Counter()
     for one in summedits():
-        said = {each.verdict for each in held(one.document, sentences_with_words(one.summary))}
+        said = {each.verdict for each in held(one.document, sentences_in(one.summary))}
         for verdict in ACCUSING:
             right[verdict, one.consistent] += verdict in said
         found = bool(said.intersection(ACCUSING))
@@ -107,7 +107,7 @@ def swapped() -> None:
     whole: Counter[tuple[str, bool]] = Counter()
     for name, text in texts:
         found: Counter[tuple[str, bool]] = Counter()
-        said = sentences_with_words(text)
+        said = sentences_in(text)
         for _, kind, sentence in swaps(said, Random(name)):
             found[kind, held(text, [sentence])[0].verdict in ACCUSING] += 1
         accused = sum(one.verdict in ACCUSING for one in held(text, said))
@@ -141,7 +141,7 @@ def recall() -> None:
     for one in realsumm():
         facts = [Fact(id=n, fact=fact) for n, fact in enumerate(one.facts)]
         for system, summary, found in one.summaries:
-            sentences = [Statement(id=n, sentence=sentence) for n, sentence in enumerate(sentences_with_words(summary))]
+            sentences = [Statement(id=n, sentence=sentence) for n, sentence in enumerate(sentences_in(summary))]
             said = Counter(each.stated for each in align_facts(AlignInput(sentences=sentences, facts=facts)).facts)
             told = said["yes"] + said["no"]
             ours.append(said["yes"] / told if told and told >= MIN_SHARE * len(facts) else None)

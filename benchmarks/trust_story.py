@@ -35,7 +35,7 @@ from redraft import Document, Result, Session
 from redraft.builtin.questions import ask_document
 from redraft.prompts.qa import AskDocumentInput
 from redraft.readers.documents import parse
-from redraft.text.sentences import sentences_with_words
+from redraft.text.sentences import sentences_in
 
 QUESTIONS = 12
 _ANSWERED = 1 / 3
@@ -53,9 +53,9 @@ def telling(text: str) -> set[str]:
 def shares(told: Sequence[str], story: Story) -> list[float]:
     """How much of each of some texts (questions with their answers) one sentence of a reference has, by weight."""
     document, references = story
-    lines = [telling(line) for line in sentences_with_words(document)]
+    lines = [telling(line) for line in sentences_in(document)]
     holding = Counter(word for line in lines for word in line)
-    answers = [telling(line) for reference in references for line in sentences_with_words(reference)]
+    answers = [telling(line) for reference in references for line in sentences_in(reference)]
 
     def share(words: set[str], answer: set[str]) -> float:
         weights = {word: math.log(len(lines) / (1 + holding[word])) for word in words}
@@ -105,9 +105,9 @@ async def refined(document: Document, words: int, rounds: int, session: Session)
 
 
 def _insertions(draft: str, final: str, document: str) -> Iterator[Insertion]:
-    known, before = set(sentences_with_words(draft)), ""
+    known, before = set(sentences_in(draft)), ""
     for paragraph in final.split("\n\n"):
-        for at, line in enumerate(sentences_with_words(paragraph)):
+        for at, line in enumerate(sentences_in(paragraph)):
             if line not in known:
                 yield Insertion(before, line, _context(line, document), begins=at == 0 and bool(before))
             before = line

@@ -167,21 +167,21 @@ class Attempt:
         return replace(self, times=2 * self.times) if 2 * self.times <= MAX_ROOM_FACTOR else None
 
 
-FIRST_ATTEMPT = Attempt()
+FIRST_TRY = Attempt()
 """The first attempt at a request."""
 
 Ask = Callable[[Sequence[int], Attempt], Awaitable[Entries[VerdictT]]]
 """Asks about some items."""
 
 
-async def collect_results(
+async def ask_all(
     batches: Sequence[Sequence[int]], ask: Ask[VerdictT], *, ahead: bool = False
 ) -> ItemResults[VerdictT]:
     """Ask about all batches concurrently, and again about the items that a reply leaves out. With `ahead`, for prompts
     that begin alike, the first goes before the others so that a provider can cache what they share."""
     first = 1 if ahead else 0
-    found = await gather_all(_batch(batch, ask, FIRST_ATTEMPT) for batch in batches[:first])
-    return _joined([*found, *await gather_all(_batch(batch, ask, FIRST_ATTEMPT) for batch in batches[first:])])
+    found = await gather_all(_batch(batch, ask, FIRST_TRY) for batch in batches[:first])
+    return _joined([*found, *await gather_all(_batch(batch, ask, FIRST_TRY) for batch in batches[first:])])
 
 
 def first_error(accounts: Iterable[ItemResults[Any]]) -> str:

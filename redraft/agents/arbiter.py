@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, collect_results
+from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.agents.evidence import EntryBudget, EvidenceReader, document_fields
 from redraft.agents.judge import Judge, batch_size, in_batches
 from redraft.domain import Finding, Ruling, Span
@@ -69,7 +69,7 @@ class Arbiter:
             reply = await self.judge.ask_items(RULE_ON_FINDINGS, given, numbers, RULED, f"{label}, finding", attempt)
             return Entries.of(reply, ((one.id - 1, one) for one in reply.value.points))
 
-        replies: ItemResults[RuledPoint] = await collect_results(in_batches(range(len(requests)), size), ask)
+        replies: ItemResults[RuledPoint] = await ask_all(in_batches(range(len(requests)), size), ask)
         return [self._ruling(requests[number], replies.verdicts[number], whole) for number in sorted(replies.verdicts)]
 
     def _fits(self, requests: Sequence[RulingRequest]) -> bool:

@@ -13,7 +13,7 @@ from redraft.agents.accounts import (
     Entries,
     ItemResults,
     LikelyAnswer,
-    collect_results,
+    ask_all,
     first_error,
     gather_all,
 )
@@ -152,7 +152,7 @@ class Examiner:
             for at in range(len(parts)):
                 group = [n for n in numbers if part_of[statements[n].id] == at]
                 batches += in_batches(group, entries_per_request(rooms[at], each * _ASKED_AS_A_RULE))
-            return await collect_results(batches, ask)
+            return await ask_all(batches, ask)
 
         meant = _antecedents(among)
         keys = self.judge.keys(qa.ASK_SUMMARY, [["asked", reader.document.id, at_most, s.sentence] for s in statements])
@@ -227,7 +227,7 @@ class Examiner:
             found = await answers.settled(reply.value.answers, doubted)
             return Entries.of(reply, ((number - 1, one) for number, one in found))
 
-        return await collect_results(in_batches(wanted, entries_per_request(limit, each)), ask)
+        return await ask_all(in_batches(wanted, entries_per_request(limit, each)), ask)
 
     async def compare_answers(self, pairs: Sequence[Pair]) -> ItemResults[qa.Comparison]:
         """Return whether the answers of each pair contradict each other; undecidable pairs are left out."""
@@ -242,7 +242,7 @@ class Examiner:
             qa.COMPARE_ANSWERS,
             qa.Comparison,
             [[pair.question, pair.document, pair.summary] for pair in pairs],
-            lambda numbers: collect_results(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
+            lambda numbers: ask_all(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
         )
         return found.decided(lambda one: one.verdict != "unclear")
 
@@ -443,7 +443,7 @@ class Questioner:
             reply = await self.judge.ask(qa.ANSWER_QUESTIONS, given, room, where, attempt)
             return Entries.of(reply, ((one.id - 1, _response(one)) for one in reply.value.answers))
 
-        said = await collect_results(in_batches(range(len(questions)), at_once), ask)
+        said = await ask_all(in_batches(range(len(questions)), at_once), ask)
         return said.decided(lambda one: not one.unsure)
 
     async def verdicts(self, pairs: Sequence[qa.AnswerPair], document: Document) -> ItemResults[JudgedAnswer]:
@@ -460,7 +460,7 @@ class Questioner:
             qa.JUDGE_ANSWERS,
             JudgedAnswer,
             [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs],
-            lambda numbers: collect_results(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
+            lambda numbers: ask_all(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
         )
         return said.decided(lambda one: one.right is not None)
 

@@ -13,7 +13,7 @@ from redraft.agents.accounts import (
     Entries,
     ItemResults,
     LikelyAnswer,
-    collect_results,
+    ask_all,
     first_error,
     gather_all,
 )
@@ -124,9 +124,7 @@ class FactChecker:
             reply = await self.judge.ask_items(prompt, given, numbers, entry, label, attempt)
             return Entries.of(reply, ((one.id - 1, _vetted(one)) for one in reply.value.facts))
 
-        return (await collect_results(self._batches(len(facts), entry), ask)).decided(
-            lambda one: one.passed is not None
-        )
+        return (await ask_all(self._batches(len(facts), entry), ask)).decided(lambda one: one.passed is not None)
 
     async def query(
         self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str, reader: EvidenceReader
@@ -174,7 +172,7 @@ class FactChecker:
             reply = await self.judge.ask_items(factual.ALIGN_FACTS, given, numbers, ALIGNMENT, "aligned", attempt)
             return Entries.of(reply, ((one.id - 1, told(one)) for one in reply.value.facts))
 
-        return await collect_results(self._batches(len(facts), ALIGNMENT), ask)
+        return await ask_all(self._batches(len(facts), ALIGNMENT), ask)
 
     async def verify(
         self, statements: Sequence[Statement], reader: EvidenceReader, within: Span | None
@@ -302,7 +300,7 @@ class Splitter:
             return Entries.of(reply, found)
 
         async def judged(numbers: Sequence[int]) -> ItemResults[SentenceFactsFound]:
-            return await collect_results([[numbers[n] for n in batch] for batch in self.batches(len(numbers))], ask)
+            return await ask_all([[numbers[n] for n in batch] for batch in self.batches(len(numbers))], ask)
 
         items = [[one.before, one.sentence] for one in statements]
         return await self.judge.cached_verdicts(SPLIT_FACTS, SentenceFactsFound, items, judged)
@@ -318,7 +316,7 @@ class Splitter:
             return await _verified(self.judge, reader, spans, asked, "verified fact", attempt)
 
         async def judged(numbers: Sequence[int]) -> ItemResults[SentenceVerdict]:
-            return await collect_results(self._fitting(numbers, places, reader), ask)
+            return await ask_all(self._fitting(numbers, places, reader), ask)
 
         items = [
             ["mapped passage", language_key(reader.document), place, fact]

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import FIRST_ATTEMPT, Attempt, ItemResults, Odds, calibrated, verdict
+from redraft.agents.accounts import FIRST_TRY, Attempt, ItemResults, Odds, calibrated, verdict
 from redraft.agents.evidence import USUAL, EntryBudget, TokenRates
 from redraft.builtin.facade import IDENTITY, reads
 from redraft.errors import ReplyError
@@ -100,7 +100,7 @@ class Judge:
         `attempt`, the caller retries a cut reply."""
         if attempt is not None:
             return await self._asked(prompt, given, room, label, attempt)
-        following: Attempt | None = FIRST_ATTEMPT
+        following: Attempt | None = FIRST_TRY
         begun: Reply[ValueT] | None = None
         while following is not None:
             attempt, following = following, following.with_more_room()

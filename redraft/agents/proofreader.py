@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, LikelyAnswer, collect_results
+from redraft.agents.accounts import Attempt, Entries, ItemResults, LikelyAnswer, ask_all
 from redraft.agents.evidence import USUAL, EntryBudget
 from redraft.agents.judge import Judge, batch_size
 from redraft.domain import content_id
@@ -69,7 +69,7 @@ class Proofreader:
             )
 
         async def judged(numbers: Sequence[int]) -> ItemResults[SentenceConfusion]:
-            return await collect_results(
+            return await ask_all(
                 [numbers[at : at + size] for at in range(0, len(numbers), size)], ask, ahead=True
             )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, collect_results
+from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.agents.judge import Judge
 from redraft.domain import Document, content_id
 from redraft.prompts.book import PromptBook
@@ -66,7 +66,7 @@ class Referee:
 
         async def judged(numbers: Sequence[int]) -> ItemResults[Preferred]:
             shuffled = numbers[::-1] if _begins_with_later(self.judge.name, a, b) else numbers
-            return await collect_results([[number] for number in shuffled], ask)
+            return await ask_all([[number] for number in shuffled], ask)
 
         beside = document.id if read else None
         items = [[beside, content_id(first), content_id(second)] for first, second in orders]

@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from math import ceil
 from typing import Generic, TypeVar
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, collect_results, first_error, gather_all
+from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, first_error, gather_all
 from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, Scope, has_room
 from redraft.domain import Span
 from redraft.text.retrieval import WINDOW
@@ -302,7 +302,7 @@ class EvidenceSearch(Generic[Verdict]):
 
         # What all read in one place is the beginning of every prompt.
         same = bool(looks) and looks[0].spans == looks[-1].spans
-        found = await collect_results([look.numbers for look in looks if look.numbers], ask, ahead=same)
+        found = await ask_all([look.numbers for look in looks if look.numbers], ask, ahead=same)
         scopes = {n: self._scope(look) for look in looks for n in look.numbers}
         return ItemResults(
             {n: one.model_copy(update={"scope": scopes[n]}) for n, one in found.verdicts.items()}, found.trouble

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, collect_results
+from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.agents.evidence import EntryBudget
 from redraft.agents.judge import Judge, batch_size
 from redraft.prompts.qa import TRACE_SENTENCES, Place, Statement, TraceInput
@@ -79,7 +79,7 @@ class SentenceTracer:
             return Entries.of(reply, found)
 
         async def judged(numbers: Sequence[int]) -> ItemResults[TraceResult]:
-            return await collect_results(self._again(items, asked, numbers), ask)
+            return await ask_all(self._again(items, asked, numbers), ask)
 
         keys = [[items[n].before, items[n].sentence, list(items[n].places)] for n in asked]
         found = await self.judge.cached_verdicts(TRACE_SENTENCES, TraceResult, keys, judged)

@@ -26,7 +26,7 @@ from redraft.prompts.revision import CRITICIZE, REVISE, DecideInput, Decision, M
 from redraft.prompts.summarization import Outline, OutlineInput
 from redraft.text.languages import language_of
 from redraft.text.sanitizer import one_line
-from redraft.text.sentences import sentences_with_words
+from redraft.text.sentences import sentences_in
 from redraft.text.word_keys import telling
 from redraft.text.words import same_words, words_key
 
@@ -84,7 +84,7 @@ _NOT_READ = "The built-in judge cannot tell without the document; a language mod
 
 def find_confusion(given: ConfusionInput) -> Confusions:
     """Return a verdict on each sentence that is certainly confusing; the others are left open."""
-    said = [words_key(text) for text in sentences_with_words(given.summary)]
+    said = [words_key(text) for text in sentences_in(given.summary)]
     return Confusions(sentences=[_confusion(one.id, one_line(one.sentence), said) for one in given.sentences])
 
 
@@ -105,10 +105,7 @@ def prefer_summary(given: PreferInput) -> Preferred:
         return _preferred("Both say the same.", "tie", "tie")
     if not given.document:
         return _preferred(_NOT_READ)
-    held = [
-        list(map(checker_for((given.document,)).check, sentences_with_words(text)))
-        for text in (given.first, given.second)
-    ]
+    held = [list(map(checker_for((given.document,)).check, sentences_in(text))) for text in (given.first, given.second)]
     first, second = ([one for one in own if one.is_accused] for own in held)
     if bool(first) == bool(second):
         return _preferred(_CANNOT_TELL)

@@ -39,7 +39,7 @@ from redraft.prompts.qa import Statement
 from redraft.settings import JudgeConfig
 from redraft.text.languages import language_of
 from redraft.text.quotes import needs_context
-from redraft.text.sentences import sentences_with_words
+from redraft.text.sentences import sentences_in
 from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import Encoder
 
@@ -207,7 +207,7 @@ def _problem(given: object, name: str) -> str:
 
 def statements_of(summary: str) -> tuple[Statement, ...]:
     """Return the sentences of a summary, numbered from 1, each with the text before it where it refers back."""
-    texts, language = sentences_with_words(summary), language_of(summary)
+    texts, language = sentences_in(summary), language_of(summary)
 
     def before(at: int) -> str:
         return " ".join(texts[max(0, at - _BEFORE) : at]) if needs_context(texts[at], language) else ""

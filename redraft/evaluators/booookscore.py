@@ -16,7 +16,7 @@ from redraft.agents.proofreader import Proofreader, SentenceConfusion, least_win
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
 from redraft.errors import UsageError
 from redraft.evaluators.base import Case, Evaluator, mean_evaluation, panel_verdicts
-from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, PanelVerdicts, items_with_objections
+from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, PanelVerdicts, disputed_items
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, NO_CONFUSION, ErrorType
 from redraft.prompts.qa import Statement
@@ -160,7 +160,7 @@ def _findings(
             said_by=polls[n].said_against(CLEAR),
             probability=polls[n].probability,
         )
-        for n in items_with_objections(polls, CLEAR)
+        for n in disputed_items(polls, CLEAR)
     ]
 
 

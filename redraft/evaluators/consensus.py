@@ -231,7 +231,7 @@ def aggregate(judges: Sequence[JudgeVerdicts[Any]], items: Iterable[int]) -> dic
     return result
 
 
-def items_with_objections(items: Mapping[int, ItemVotes], fine: str, order: Iterable[int] | None = None) -> list[int]:
+def disputed_items(items: Mapping[int, ItemVotes], fine: str, order: Iterable[int] | None = None) -> list[int]:
     """Return the items that any judge objects to: those with a majority first."""
     found = [n for n in (items if order is None else order) if items[n].against(fine)[0]]
     return sorted(found, key=lambda n: 2 * items[n].against(fine)[0] <= items[n].votes.total())

@@ -15,7 +15,7 @@ from redraft.agents.examiner import Examiner, StoredAnswer, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion, Span
 from redraft.evaluators.base import Case, Evaluator, mean_evaluation, panel_verdicts
-from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts, items_with_objections
+from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts, disputed_items
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.reference.questions import evenly_spread
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
@@ -139,7 +139,7 @@ class Consistency(Evaluator):
             self,
             panel,
             unasked=self._unasked(claims, asked, empty, passed_over),
-            findings=[_finding(n, claims[n], panel) for n in items_with_objections(panel.items, CONSISTENT, order)],
+            findings=[_finding(n, claims[n], panel) for n in disputed_items(panel.items, CONSISTENT, order)],
             details={
                 "sentences": len(case.statements),
                 "examined": len(examined) - passed_over,

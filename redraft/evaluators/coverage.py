@@ -16,7 +16,7 @@ from redraft.agents.examiner import AnswerComparison, Examiner, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, conciseness, mean_evaluation, panel_verdicts
-from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, PanelVerdicts, items_with_objections, mean
+from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, PanelVerdicts, disputed_items, mean
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
 from redraft.prompts.qa import (
@@ -85,7 +85,7 @@ class Coverage(Evaluator):
             self,
             panel,
             # The unanswered and wrongly answered questions: those with most votes first, then by importance.
-            findings=[_finding(case, n, questions[n], panel) for n in items_with_objections(panel.items, ANSWERED)],
+            findings=[_finding(case, n, questions[n], panel) for n in disputed_items(panel.items, ANSWERED)],
             held=[one.sentence for one in case.statements if one.id in needed],
             details={
                 "conciseness": conciseness(case.statements, needed),

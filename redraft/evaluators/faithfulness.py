@@ -13,7 +13,7 @@ from redraft.agents.fact_checker import SUPPORTED, FactChecker, SentenceVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, Span
 from redraft.evaluators.base import Case, Evaluator, mean_evaluation, panel_verdicts
-from redraft.evaluators.consensus import DISPUTED, JudgeVerdicts, PanelVerdicts, items_with_objections, mean, total
+from redraft.evaluators.consensus import DISPUTED, JudgeVerdicts, PanelVerdicts, disputed_items, mean, total
 from redraft.evaluators.keyfact_recall import align, stating
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
@@ -73,7 +73,7 @@ class Faithfulness(Evaluator):
             self,
             panel,
             # The unsupported sentences: those that most judges object to first, then in order.
-            findings=[_finding(case.statements[n], n, panel) for n in items_with_objections(panel.items, SUPPORTED)],
+            findings=[_finding(case.statements[n], n, panel) for n in disputed_items(panel.items, SUPPORTED)],
             details={
                 "errors": dict(sorted(wrong.items())),
                 "by_level": by_level(values, levels) if levels is not None else None,

@@ -9,7 +9,7 @@ from redraft.agents.fact_checker import FactAlignment, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import Case, Evaluator, conciseness, mean_evaluation, panel_verdicts
-from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts, items_with_objections, mean, total
+from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts, disputed_items, mean, total
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import ALIGN_FACTS, FACT_PROMPTS
 from redraft.text.words import words_key
@@ -155,7 +155,7 @@ def _shown(n: int, item: ListedFact, aligned: PanelVerdicts[FactAlignment]) -> d
 
 def _findings(items: Sequence[ListedFact], aligned: PanelVerdicts[FactAlignment]) -> list[Finding]:
     order = sorted(aligned.items, key=lambda n: (LEVELS.index(items[n].fact.level), n))
-    missing = items_with_objections(aligned.items, STATED, order)
+    missing = disputed_items(aligned.items, STATED, order)
     # A fact that several trees share is added once.
     once = set({words_key(items[n].fact.text): n for n in reversed(missing)}.values())
     return [

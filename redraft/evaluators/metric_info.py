@@ -24,14 +24,14 @@ UNSUPPORTED = "unsupported"
 """The kind of a sentence that the document says nothing about."""
 NONE = "none"
 """The level of a sentence that states no key fact."""
-FAULTLESS_VERDICTS: Mapping[str, str] = {
+GOOD_VERDICTS: Mapping[str, str] = {
     "coverage": "answered",
     "consistency": "consistent",
     "keyfact_recall": "stated",
     "faithfulness": "none",
 }
 """The verdict of each metric on an item without fault."""
-FAULTY_VERDICTS: Mapping[str, frozenset[str]] = {
+BAD_VERDICTS: Mapping[str, frozenset[str]] = {
     "coverage": frozenset({"unanswered", "contradicted"}),
     "keyfact_recall": frozenset({"missing"}),
 }

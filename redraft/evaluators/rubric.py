@@ -8,7 +8,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, collect_results, gather_all
+from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, gather_all
 from redraft.agents.evidence import EntryBudget
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, content_id
@@ -114,7 +114,7 @@ class Rubric(Evaluator):
             return Entries.of(reply, [(0, reply.value if valid else None)])
 
         async def judged(numbers: Sequence[int]) -> ItemResults[RubricVerdict]:
-            return await collect_results([numbers] if numbers else [], ask)
+            return await ask_all([numbers] if numbers else [], ask)
 
         return await judge.cached_verdicts(prompt, RubricVerdict, [[content_id(case.text), case.query]], judged)
 

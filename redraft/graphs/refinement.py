@@ -61,7 +61,7 @@ from redraft.graphs.review import ReviewAnswer, answered, question, requests, re
 from redraft.graphs.state import SessionProtocol, State, Update, node
 from redraft.prompts.summarization import outline_text
 from redraft.store.connection import off_loop
-from redraft.text.sentences import sentences_with_words
+from redraft.text.sentences import sentences_in
 
 
 async def _step_at_end(state: State, job: Job) -> Update:
@@ -198,13 +198,9 @@ async def _pass_on_requests(state: State, job: Job, draft: str) -> None:
     if REVIEW not in judged:
         return
     left = open_requests(judged, [*state["to_fix"], *state["tried"], *state["dropped"]])
-    had, held = set(sentences_with_words(base.text)), judged[REVIEW].held
+    had, held = set(sentences_in(base.text)), judged[REVIEW].held
     brought = REVIEW in state["aims"]
-    kept = [
-        one
-        for one in sentences_with_words((await job.draft(draft)).text)
-        if one in held or (brought and one not in had)
-    ]
+    kept = [one for one in sentences_in((await job.draft(draft)).text) if one in held or (brought and one not in had)]
     if left or kept:
         await off_loop(job.store.judgments.keep, draft, reviewed(None, left, kept))
 

@@ -11,12 +11,12 @@ from redraft.readers.builder import BREAK, Anchor, ReadCoverage, ReadText, Run, 
 from redraft.readers.markup import (
     Archive,
     Element,
+    attr,
     child,
     elements,
-    local_attribute,
     outermost,
     part,
-    resolve_reference,
+    resolve,
     tag,
     text_in,
     texts_by_name,
@@ -214,12 +214,12 @@ class _DocxReader:
             elif name in _SIGNS:
                 yield _SIGNS[name]
             elif name == "br":
-                yield BREAK if local_attribute(one, "type") not in ("page", "column") else " "
+                yield BREAK if attr(one, "type") not in ("page", "column") else " "
             elif name == "lastrenderedpagebreak":
                 self._page += 1
                 yield Anchor(str(self._page), "")
             elif name in ("footnotereference", "endnotereference"):
-                self._notes.waiting.append((name.removesuffix("reference"), local_attribute(one, "id")))
+                self._notes.waiting.append((name.removesuffix("reference"), attr(one, "id")))
             elif self._is_text(one, name):
                 # A nested paragraph is that of a text box.
                 stack.extend(reversed(one))
@@ -245,7 +245,7 @@ class _DocxReader:
         of_run = child(run, "rpr")
         if of_run is None:
             return False
-        hides = [local_attribute(one, "val") not in _OFF for one in of_run.iterchildren() if tag(one) == "vanish"]
+        hides = [attr(one, "val") not in _OFF for one in of_run.iterchildren() if tag(one) == "vanish"]
         return hides[-1] if hides else self._styles.get(_value(of_run, "rstyle"), _Style()).is_hidden
 
     def _style(self, paragraph: Element) -> _Style:
@@ -260,7 +260,7 @@ class _DocxReader:
         numbered = child(child(paragraph, "ppr"), "numpr")
         if numbered is None:
             return ""
-        said = {tag(one): local_attribute(one, "val") for one in numbered.iterchildren()}
+        said = {tag(one): attr(one, "val") for one in numbered.iterchildren()}
         key, level = said.get("numid", "0"), _number(said.get("ilvl", "0"))
         if key == "0":
             return ""
@@ -270,44 +270,40 @@ class _DocxReader:
         return "  " * min(level, 8) + (f"{self._numbers[key, level]}. " if ordered else "- ")
 
     def _read_styles(self) -> dict[str, _Style]:
-        name, _ = resolve_reference(self._main, "styles.xml")
+        name, _ = resolve(self._main, "styles.xml")
         if not self._archive.has(name):
             return {f"Heading{rank}": _Style(rank=rank) for rank in range(1, 7)}
-        raw = {
-            local_attribute(one, "styleId"): one for one in elements(xml(self._archive.part(name), self._name), "style")
-        }
+        raw = {attr(one, "styleId"): one for one in elements(xml(self._archive.part(name), self._name), "style")}
         return {key: _style_of(key, raw) for key in raw}
 
     def _read_numbering(self) -> set[tuple[str, int]]:
         """Return the numbered lists by key and level."""
-        name, _ = resolve_reference(self._main, "numbering.xml")
+        name, _ = resolve(self._main, "numbering.xml")
         if not self._archive.has(name):
             return set()
         root = xml(self._archive.part(name), self._name)
         ordered: dict[str, set[int]] = {}
         for one in elements(root, "abstractnum"):
             levels = {
-                _number(local_attribute(level, "ilvl"))
+                _number(attr(level, "ilvl"))
                 for level in one.iterchildren()
                 if tag(level) == "lvl"
-                and any(
-                    tag(form) == "numfmt" and local_attribute(form, "val") not in ("bullet", "none") for form in level
-                )
+                and any(tag(form) == "numfmt" and attr(form, "val") not in ("bullet", "none") for form in level)
             }
-            ordered[local_attribute(one, "abstractNumId")] = levels
+            ordered[attr(one, "abstractNumId")] = levels
         lists = elements(root, "num")
-        means = {local_attribute(one, "numId"): next((local_attribute(sub, "val") for sub in one), "") for one in lists}
+        means = {attr(one, "numId"): next((attr(sub, "val") for sub in one), "") for one in lists}
         return {(key, level) for key, abstract in means.items() for level in ordered.get(abstract, ())}
 
     def _read_notes(self, kind: str) -> None:
-        name, _ = resolve_reference(self._main, f"{kind}s.xml")
+        name, _ = resolve(self._main, f"{kind}s.xml")
         if not self._archive.has(name):
             return
         root, self._seen = self._root(name), 0
         for one in elements(root, kind):
-            if local_attribute(one, "type") in ("", "normal"):
+            if attr(one, "type") in ("", "normal"):
                 texts = [list(self._runs(paragraph)) for paragraph in self._blocks(one, "p")]
-                self._notes.texts[kind, local_attribute(one, "id")] = texts
+                self._notes.texts[kind, attr(one, "id")] = texts
             else:
                 self._seen += text_in(one)
         self._builder.extents.append(ReadCoverage(name, self._held, self._seen))
@@ -316,7 +312,7 @@ class _DocxReader:
         for name, what in (("header", "headers"), ("footer", "footers")):
             if count := sum(1 for one in self._archive.names() if re.fullmatch(rf"word/{name}\d*\.xml", one)):
                 self._builder.leave_out(what, count)
-        name, _ = resolve_reference(self._main, "comments.xml")
+        name, _ = resolve(self._main, "comments.xml")
         if self._archive.has(name) and "comments" not in self._builder.left_out:
             self._builder.leave_out("comments", sum(1 for _ in xml(self._archive.part(name), self._name)))
 
@@ -337,7 +333,7 @@ def _is_joined_to_next(paragraph: Element) -> bool:
 def _value(holder: Element | None, name: str) -> str:
     """Return the value of a property; empty if it is not set."""
     found = child(holder, name)
-    return "" if found is None else local_attribute(found, "val")
+    return "" if found is None else attr(found, "val")
 
 
 def _style_of(key: str, raw: dict[str, Element]) -> _Style:
@@ -348,7 +344,7 @@ def _style_of(key: str, raw: dict[str, Element]) -> _Style:
     hidden = False
     while key in raw and key not in seen:
         seen.add(key)
-        said = {tag(one): local_attribute(one, "val") for one in raw[key].iter()}
+        said = {tag(one): attr(one, "val") for one in raw[key].iter()}
         name = name or said.get("name", "")
         if found := _HEADING_STYLE.fullmatch(said.get("name", "").strip()):
             rank = rank or int(found[1])

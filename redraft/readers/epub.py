@@ -15,11 +15,11 @@ from redraft.readers.html import HtmlWalker, body_of, kinds
 from redraft.readers.markup import (
     Archive,
     Element,
+    attr,
     child,
     elements,
-    local_attribute,
     page,
-    resolve_reference,
+    resolve,
     tag,
     text_in,
     text_of,
@@ -146,7 +146,7 @@ class _Book:
     def _manifest(self) -> Iterator[tuple[str, _Item]]:
         for one in elements(self._package, "item"):
             if (key := one.get("id")) and (href := one.get("href")):
-                part, _ = resolve_reference(self._package_part, href)
+                part, _ = resolve(self._package_part, href)
                 properties = frozenset((one.get("properties") or "").split())
                 yield key, _Item(part, one.get("media-type") or "", properties)
 
@@ -155,7 +155,7 @@ class _Book:
         found: dict[str, MarkKind] = {}
         for one in elements(self._package, "reference"):
             if kind := _MATTER.get((one.get("type") or "").lower()):
-                part, fragment = resolve_reference(self._package_part, one.get("href") or "")
+                part, fragment = resolve(self._package_part, one.get("href") or "")
                 if not fragment:
                     found[part] = kind
         return found
@@ -165,7 +165,7 @@ class _Book:
         if not self._archive.has(_ENCRYPTION):
             return
         root = xml(self._archive.part(_ENCRYPTION), self._name)
-        methods = [local_attribute(one, "Algorithm") for one in elements(root, "encryptionmethod")]
+        methods = [attr(one, "Algorithm") for one in elements(root, "encryptionmethod")]
         if any(not any(font in method.lower() for font in _FONTS) for method in methods):
             raise DocumentError(
                 "the book is encrypted, and only its seller's programs can open it",
@@ -221,7 +221,7 @@ class _Book:
         lists = [one for one in elements(root, "nav") if "page-list" in kinds(one)]
         begins = []
         for link in (one for listed in lists for one in elements(listed, "a")):
-            part, fragment = resolve_reference(nav, link.get("href") or "")
+            part, fragment = resolve(nav, link.get("href") or "")
             if (at := self._place(part, fragment)) is not None:
                 label = one_line(text_of(link), 20)
                 begins.append((at, Anchor(label, f"{part}#{fragment}" if fragment else part)))
@@ -261,7 +261,7 @@ def _nav(nav: Element, part: str) -> Iterator[_Entry]:
             below = (one.get("href") for one in elements(link if parent is None else parent, "a"))
             href = next((one for one in below if one), None)
         if href:
-            yield _Entry(level, one_line(text_of(link), TITLE_WIDTH), *resolve_reference(part, href))
+            yield _Entry(level, one_line(text_of(link), TITLE_WIDTH), *resolve(part, href))
 
 
 def _ncx(root: Element, part: str) -> Iterator[_Entry]:
@@ -270,4 +270,4 @@ def _ncx(root: Element, part: str) -> Iterator[_Entry]:
         label, content = child(point, "navlabel"), child(point, "content")
         if label is not None and content is not None:
             title = one_line(text_of(label), TITLE_WIDTH)
-            yield _Entry(level, title, *resolve_reference(part, content.get("src") or ""))
+            yield _Entry(level, title, *resolve(part, content.get("src") or ""))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from redraft.document import MarkKind
 from redraft.readers.builder import BREAK, Anchor, ReadCoverage, ReadText, Run, TextBuilder, cell_text
-from redraft.readers.markup import Element, child, elements, local_attribute, page, tag, text_in, text_of
+from redraft.readers.markup import Element, attr, child, elements, page, tag, text_in, text_of
 from redraft.readers.recovery import size
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
@@ -161,7 +161,7 @@ def read(data: bytes, name: str) -> ReadText:
         seen += text_in(root) - text_in(main) + walker.seen
     builder.extents.append(ReadCoverage(name, found.held, seen))
     first = found.roots[0]
-    return builder.reading(title_of(first, builder), local_attribute(first, "lang"))
+    return builder.reading(title_of(first, builder), attr(first, "lang"))
 
 
 def body_of(root: Element) -> Element:
@@ -212,7 +212,7 @@ def kinds(element: Element) -> set[str]:
     if not element.attrib:
         return set()
     roles = {role.removeprefix("doc-") for role in (element.get("role") or "").lower().split()}
-    return roles | set(local_attribute(element, "type").lower().split())
+    return roles | set(attr(element, "type").lower().split())
 
 
 class HtmlWalker:

@@ -89,7 +89,7 @@ class Archive:
         return DocumentError("the archive is broken or cut off", place=self._place, hint="get the file again")
 
 
-def resolve_reference(part: str, href: str) -> tuple[str, str]:
+def resolve(part: str, href: str) -> tuple[str, str]:
     """Return the part that a reference in another part points to, and the fragment in it."""
     path, _, fragment = href.partition("#")
     whole = posixpath.normpath(posixpath.join(posixpath.dirname(part), unquote(path))) if path else part
@@ -267,7 +267,7 @@ def _plain(name: str) -> str:
     return name.rpartition("}")[2].lower()
 
 
-def local_attribute(element: Element, name: str) -> str:
+def attr(element: Element, name: str) -> str:
     """Return an attribute by its name without a namespace; empty if there is none."""
     if (found := element.get(name)) is not None:
         return found

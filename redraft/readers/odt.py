@@ -9,8 +9,8 @@ from redraft.readers.builder import BREAK, ReadCoverage, ReadText, TextBuilder, 
 from redraft.readers.markup import (
     Archive,
     Element,
+    attr,
     elements,
-    local_attribute,
     outermost,
     part,
     tag,
@@ -89,7 +89,7 @@ class _OdtReader:
 
     def _paragraph(self, one: Element, name: str, depth: int) -> None:
         runs = list(self._runs(one))
-        level = local_attribute(one, "outline-level")
+        level = attr(one, "outline-level")
         if name == "h":
             self.builder.heading(int(level) if level.isascii() and level.isdigit() and len(level) < 3 else 1, runs)
         elif depth:

@@ -325,7 +325,7 @@ def _block_end(body: str, at: int, end: int) -> int:
     return space if space > at + _BLOCK // 2 else at + _BLOCK
 
 
-def sentences_with_words(text: str) -> list[str]:
+def sentences_in(text: str) -> list[str]:
     """Return the sentences of a text that have words, each on one line."""
     lines = (one_line(text[span.start : span.end]) for span in sentences(text))
     return [line for line in lines if count_words(line)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, collect_results
+from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.domain import Usage
 from redraft.errors import (
     BudgetError,
@@ -49,7 +49,7 @@ class Judge:
 
 
 def settle(judge: Judge, *batches: Sequence[int]) -> ItemResults[str]:
-    return asyncio.run(collect_results(batches, judge))
+    return asyncio.run(ask_all(batches, judge))
 
 
 def too_long() -> ReplyError:

@@ -19,7 +19,7 @@ from redraft.evaluators.consensus import (
     JudgeVerdicts,
     PanelVerdicts,
     aggregate,
-    items_with_objections,
+    disputed_items,
 )
 from redraft.evaluators.coverage import shares
 from redraft.evaluators.faithfulness import by_level
@@ -81,7 +81,7 @@ def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[JudgeVer
 @given(panels())
 def test_where_something_is_lost_there_is_a_finding_that_says_by_how_many(sittings: list[JudgeVerdicts]) -> None:
     items = aggregate(sittings, range(len(ITEMS)))
-    found = items_with_objections(items, GOOD)
+    found = disputed_items(items, GOOD)
 
     assert set(found) == {n for sitting in sittings for n, verdict in sitting.by_item.items() if verdict != GOOD}
     for n in items:

@@ -18,7 +18,7 @@ from redraft.errors import UsageError
 from redraft.evaluators.similarity import f1, similarity, stems, words
 from redraft.settings import JudgeConfig, SimilarityName
 from redraft.text.languages import language_context, language_of
-from redraft.text.sentences import sentences_with_words
+from redraft.text.sentences import sentences_in
 from redraft.text.vectors import Embeddings
 from redraft.text.words import stemmer
 from tests.text.hostile import raw_texts
@@ -175,7 +175,7 @@ def test_words_of_english_are_no_more_alike_in_another_language_than_they_are_th
 @pytest.mark.parametrize("language", READ)
 def test_no_two_sentences_of_a_text_become_alike_by_its_stems(language: str) -> None:
     with language_context(Document.from_text(READ[language])):
-        found = list(dict.fromkeys(sentences_with_words(READ[language])))
+        found = list(dict.fromkeys(sentences_in(READ[language])))
         most = max(alike("rouge1", one, other) for one, other in combinations(found, 2))
     assert most <= JudgeConfig().threshold
 

@@ -41,7 +41,7 @@ from redraft.report.tables import Report, Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.text import tokens
 from redraft.text.languages import language_of
-from redraft.text.sentences import sentences_with_words
+from redraft.text.sentences import sentences_in
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.experiments.made import rows
 from tests.experiments.world import answer, sent, serving
@@ -149,7 +149,7 @@ def test_sentences_end_by_the_language_of_the_summaries(tmp_path: Path) -> None:
     assert len(found["lang"]) == 2
     assert found["kurz"] == ["Er kam am 3. März.", "Im Abschnitt Abb. 3 steht es."], "too short to show it by itself"
     assert len(found["english"]) == 2
-    assert len(sentences_with_words(GERMAN["kurz"])) > 2, "which by itself is read as English"
+    assert len(sentences_in(GERMAN["kurz"])) > 2, "which by itself is read as English"
 
 
 async def test_the_built_in_judge_says_nothing_of_summaries_in_another_language(tmp_path: Path) -> None:

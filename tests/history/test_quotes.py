@@ -8,7 +8,7 @@ from typing import Any
 from redraft.agents import fact_checker
 from redraft.domain import Document, Evaluation, Evidence, Pack, PackQuestion, Span
 from redraft.evaluators import consistency, coverage, keyfact_recall
-from redraft.evaluators.metric_info import FAULTLESS_VERDICTS, FAULTY_VERDICTS
+from redraft.evaluators.metric_info import GOOD_VERDICTS, BAD_VERDICTS
 from redraft.report.history.quotes import quotes_of, stated_facts
 from redraft.store.store import Store
 from tests.store.support import run
@@ -35,14 +35,14 @@ def draft(store: Store, *evaluations: Evaluation) -> str:
 
 
 def test_the_words_of_verdicts_are_those_of_the_metrics() -> None:
-    assert FAULTLESS_VERDICTS == {
+    assert GOOD_VERDICTS == {
         "coverage": coverage.ANSWERED,
         "consistency": consistency.CONSISTENT,
         "keyfact_recall": keyfact_recall.STATED,
         "faithfulness": fact_checker.SUPPORTED,
     }
-    assert FAULTY_VERDICTS["coverage"] == {coverage.UNANSWERED, coverage.CONTRADICTED}
-    assert FAULTY_VERDICTS["keyfact_recall"] == {keyfact_recall.MISSING}
+    assert BAD_VERDICTS["coverage"] == {coverage.UNANSWERED, coverage.CONTRADICTED}
+    assert BAD_VERDICTS["keyfact_recall"] == {keyfact_recall.MISSING}
 
 
 def test_only_what_bears_a_sentence_out_is_quoted_for_it(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from redraft.text.sentences import sentences_with_words
+from redraft.text.sentences import sentences_in
 from redraft.text.words import count_words
 from tests.chatserver import Seen, text_of
 from tests.judges import Sheet, seen_on, sentence_of
@@ -59,7 +59,7 @@ class Reader:
 
     def _found(self, question: str, text: str) -> str:
         """The sentence of a text that a question is about; nothing where it has none."""
-        said = sentences_with_words(text)
+        said = sentences_in(text)
         return next((one for one in said if self.asked(one)["question"] == question), "")
 
     def _written(self, text: str) -> str:
@@ -70,13 +70,13 @@ class Reader:
         evidence = re.findall(r"^evidence: (.+)$", text, re.MULTILINE)
         sources = [body for tag, body in fenced if tag in {"summary", "excerpt", "document"}] or [b for _, b in fenced]
         kept: list[str] = []
-        for one in [*evidence, *(one for body in sources for one in sentences_with_words(body))]:
+        for one in [*evidence, *(one for body in sources for one in sentences_in(body))]:
             if one not in kept and not one.startswith("#") and count_words(" ".join([*kept, one])) <= limit:
                 kept.append(one)
-        return " ".join(kept) or _shortened(next(one for body in sources for one in sentences_with_words(body)), limit)
+        return " ".join(kept) or _shortened(next(one for body in sources for one in sentences_in(body)), limit)
 
     def ask_document(self, sheet: Sheet) -> Any:
-        found = [one for one in sentences_with_words(sheet.within("excerpt")) if not one.startswith("#")]
+        found = [one for one in sentences_in(sheet.within("excerpt")) if not one.startswith("#")]
         wanted = int(re.findall(r"Write (\d+) questions", sheet.text)[0])
         return {
             "questions": [{**self.asked(one), "quote": one} for one in found[:: max(1, len(found) // wanted)]][:wanted]
@@ -84,12 +84,12 @@ class Reader:
 
     def outline(self, sheet: Sheet) -> Any:
         parts = sheet.items("summaries").values()
-        told = sentences_with_words("\n\n".join(part["text"] for part in parts))
+        told = sentences_in("\n\n".join(part["text"] for part in parts))
         return {"kind": "other", "line": told[0], "turning_points": told[1:3], "cast": []}
 
     def prefer_summary(self, sheet: Sheet) -> Any:
         """The one that tells more."""
-        first, second = (len(sentences_with_words(sheet.within(name))) for name in ("first", "second"))
+        first, second = (len(sentences_in(sheet.within(name))) for name in ("first", "second"))
         choice = "tie" if first == second else "first" if first > second else "second"
         aspects = dict.fromkeys(("detail", "structure", "logic", "overall"), choice)
         return {"reason": self.reason, **aspects}
@@ -137,7 +137,7 @@ class Reader:
         return {"answers": answers}
 
     def _tree(self, sheet: Sheet) -> Any:
-        found = [one for one in sentences_with_words(sheet.within("excerpt")) if not one.startswith("#")]
+        found = [one for one in sentences_in(sheet.within("excerpt")) if not one.startswith("#")]
         return {"roots": [{"fact": found[0], "branches": [{"fact": found[1], "leaves": found[2:4]}]}]}
 
     keyfacts_analytical = keyfacts_narrative = _tree

@@ -33,7 +33,7 @@ from redraft.text.origins import OriginTracer
 from redraft.text.places import document_of
 from redraft.text.quotes import source_of
 from redraft.text.retrieval import Passages
-from redraft.text.sentences import sentences, sentences_with_words
+from redraft.text.sentences import sentences, sentences_in
 from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import ChatServer
 from tests.cli.inside import MODEL, Inside
@@ -223,9 +223,9 @@ def test_every_step_from_the_file_to_the_dossier(language: str, tmp_path: Path) 
     drafted = command.run("summarize", "text.md", "-w", "60", "-o", "summary.md")
     assert drafted.code == 0, drafted.err
     summary = (tmp_path / "summary.md").read_text("utf-8")
-    own = {" ".join(one.split()) for one in sentences_with_words(text)}
-    assert sentences_with_words(summary)
-    assert set(sentences_with_words(summary)) <= own, "each of its sentences is one of the document's"
+    own = {" ".join(one.split()) for one in sentences_in(text)}
+    assert sentences_in(summary)
+    assert set(sentences_in(summary)) <= own, "each of its sentences is one of the document's"
 
     judged = command.run("evaluate", "text.md", "summary.md", "--json")
     assert judged.code == 3
@@ -237,7 +237,7 @@ def test_every_step_from_the_file_to_the_dossier(language: str, tmp_path: Path) 
 
     shown = command.run("show", found["run"], "--cite").out
     cited = shown.partition("\n[1]")[0]
-    assert len(re.findall(r"\[\d+\]", cited)) >= len(sentences_with_words(summary)) - 1
+    assert len(re.findall(r"\[\d+\]", cited)) >= len(sentences_in(summary)) - 1
     assert "none unsupported" in command.run("lineage", found["run"]).out
 
     assert command.run("export", found["run"], "-o", "dossier.html").code == 0
@@ -264,7 +264,7 @@ async def test_beside_a_judge_that_reads_the_language_the_built_in_one_is_silent
         settings = DraftConfig(model=MODEL, base_url=server.base_url, words=60)
         async with Session(tmp_path / "redraft.db", settings=settings) as session:
             judging = JudgeConfig(judges=("extractive", MODEL), metrics=("faithfulness",))
-            result = await session.evaluate(document, sentences_with_words(document.text)[3], judging=judging)
+            result = await session.evaluate(document, sentences_in(document.text)[3], judging=judging)
     assert result.evaluations["faithfulness"].score == 1.0
     assert "judges" not in result.evaluations["faithfulness"].details
 
@@ -273,7 +273,7 @@ async def test_a_summary_in_another_language_than_the_document_is_not_accused(tm
     english = (
         "The lock of Altamira stood empty in winter. Juan Robledo took it over in March, and wrote down every barge."
     )
-    spanish = sentences_with_words((HERE / "spanish.md").read_text("utf-8"))[3]
+    spanish = sentences_in((HERE / "spanish.md").read_text("utf-8"))[3]
     (tmp_path / "text.txt").write_text(english, "utf-8")
     async with Session(tmp_path / "redraft.db") as session:
         result = await session.evaluate(

@@ -25,7 +25,7 @@ from redraft.runs.prepare import restore
 from redraft.store.store import Store
 from redraft.text.languages import detected_language, language_context, language_of, other_language_in
 from redraft.text.quotes import source_of
-from redraft.text.sentences import sentences, sentences_with_words
+from redraft.text.sentences import sentences, sentences_in
 from redraft.text.units import indexed, units
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
@@ -67,9 +67,9 @@ def command(tmp_path: Path) -> Inside:
 
 def test_whatever_is_in_the_document_s_language_is_read_by_what_is_said_of_it() -> None:
     assert (detected_language(LOW), detected_language(LATIN)) == ("", "la")
-    assert len(sentences_with_words(LOW)) == 6
+    assert len(sentences_in(LOW)) == 6
     with language_context(_said(LOW, "de")):
-        assert len(sentences_with_words(LOW)) == len(sentences(LOW, Span(0, len(LOW)))) == 5
+        assert len(sentences_in(LOW)) == len(sentences(LOW, Span(0, len(LOW)))) == 5
         assert language_of("Ja, bzw. Nein.") == "de"
         assert language_of(LATIN) == "la", "which is in another language than the document shows"
     with language_context(_said(LATIN, "en")):
@@ -335,7 +335,7 @@ async def test_what_is_missing_is_worked_in_and_the_limit_is_kept(
     language: str, served: ChatServer, tmp_path: Path
 ) -> None:
     document = load(str(HERE / f"{language}.md"))
-    first = next(one for one in sentences_with_words(document.text) if not one.startswith("#"))
+    first = next(one for one in sentences_in(document.text) if not one.startswith("#"))
     refinement = RefineConfig(goals={"coverage": 0.5, "consistency": 0.9}, rounds=2, allow_self_check=True)
     async with Session(tmp_path / "redraft.db", settings=settings(language, served)) as session:
         result = await session.refine(document, first, refinement=refinement, judging=JudgeConfig(questions=8))
@@ -354,7 +354,7 @@ def test_the_command_shows_findings_in_the_language_of_the_text(
 ) -> None:
     command = Inside(tmp_path, served.base_url, REDRAFT_MODEL=MODEL, COLUMNS="100")
     (tmp_path / "text.md").write_text((HERE / f"{language}.md").read_text("utf-8"), "utf-8")
-    (tmp_path / "one.md").write_text(sentences_with_words((HERE / f"{language}.md").read_text("utf-8"))[3], "utf-8")
+    (tmp_path / "one.md").write_text(sentences_in((HERE / f"{language}.md").read_text("utf-8"))[3], "utf-8")
     done = command.run("evaluate", "text.md", "one.md", "--questions", "6")
     assert done.code == 0, done.err
     assert "\ufffd" not in done.out
@@ -367,7 +367,7 @@ async def test_an_irrelevant_summary_is_not_covered_in_whichever_words_the_judge
     language: str, tmp_path: Path
 ) -> None:
     other = load(str(HERE / f"{'russian' if language != 'russian' else 'german'}.md"))
-    irrelevant = sentences_with_words(other.text)[4]
+    irrelevant = sentences_in(other.text)[4]
     with ChatServer(replace(READERS[language], refuses=REFUSALS[language])) as server:
         async with Session(tmp_path / "redraft.db", settings=settings(language, server)) as session:
             judging = JudgeConfig(metrics=("coverage",), questions=8)
@@ -379,5 +379,5 @@ async def test_an_irrelevant_summary_is_not_covered_in_whichever_words_the_judge
 @language
 def test_quotes_are_found_in_a_text_of_the_language(language: str) -> None:
     text = (HERE / f"{language}.md").read_text("utf-8")
-    for one in sentences_with_words(text):
+    for one in sentences_in(text):
         assert source_of(text, one, [Span(0, len(text))]) is not None, one

@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft.agents.accounts import Attempt, Entries, collect_results
+from redraft.agents.accounts import Attempt, Entries, ask_all
 from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,
@@ -395,7 +395,7 @@ def test_items_are_asked_about_in_halves_without_more_room() -> None:
             raise LateReply(SAID, text="", usage=Usage())
         return Entries([(numbers[0], "yes")])
 
-    found = asyncio.run(collect_results([[0, 1, 2, 3]], ask))  # type: ignore[arg-type]
+    found = asyncio.run(ask_all([[0, 1, 2, 3]], ask))  # type: ignore[arg-type]
     assert found.verdicts == {0: "yes", 1: "yes", 2: "yes"}
     assert found.trouble == SAID
     assert {times for _, times in asked} == {1}

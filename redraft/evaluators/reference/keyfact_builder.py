@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from redraft.agents.accounts import FIRST_ATTEMPT, Attempt, gather_all
+from redraft.agents.accounts import FIRST_TRY, Attempt, gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.fact_checker import FactChecker, FactVerdict
 from redraft.agents.judge import Judge
@@ -156,7 +156,7 @@ class KeyFactBuilder:
         name: str,
         misses: FailedReplies,
         depth: int = 0,
-        attempt: Attempt = FIRST_ATTEMPT,
+        attempt: Attempt = FIRST_TRY,
     ) -> list[FactTree] | str:
         """Build the tree of a stretch, or of its halves where the reply is cut off; returns what went wrong."""
         halved = halves(self.reader.document.text, span) if depth < _HALVINGS else None

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from redraft.agents.accounts import FIRST_ATTEMPT, Attempt, gather_all
+from redraft.agents.accounts import FIRST_TRY, Attempt, gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.examiner import QUESTION, Examiner
 from redraft.agents.judge import Judge
@@ -254,7 +254,7 @@ async def _ask(asker: _Asker, stretch: Chunk, count: tuple[int, int]) -> tuple[l
     whole = _StretchPart(stretch.span, stretch.index, f"stretch {stretch.index + 1} of {asker.stretches}")
     parts = parts_of(asker.reader, stretch, count[1], asker.outline)
     told = [span for span in parts if count_words(asker.reader.text(span))]
-    return await _asked_of(asker, whole.divided(told), count, FIRST_ATTEMPT)
+    return await _asked_of(asker, whole.divided(told), count, FIRST_TRY)
 
 
 async def _asked_of(

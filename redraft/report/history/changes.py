@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from redraft.domain import REVIEW, Finding, computed
 from redraft.evaluators.metric_info import aim_of
 from redraft.report.history.trace import RoundTrace
-from redraft.text.sentences import sentences_with_words
+from redraft.text.sentences import sentences_in
 
 Kind = Literal["added", "removed", "changed"]
 Piece = tuple[Literal["=", "-", "+"], str]
@@ -137,7 +137,7 @@ class _Credits:
 
 def _resting_on(turn: RoundTrace) -> dict[str, list[str]]:
     """Return the sentences that answer the document's questions or state its key facts, according to the judges."""
-    texts = dict(enumerate(sentences_with_words(turn.draft.text), 1))
+    texts = dict(enumerate(sentences_in(turn.draft.text), 1))
     resting: dict[str, list[str]] = {}
     for evaluation in turn.evaluations.values():
         for item, items in (("question", "questions"), ("fact", "facts")):
@@ -149,7 +149,7 @@ def _resting_on(turn: RoundTrace) -> dict[str, list[str]]:
 
 def changes_between(before: str, after: str) -> DraftDiff:
     """Return the sentences added, removed or changed, in the order of the later draft. Takes near-linear time."""
-    old, new = (sentences_with_words(text) for text in (before, after))
+    old, new = (sentences_in(text) for text in (before, after))
     places = {key: at for at, key in enumerate(_numbered(new))}
     kept = {at: places[key] for at, key in enumerate(_numbered(old)) if key in places}
     gone = [at for at in range(len(old)) if at not in kept]

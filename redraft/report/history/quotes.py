@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from redraft.domain import Document, Evaluation, Pack, Span
 from redraft.errors import StoreError
-from redraft.evaluators.metric_info import FAULTLESS_VERDICTS, FAULTY_VERDICTS
+from redraft.evaluators.metric_info import BAD_VERDICTS, GOOD_VERDICTS
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
@@ -82,11 +82,11 @@ def stated_facts(judged: Mapping[str, Evaluation], metric: str, yardstick: str) 
         return {}
     return {
         tuple(one[field] for field in key): StatedFact(
-            verdict == FAULTLESS_VERDICTS[metric], tuple(one.get("sentences", ()))
+            verdict == GOOD_VERDICTS[metric], tuple(one.get("sentences", ()))
         )
         for one in listed(judged, metric, name)
         # Items without a verdict, or on which the judges disagree, are left out.
-        if (verdict := one.get("verdict")) == FAULTLESS_VERDICTS[metric] or verdict in FAULTY_VERDICTS[metric]
+        if (verdict := one.get("verdict")) == GOOD_VERDICTS[metric] or verdict in BAD_VERDICTS[metric]
     }
 
 
@@ -107,7 +107,7 @@ def _pack(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Pack | No
 
 
 def _fine(judged: Mapping[str, Evaluation], metric: str, name: str) -> Iterator[Details]:
-    return (one for one in listed(judged, metric, name) if one.get("verdict") == FAULTLESS_VERDICTS[metric])
+    return (one for one in listed(judged, metric, name) if one.get("verdict") == GOOD_VERDICTS[metric])
 
 
 def listed(judged: Mapping[str, Evaluation], metric: str, name: str) -> Sequence[Details]:

@@ -39,7 +39,7 @@ from redraft.store.store import Store, check_store
 from redraft.text.languages import language_context, with_language
 from redraft.text.places import pages_of, place_in
 from redraft.text.sanitizer import one_line
-from redraft.text.sentences import sentences_with_words
+from redraft.text.sentences import sentences_in
 from redraft.text.words import count_words, dollars, rounded
 
 METRIC_COLUMNS = {
@@ -392,7 +392,7 @@ def _result(store: Store, run: Run) -> Result:
 def count_sentences(store: Store, run: Run, drafts: Sequence[Draft]) -> list[int]:
     """Return the number of sentences of each draft, split in the language of the run's document."""
     with language_context(document_read(store, run)):
-        return [len(sentences_with_words(draft.text)) for draft in drafts]
+        return [len(sentences_in(draft.text)) for draft in drafts]
 
 
 def _added(one: Totals, other: Totals) -> Totals:
