@@ -36,7 +36,7 @@ from redraft.prompts.factual import (
     ExtractFactsInput,
     Fact,
     FactTree,
-    LevelledFact,
+    FactWithLevel,
     QueryInput,
     TreeFact,
     ValidateFactsInput,
@@ -164,7 +164,7 @@ def print_sample() -> None:
             sizes[level] += 1
             pruned[level] += fails
         if piece.index == 0:
-            asked = [LevelledFact(id=n, level=level, fact=fact) for n, (level, fact) in enumerate(facts, 1)]
+            asked = [FactWithLevel(id=n, level=level, fact=fact) for n, (level, fact) in enumerate(facts, 1)]
             examples += [f"  {level}: {fact}" for level, fact in facts[:5]]
             examples.append(f"  query: {ask_query(QueryInput(excerpt=excerpt, facts=asked)).query}")
     rows: list[list[object]] = [["facts", *LEVELS], ["found", *(sizes[level] for level in LEVELS)]]

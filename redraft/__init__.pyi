@@ -26,8 +26,6 @@ from redraft.domain import Tree as Tree
 from redraft.domain import Usage as Usage
 from redraft.errors import BudgetError as BudgetError
 from redraft.errors import CapabilityError as CapabilityError
-from redraft.errors import CutReply as CutReply
-from redraft.errors import CutThought as CutThought
 from redraft.errors import DocumentError as DocumentError
 from redraft.errors import EmptyReply as EmptyReply
 from redraft.errors import IncompleteError as IncompleteError
@@ -52,6 +50,8 @@ from redraft.errors import StoreError as StoreError
 from redraft.errors import StoreLost as StoreLost
 from redraft.errors import TimedOut as TimedOut
 from redraft.errors import TransientError as TransientError
+from redraft.errors import TruncatedReasoning as TruncatedReasoning
+from redraft.errors import TruncatedReply as TruncatedReply
 from redraft.errors import UnreadableReply as UnreadableReply
 from redraft.errors import UsageError as UsageError
 from redraft.evaluators.base import Case as Case

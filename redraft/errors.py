@@ -358,7 +358,7 @@ class UnreadableReply(ReplyError):
     """Whether the next request uses another structured-output mode."""
 
 
-class CutReply(ReplyError):
+class TruncatedReply(ReplyError):
     """The reply was cut off at its token limit."""
 
     code = "cut"
@@ -367,14 +367,14 @@ class CutReply(ReplyError):
         super().__init__(message, text=text, usage=usage, finish_reason="length", place=place, hint=hint)
 
 
-class LateReply(CutReply):
+class LateReply(TruncatedReply):
     """The reply did not finish within the time limit; a shorter one may."""
 
     code = "late"
     late = True
 
 
-class CutThought(CutReply):
+class TruncatedReasoning(TruncatedReply):
     """The model used up its tokens for reasoning. `retryable` where the next request gets more room for it."""
 
     code = "cut_thought"

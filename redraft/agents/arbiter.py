@@ -12,7 +12,7 @@ from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.agents.evidence import EntryBudget, EvidenceReader, document_fields
 from redraft.agents.judge import Judge, batch_size, in_batches
 from redraft.domain import Finding, Ruling, Span
-from redraft.prompts.factual import RULE_ON_FINDINGS, RuledPoint, RuleInput
+from redraft.prompts.factual import RULE_ON_FINDINGS, PointRuling, RuleInput
 from redraft.prompts.revision import Point
 from redraft.text.languages import other_language_in
 from redraft.text.quotes import quoted_in
@@ -56,7 +56,7 @@ class Arbiter:
         whole = await asyncio.to_thread(self._fits, requests)
         size = min(AT_ONCE if whole else _PARTS, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(RULED)))
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[RuledPoint]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PointRuling]:
             some = [requests[number] for number in numbers]
             places = (
                 [Span(0, len(self.reader.document.text))] if whole else await asyncio.to_thread(self._passages, some)
@@ -69,7 +69,7 @@ class Arbiter:
             reply = await self.judge.ask_items(RULE_ON_FINDINGS, given, numbers, RULED, f"{label}, finding", attempt)
             return Entries.of(reply, ((one.id - 1, one) for one in reply.value.points))
 
-        replies: ItemResults[RuledPoint] = await ask_all(in_batches(range(len(requests)), size), ask)
+        replies: ItemResults[PointRuling] = await ask_all(in_batches(range(len(requests)), size), ask)
         return [self._ruling(requests[number], replies.verdicts[number], whole) for number in sorted(replies.verdicts)]
 
     def _fits(self, requests: Sequence[RulingRequest]) -> bool:
@@ -101,7 +101,7 @@ class Arbiter:
             one = request.finding
             yield from self.reader.evidence(f"{one.question} {one.found} {one.sentence}".strip(), NEAREST, wide=True)
 
-    def _ruling(self, request: RulingRequest, said: RuledPoint, whole: bool) -> Ruling:
+    def _ruling(self, request: RulingRequest, said: PointRuling, whole: bool) -> Ruling:
         quote = one_line(said.quote, _LONGEST_QUOTE)
         decides = said.verdict in ("supported", "contradicted")
         place = quoted_in(self.reader.document.text, said.quote) if decides else None

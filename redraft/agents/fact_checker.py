@@ -48,7 +48,7 @@ _PROMPT_TOKENS = 450
 # Tokens that name the level of a fact.
 _LEVEL_TOKENS = 20
 
-Vetted = TypeVar("Vetted", factual.Supports, factual.Opinions)
+Vetted = TypeVar("Vetted", factual.FactSupports, factual.FactAssessments)
 
 SUPPORTED = "none"
 """The category of a sentence without errors."""
@@ -133,7 +133,7 @@ class FactChecker:
         room = reader.window - _PROMPT_TOKENS - QUERY_TOKENS
         main = _main(facts, room, reader.tokenizer)
         room -= sum(reader.tokenizer.count(fact.text) + _LEVEL_TOKENS for fact in main)
-        listed = [factual.LevelledFact(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(main, 1)]
+        listed = [factual.FactWithLevel(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(main, 1)]
         beside = excerpt if reader.tokenizer.count(excerpt) <= room else None
         given = factual.QueryInput(excerpt=beside, facts=listed)
         reply = await self.judge.ask(factual.QUERY_PROMPTS[perspective], given, QUERY_TOKENS, label)
@@ -204,7 +204,7 @@ class FactChecker:
         )
         return found.decided(lambda one: one.category != UNSURE)
 
-    async def rate_chunk(self, excerpt: str, label: str) -> factual.ChunkMarks:
+    async def rate_chunk(self, excerpt: str, label: str) -> factual.ChunkRating:
         """Return how well a chunk lends itself to drawing key facts from it."""
         given = factual.JudgeChunkInput(excerpt=excerpt)
         return (await self.judge.ask(factual.JUDGE_CHUNK, given, MARKS_TOKENS, label)).value
@@ -231,9 +231,9 @@ def _main(facts: Sequence[KeyFact], room: int, tokenizer: Tokenizer) -> list[Key
     return [facts[n] for n in sorted(kept)]
 
 
-def _vetted(one: factual.Support | factual.Opinion) -> FactVerdict:
+def _vetted(one: factual.FactSupport | factual.FactAssessment) -> FactVerdict:
     passed = None if one.verdict == UNSURE else one.verdict == "pass"
-    quote = one.quote if isinstance(one, factual.Support) else ""
+    quote = one.quote if isinstance(one, factual.FactSupport) else ""
     return FactVerdict(passed=passed, reason=_reason(one.reason), quote=quote)
 
 

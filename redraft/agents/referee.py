@@ -9,7 +9,7 @@ from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.agents.judge import Judge
 from redraft.domain import Document, content_id
 from redraft.prompts.book import PromptBook
-from redraft.prompts.coherence import PREFER_SUMMARY, PreferInput, Preferred
+from redraft.prompts.coherence import PREFER_SUMMARY, PreferenceReply, PreferInput
 from redraft.text.languages import other_language_in
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer
@@ -25,8 +25,8 @@ class SwappedAnswers:
     """A judge's answers with `a` first and with `b` first; None without a verdict."""
 
     judge: str
-    a_first: Preferred | None
-    b_first: Preferred | None
+    a_first: PreferenceReply | None
+    b_first: PreferenceReply | None
     document_read: bool
     trouble: str = ""
 
@@ -55,7 +55,7 @@ class Referee:
         read = self.reads_document(document_tokens, a, b)
         orders = [(a, b), (b, a)]
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Preferred]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PreferenceReply]:
             (number,) = numbers
             first, second = orders[number]
             given = PreferInput(document=document.text if read else None, first=first, second=second)
@@ -64,13 +64,13 @@ class Referee:
             said = reply.value.model_copy(update={"reason": one_line(reply.value.reason, _LONGEST_REASON)})
             return Entries([(number, said)], reply.repaired)
 
-        async def judged(numbers: Sequence[int]) -> ItemResults[Preferred]:
+        async def judged(numbers: Sequence[int]) -> ItemResults[PreferenceReply]:
             shuffled = numbers[::-1] if _begins_with_later(self.judge.name, a, b) else numbers
             return await ask_all([[number] for number in shuffled], ask)
 
         beside = document.id if read else None
         items = [[beside, content_id(first), content_id(second)] for first, second in orders]
-        found = await self.judge.cached_verdicts(PREFER_SUMMARY, Preferred, items, judged)
+        found = await self.judge.cached_verdicts(PREFER_SUMMARY, PreferenceReply, items, judged)
         return SwappedAnswers(self.judge.name, found.verdicts.get(0), found.verdicts.get(1), read, found.trouble)
 
 

@@ -59,37 +59,37 @@ def _root(facts: Sequence[str]) -> factual.Root:
     return factual.Root(fact=facts[0], branches=found)
 
 
-def facts_faithful(given: factual.ValidateFactsInput) -> factual.Supports:
+def facts_faithful(given: factual.ValidateFactsInput) -> factual.FactSupports:
     """Pass a fact if the closest sentence of the excerpt does not contradict it."""
     ground = checker_for((given.excerpt,))
-    return factual.Supports(facts=[_support(ground, one) for one in given.facts])
+    return factual.FactSupports(facts=[_support(ground, one) for one in given.facts])
 
 
-def _support(ground: SourceChecker, one: factual.TreeFact) -> factual.Support:
+def _support(ground: SourceChecker, one: factual.TreeFact) -> factual.FactSupport:
     held = ground.check(one.fact)
     verdict: factual.Pass | Unsure = "fail" if held.is_accused else "pass" if held.verdict == "borne out" else UNSURE
-    return factual.Support(id=one.id, reason=reason(held), quote=ground.text_of(held.line), verdict=verdict)
+    return factual.FactSupport(id=one.id, reason=reason(held), quote=ground.text_of(held.line), verdict=verdict)
 
 
-def facts_objective(given: factual.ValidateFactsInput) -> factual.Opinions:
+def facts_objective(given: factual.ValidateFactsInput) -> factual.FactAssessments:
     """Fail a fact that contains a word of speculation."""
     return _opinions(given, lambda fact: not _GUESSES.search(fact), "free of guesses")
 
 
-def facts_significant(given: factual.ValidateFactsInput) -> factual.Opinions:
+def facts_significant(given: factual.ValidateFactsInput) -> factual.FactAssessments:
     """Pass a fact with a content word that the excerpt repeats."""
     often = Counter(keys(given.excerpt))
     recurs = "about a recurring subject of the excerpt"
     return _opinions(given, lambda fact: any(often[key] >= _RECURS for key in telling(fact)), recurs)
 
 
-def _opinions(given: factual.ValidateFactsInput, passes: Callable[[str], bool], what: str) -> factual.Opinions:
-    found: list[factual.Opinion] = []
+def _opinions(given: factual.ValidateFactsInput, passes: Callable[[str], bool], what: str) -> factual.FactAssessments:
+    found: list[factual.FactAssessment] = []
     for one in given.facts:
         verdict: factual.Pass = "pass" if passes(one.fact) else "fail"
         said = f"Judging by its words, the fact is {'' if verdict == 'pass' else 'not '}{what}."
-        found.append(factual.Opinion(id=one.id, reason=said, verdict=verdict))
-    return factual.Opinions(facts=found)
+        found.append(factual.FactAssessment(id=one.id, reason=said, verdict=verdict))
+    return factual.FactAssessments(facts=found)
 
 
 def ask_query(given: factual.QueryInput) -> factual.Query:
@@ -139,13 +139,13 @@ def _category(held: SentenceSupport) -> factual.Category | Unsure:
     return "none" if held.verdict == "borne out" else "out_of_article" if held.verdict == "absent" else UNSURE
 
 
-def judge_chunk(given: factual.JudgeChunkInput) -> factual.ChunkMarks:
+def judge_chunk(given: factual.JudgeChunkInput) -> factual.ChunkRating:
     """Grade a chunk: statements count as facts, and words of cause, time or contrast as their relations."""
     found = read([given.excerpt], language_of(given.excerpt))
     told = [one.text for one in found if one.standing > LAST_RESORT and is_statement(one.text)]
     links = sum(bool(_LINKS.search(text)) for text in told)
     loose = given.excerpt.lstrip()[:1].islower() + (not ends_sentence(given.excerpt.rstrip()))
-    return factual.ChunkMarks(
+    return factual.ChunkRating(
         major_facts=len(told),
         connections=links,
         explanation=f"{len(told)} statements, {links} of them linked to others; {loose} loose ends.",

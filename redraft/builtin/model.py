@@ -18,9 +18,9 @@ from redraft.errors import ModelError
 from redraft.llm.base import Reply, Request, Sampling
 from redraft.prompts import coherence as reading
 from redraft.prompts import factual, qa, revision, summarization
-from redraft.prompts.coherence import Choice, Confusion, ConfusionInput, Confusions, PreferInput, Preferred
+from redraft.prompts.coherence import Choice, Confusion, ConfusionInput, Confusions, PreferenceReply, PreferInput
 from redraft.prompts.contract import UNSURE, InputT, Prompt, Unsure, ValueT
-from redraft.prompts.factual import SPLIT_FACTS, RuledPoint, RuledPoints, RuleInput
+from redraft.prompts.factual import SPLIT_FACTS, PointRuling, PointRulings, RuleInput
 from redraft.prompts.qa import AllSources, Sources, TraceInput
 from redraft.prompts.revision import CRITICIZE, REVISE, DecideInput, Decision, MetricStatus
 from redraft.prompts.summarization import Outline, OutlineInput
@@ -52,10 +52,12 @@ def _reached(standing: MetricStatus) -> float:
     return score / max(float(standing.goal), 1e-9)
 
 
-def rule_on_findings(given: RuleInput) -> RuledPoints:
+def rule_on_findings(given: RuleInput) -> PointRulings:
     """Return no ruling: rules cannot tell, so every finding stands."""
     why = "The built-in model cannot tell; a language model can (--judge)."
-    return RuledPoints(points=[RuledPoint(id=one.id, reason=why, quote="", verdict="unclear") for one in given.points])
+    return PointRulings(
+        points=[PointRuling(id=one.id, reason=why, quote="", verdict="unclear") for one in given.points]
+    )
 
 
 def outline(_: OutlineInput) -> Outline:
@@ -99,7 +101,7 @@ def _confusion(number: int, sentence: str, said: Sequence[str]) -> Confusion:
     return Confusion(id=number, questions=[], types=[UNSURE])
 
 
-def prefer_summary(given: PreferInput) -> Preferred:
+def prefer_summary(given: PreferInput) -> PreferenceReply:
     """Prefer a summary without faults to one with faults; counting cannot tell anything else."""
     if same_words(given.first, given.second):
         return _preferred("Both say the same.", "tie", "tie")
@@ -113,8 +115,8 @@ def prefer_summary(given: PreferInput) -> Preferred:
     return _preferred(f"Of the other summary: {reason((first or second)[0])}", better)
 
 
-def _preferred(why: str, overall: Choice | Unsure = UNSURE, other: Choice | Unsure = UNSURE) -> Preferred:
-    return Preferred(reason=why, detail=other, structure=other, logic=other, overall=overall)
+def _preferred(why: str, overall: Choice | Unsure = UNSURE, other: Choice | Unsure = UNSURE) -> PreferenceReply:
+    return PreferenceReply(reason=why, detail=other, structure=other, logic=other, overall=overall)
 
 
 _CHARACTERS_PER_TOKEN = 4

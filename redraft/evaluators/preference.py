@@ -17,7 +17,7 @@ from redraft.agents.referee import Referee, SwappedAnswers
 from redraft.domain import Document, Evaluation
 from redraft.evaluators.consensus import DISPUTED, ItemVerdicts, agreement, majority
 from redraft.evaluators.metric_info import PREFERENCE
-from redraft.prompts.coherence import ASPECTS, Aspect, Choice, Preferred
+from redraft.prompts.coherence import ASPECTS, Aspect, Choice, PreferenceReply
 from redraft.prompts.contract import UNSURE, Unsure
 
 """The name under which the evaluation is stored."""
@@ -101,7 +101,7 @@ def _verdicts(heard: SwappedAnswers) -> dict[Aspect, PreferenceVerdict]:
     return {aspect: settled(a_first[aspect], b_first[aspect]) for aspect in told}
 
 
-def _named(said: Preferred | None, first: Side, second: Side) -> dict[Aspect, Winner] | None:
+def _named(said: PreferenceReply | None, first: Side, second: Side) -> dict[Aspect, Winner] | None:
     """Return the summaries that a reply prefers, mapped back from their positions."""
     if said is None:
         return None
@@ -150,7 +150,7 @@ def _shown(heard: SwappedAnswers, verdicts: Mapping[Aspect, PreferenceVerdict]) 
     }
 
 
-def _reply(said: Preferred | None, first: Side, second: Side) -> dict[str, str] | None:
+def _reply(said: PreferenceReply | None, first: Side, second: Side) -> dict[str, str] | None:
     named = _named(said, first, second)
     if said is None or named is None:
         return None

@@ -28,7 +28,7 @@ from redraft.domain import (
     Span,
     top_pieces,
 )
-from redraft.errors import CutThought, IncompleteError, NoAnswerError, RedraftError, RunError
+from redraft.errors import IncompleteError, NoAnswerError, RedraftError, RunError, TruncatedReasoning
 from redraft.evaluators.panel import Panel
 from redraft.events import Notice, Observer, PieceDone
 from redraft.graphs.plan import LINES_BEFORE, Plan
@@ -177,7 +177,7 @@ class Job:
         gaps, count = await off_loop(self.store.runs.gaps, self.run.id), len(self.chunks)
         reasons = "; ".join(sorted({gap.reason for gap in gaps}))
         hint = "try another --model, or --prompts simple for a weak one"
-        if gaps and {gap.code for gap in gaps} == {CutThought.code}:
+        if gaps and {gap.code for gap in gaps} == {TruncatedReasoning.code}:
             hint = "give the model more room with --reasoning-tokens, or turn its reasoning off"
         if not gaps:
             hint = "rephrase --query or leave it out; another --model may find more"

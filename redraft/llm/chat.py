@@ -16,7 +16,6 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,
-    CutReply,
     EmptyReply,
     ModelError,
     ProviderError,
@@ -24,6 +23,7 @@ from redraft.errors import (
     RejectedRequest,
     ReplyError,
     TimedOut,
+    TruncatedReply,
     UnreadableReply,
     UsageError,
 )
@@ -421,7 +421,7 @@ def _read(request: Request[InputT, ValueT], message: AIMessage, text: str, usage
     if finish == "length":
         if (begun := whole_entries(text, shape, request.given)) is not None:
             return Reply(cast("ValueT", begun), text, usage, TRUNCATED)
-        cut = CutReply("the reply was cut off at the token limit", text=text, usage=usage, place=request.label)
+        cut = TruncatedReply("the reply was cut off at the token limit", text=text, usage=usage, place=request.label)
         cut.loops = ends_in_loop(text)
         raise cut
     failure = UnreadableReply(str(unread), **received)

@@ -14,12 +14,12 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,
-    CutThought,
     LateReply,
     ModelError,
     RateLimited,
     ServerUnreachable,
     TimedOut,
+    TruncatedReasoning,
     UnreadableReply,
 )
 
@@ -206,7 +206,7 @@ class RetryPolicy:
         if isinstance(error, UnreadableReply):
             # A cut reply would be cut again: the caller can ask for less, or with more room.
             return None if error.cut or (repaired and not error.moved) else 0.0
-        if isinstance(error, CutThought):
+        if isinstance(error, TruncatedReasoning):
             return 0.0 if error.retryable and tries <= _THOUGHT_TRIES else None
         if not error.retryable:
             return None

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from redraft.domain import Usage
-from redraft.errors import CutThought
+from redraft.errors import TruncatedReasoning
 from redraft.llm.base import Request
 from redraft.llm.reply_reader import strip_reasoning
 
@@ -86,10 +86,10 @@ class ReasoningBudget:
         limit = request.sampling.max_tokens
         return room if limit is None or request.most_tokens is None else max(0, min(room, request.most_tokens - limit))
 
-    def truncation_message(self, request: Request[Any, Any], room: int, text: str, usage: Usage) -> CutThought:
+    def truncation_message(self, request: Request[Any, Any], room: int, text: str, usage: Usage) -> TruncatedReasoning:
         """Return the message for a reply whose reasoning was cut after this much room."""
         more = min(self.tokens, self._small.get(_which(request), self.tokens)) > room
-        return CutThought(
+        return TruncatedReasoning(
             f"the reply ended during the reasoning, for which {room:,} tokens were not enough (--reasoning-tokens)",
             text=text,
             usage=usage,

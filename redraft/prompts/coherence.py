@@ -152,7 +152,7 @@ class PreferInput(PromptInput):
     second: Annotated[str, Fence("second", "the second summary")]
 
 
-class Preferred(ReplyModel):
+class PreferenceReply(ReplyModel):
     """Which summary is better in each respect, and why."""
 
     reason: Reason
@@ -165,4 +165,6 @@ class Preferred(ReplyModel):
 FIND_CONFUSION = Prompt(
     "find_confusion", ConfusionInput, Confusions, "booookscore: what confuses a reader of the summary", 0.0
 )
-PREFER_SUMMARY = Prompt("prefer_summary", PreferInput, Preferred, "compare: which of two summaries is better", 0.0)
+PREFER_SUMMARY = Prompt(
+    "prefer_summary", PreferInput, PreferenceReply, "compare: which of two summaries is better", 0.0
+)

@@ -164,7 +164,7 @@ class TreeFact(TaggedItem):
     fact: str
 
 
-class LevelledFact(PromptInput):
+class FactWithLevel(PromptInput):
     """A key fact under a number, with its level in its tree."""
 
     id: int
@@ -179,7 +179,7 @@ class ValidateFactsInput(PromptInput):
     facts: Annotated[list[TreeFact], Fence("fact", "the key facts to judge")]
 
 
-class Opinion(ReplyModel):
+class FactAssessment(ReplyModel):
     """Whether a fact passes, and why."""
 
     id: Annotated[int, ItemRef("facts"), IDS]
@@ -187,13 +187,13 @@ class Opinion(ReplyModel):
     verdict: Annotated[Pass, BeforeValidator(lenient(Pass, None, _PASSES)), AliasNames(*LABELS)]
 
 
-class Opinions(ReplyModel):
+class FactAssessments(ReplyModel):
     """One opinion on each fact."""
 
-    facts: list[Opinion]
+    facts: list[FactAssessment]
 
 
-class Support(ReplyModel):
+class FactSupport(ReplyModel):
     """Whether the excerpt bears a fact out, why, and the words of the excerpt that do."""
 
     id: Annotated[int, ItemRef("facts"), IDS]
@@ -204,17 +204,17 @@ class Support(ReplyModel):
     ]
 
 
-class Supports(ReplyModel):
+class FactSupports(ReplyModel):
     """One verdict on each fact."""
 
-    facts: list[Support]
+    facts: list[FactSupport]
 
 
 class QueryInput(PromptInput):
     """The key facts that a query shall lead to, depth first, and their excerpt, if there is room."""
 
     excerpt: Annotated[str | None, Fence("excerpt")] = None
-    facts: Annotated[list[LevelledFact], Fence("fact", "the key facts that the query leads to")]
+    facts: Annotated[list[FactWithLevel], Fence("fact", "the key facts that the query leads to")]
 
 
 class Query(ReplyModel):
@@ -285,7 +285,7 @@ class JudgeChunkInput(PromptInput):
     excerpt: Excerpt
 
 
-class ChunkMarks(ReplyModel):
+class ChunkRating(ReplyModel):
     """Marks from 1 to 5, and in a few words why."""
 
     major_facts: Whole
@@ -302,9 +302,13 @@ KEYFACTS_ANALYTICAL = Prompt(
 KEYFACTS_NARRATIVE = Prompt(
     "keyfacts_narrative", ExtractFactsInput, FactTree, "key facts: what happens in a stretch, as a tree", 0.0
 )
-FACTS_FAITHFUL = Prompt("facts_faithful", ValidateFactsInput, Supports, "key facts: does the text support them?", 0.0)
-FACTS_OBJECTIVE = Prompt("facts_objective", ValidateFactsInput, Opinions, "key facts: are they free of opinion?", 0.0)
-FACTS_SIGNIFICANT = Prompt("facts_significant", ValidateFactsInput, Opinions, "key facts: do they matter?", 0.0)
+FACTS_FAITHFUL = Prompt(
+    "facts_faithful", ValidateFactsInput, FactSupports, "key facts: does the text support them?", 0.0
+)
+FACTS_OBJECTIVE = Prompt(
+    "facts_objective", ValidateFactsInput, FactAssessments, "key facts: are they free of opinion?", 0.0
+)
+FACTS_SIGNIFICANT = Prompt("facts_significant", ValidateFactsInput, FactAssessments, "key facts: do they matter?", 0.0)
 QUERY_ANALYTICAL = Prompt(
     "query_analytical", QueryInput, Query, "key facts: the question that an analytical tree answers", 0.0
 )
@@ -315,7 +319,7 @@ ALIGN_FACTS = Prompt("align_facts", AlignInput, Alignments, "keyfact_recall: whi
 VERIFY_SENTENCES = Prompt(
     "verify_sentences", VerifyInput, Verifications, "faithfulness: what is wrong with each sentence?", 0.0
 )
-JUDGE_CHUNK = Prompt("judge_chunk", JudgeChunkInput, ChunkMarks, "chunk-size: does a chunk suit key facts?", 0.0)
+JUDGE_CHUNK = Prompt("judge_chunk", JudgeChunkInput, ChunkRating, "chunk-size: does a chunk suit key facts?", 0.0)
 
 KEYFACT_PROMPTS: dict[Perspective, Prompt[ExtractFactsInput, FactTree]] = {
     "analytical": KEYFACTS_ANALYTICAL,
@@ -388,7 +392,7 @@ _SAME: dict[str, RulingVerdict] = {
 }
 
 
-class RuledPoint(ReplyModel):
+class PointRuling(ReplyModel):
     """Why, the document's words that decide, and the verdict."""
 
     id: Annotated[int, ItemRef("points"), IDS]
@@ -397,12 +401,12 @@ class RuledPoint(ReplyModel):
     verdict: Annotated[RulingVerdict, BeforeValidator(lenient(RulingVerdict, None, _SAME)), AliasNames(*LABELS)]
 
 
-class RuledPoints(ReplyModel):
+class PointRulings(ReplyModel):
     """One entry for each point."""
 
-    points: list[RuledPoint]
+    points: list[PointRuling]
 
 
 RULE_ON_FINDINGS = Prompt(
-    "rule_on_findings", RuleInput, RuledPoints, "refine: confirm findings before they are fixed", 0.0
+    "rule_on_findings", RuleInput, PointRulings, "refine: confirm findings before they are fixed", 0.0
 )

@@ -402,8 +402,8 @@ def _align(given: factual.AlignInput) -> factual.Alignments:
     )
 
 
-def _mark(_: factual.JudgeChunkInput) -> factual.ChunkMarks:
-    return factual.ChunkMarks(
+def _mark(_: factual.JudgeChunkInput) -> factual.ChunkRating:
+    return factual.ChunkRating(
         major_facts=5, connections=3, explanation=_REASON, validity=4, coherence=4, cross_content=4
     )
 
@@ -417,8 +417,10 @@ def _split(given: factual.SplitFactsInput) -> factual.AllFacts:
     )
 
 
-def _prefer(_: coherence.PreferInput) -> coherence.Preferred:
-    return coherence.Preferred(reason=f"{_REASON} {_REASON}", detail="tie", structure="tie", logic="tie", overall="tie")
+def _prefer(_: coherence.PreferInput) -> coherence.PreferenceReply:
+    return coherence.PreferenceReply(
+        reason=f"{_REASON} {_REASON}", detail="tie", structure="tie", logic="tie", overall="tie"
+    )
 
 
 def _decide(given: revision.DecideInput) -> revision.Decision:

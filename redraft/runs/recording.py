@@ -128,7 +128,7 @@ def _replayed(request: Request[InputT, ValueT], entry: dict[str, Any]) -> Reply[
         given = {"text": text, "usage": Usage()}
         made = (
             kind(str(entry.get("message")), **given)
-            if issubclass(kind, errors.CutReply)
+            if issubclass(kind, errors.TruncatedReply)
             else kind(str(entry.get("message")), **given, finish_reason=finish_reason)
         )
         for flag in entry.get("flags", ()):

@@ -13,12 +13,12 @@ from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.domain import Usage
 from redraft.errors import (
     BudgetError,
-    CutReply,
-    CutThought,
     RefusedReply,
     RejectedRequest,
     ReplyError,
     TransientError,
+    TruncatedReasoning,
+    TruncatedReply,
     UnreadableReply,
 )
 
@@ -53,7 +53,7 @@ def settle(judge: Judge, *batches: Sequence[int]) -> ItemResults[str]:
 
 
 def too_long() -> ReplyError:
-    return CutReply("cut off", text="{", usage=Usage())
+    return TruncatedReply("cut off", text="{", usage=Usage())
 
 
 def looping() -> ReplyError:
@@ -225,7 +225,7 @@ def test_what_was_left_out_is_asked_for_in_halves_as_well() -> None:
 
 
 def test_a_thought_without_an_end_is_not_asked_for_in_halves() -> None:
-    judge = Judge(CutThought("ended during the reasoning", text="", usage=Usage()))
+    judge = Judge(TruncatedReasoning("ended during the reasoning", text="", usage=Usage()))
     found = settle(judge, [0, 1])
 
     assert (found.open([0, 1]), found.trouble) == ([0, 1], "ended during the reasoning")

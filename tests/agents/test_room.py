@@ -16,7 +16,7 @@ from benchmarks.reply_rooms import FORMS, sizes, tracing_budget
 from redraft.agents.evidence import TokenRates, wording_of
 from redraft.agents.judge import Judge
 from redraft.domain import Usage
-from redraft.errors import CutReply, CutThought, JudgingError
+from redraft.errors import JudgingError, TruncatedReasoning, TruncatedReply
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.revision import DECIDE, DecideInput, Decision
@@ -50,7 +50,7 @@ def test_a_text_of_one_endless_line_takes_no_room_without_end() -> None:
 class Wordy(Keepers):
     """Is cut off whenever it is asked for more than so many questions at once."""
 
-    def __init__(self, most: int, error: type[CutReply] = CutReply) -> None:
+    def __init__(self, most: int, error: type[TruncatedReply] = TruncatedReply) -> None:
         self.most, self.error = most, error
         self.counts: list[int] = []
 
@@ -124,7 +124,7 @@ async def test_where_every_reply_is_cut_off_that_is_the_cause(tmp_path: Path) ->
 
 
 async def test_where_every_reply_ends_within_its_thoughts_the_next_step_is_named(tmp_path: Path) -> None:
-    court = Court(tmp_path, script := Wordy(0, CutThought))
+    court = Court(tmp_path, script := Wordy(0, TruncatedReasoning))
     with pytest.raises(JudgingError, match="the one reply was cut off") as caught:
         async with court.session() as session:
             await session.build(court.document, settings=court.settings())
@@ -158,7 +158,7 @@ def test_a_reply_that_loops_is_drawn_with_some_temperature_once(tmp_path: Path) 
 
     def reply(request: Request[Any, Any]) -> Line:
         drawn.append((request.sampling.temperature, request.sampling.max_tokens))
-        error = CutReply("cut off", text="{", usage=Usage())
+        error = TruncatedReply("cut off", text="{", usage=Usage())
         error.loops = True
         return Decision(why="Enough.") if len(drawn) == 2 else error
 
@@ -166,7 +166,7 @@ def test_a_reply_that_loops_is_drawn_with_some_temperature_once(tmp_path: Path) 
     judge = Judge(FunctionModel(reply), PromptBook(), court.store.judgments, temperature=0.0)
     assert asks(judge, 50).why == "Enough."
     assert drawn == [(0.0, 110), (0.7, 110)]
-    with pytest.raises(CutReply):
+    with pytest.raises(TruncatedReply):
         asks(judge, 50)
     assert drawn[2:] == [(0.0, 110), (0.7, 110)]
     court.store.close()
@@ -177,7 +177,7 @@ def test_a_single_reply_that_is_cut_off_has_twice_the_room(tmp_path: Path) -> No
 
     def reply(request: Request[Any, Any]) -> Line:
         rooms.append(request.sampling.max_tokens)
-        return Decision(why="Enough.") if len(rooms) > 2 else CutReply("cut off", text="{", usage=Usage())
+        return Decision(why="Enough.") if len(rooms) > 2 else TruncatedReply("cut off", text="{", usage=Usage())
 
     court = Court(tmp_path)
     judge = Judge(FunctionModel(reply), PromptBook(), court.store.judgments)

@@ -12,7 +12,7 @@ from redraft.agents.reviser import read_reply
 from redraft.builtin.model import find_confusion, prefer_summary
 from redraft.builtin.revise import revise
 from redraft.domain import Task
-from redraft.prompts.coherence import ConfusionInput, PreferInput, Preferred, SummarySentence
+from redraft.prompts.coherence import ConfusionInput, PreferenceReply, PreferInput, SummarySentence
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.revision import Point, ReviseInput
 from redraft.text.words import count_words
@@ -57,7 +57,7 @@ def test_a_pronoun_that_begins_a_summary_means_nobody() -> None:
     assert _found([TOLD[0], "She had no wages for two years."])[1] == (UNSURE, "")
 
 
-def _preferred(first: str, second: str, document: str | None = DOCUMENT) -> Preferred:
+def _preferred(first: str, second: str, document: str | None = DOCUMENT) -> PreferenceReply:
     return prefer_summary(PreferInput(first=first, second=second, document=document))
 
 

@@ -28,8 +28,8 @@ from redraft.prompts.factual import (
     AlignInput,
     ExtractFactsInput,
     Fact,
+    FactWithLevel,
     JudgeChunkInput,
-    LevelledFact,
     QueryInput,
     SplitFactsInput,
     TreeFact,
@@ -95,7 +95,7 @@ def test_a_fact_is_vetted_by_its_words() -> None:
 )
 def test_a_query_names_those_whom_most_facts_are_about(facts: list[str], query: str) -> None:
     level: Level = "root"
-    given = QueryInput(facts=[LevelledFact(id=n, level=level, fact=fact) for n, fact in enumerate(facts)])
+    given = QueryInput(facts=[FactWithLevel(id=n, level=level, fact=fact) for n, fact in enumerate(facts)])
     assert ask_query(given).query == query
 
 

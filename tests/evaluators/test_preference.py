@@ -19,7 +19,7 @@ from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.preference import PreferenceVerdict, Winner, settled, winner_of
 from redraft.llm.base import FunctionModel
 from redraft.prompts.book import PromptBook
-from redraft.prompts.coherence import ASPECTS, Preferred
+from redraft.prompts.coherence import ASPECTS, PreferenceReply
 from redraft.runs.prepare import prepare
 from redraft.settings import JudgeConfig, Limits
 from redraft.text.tokens import EstimatingTokenizer
@@ -192,7 +192,7 @@ async def test_which_order_is_asked_first_is_as_good_as_drawn_and_knows_no_a_and
     court = Court(tmp_path)
 
     async def begun_with(judge: str, a: str, b: str) -> str:
-        model = FunctionModel(lambda _: Preferred.model_validate(says(overall="tie")), judge)
+        model = FunctionModel(lambda _: PreferenceReply.model_validate(says(overall="tie")), judge)
         referee = Referee(Judge(model, PromptBook(), court.store.judgments), EstimatingTokenizer(), None)
         await referee.prefer(court.document, 0, a, b)
         return str(model.asked[0].given.first)

@@ -17,7 +17,7 @@ from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, RunError, UsageError
 from redraft.lab.experiments.chunk_size import EXPERIMENT, ChunkSizeDesign, ChunkSizeOutcome, MarkedChunk, chunk_sizes
 from redraft.llm.budget import PriceTable
-from redraft.prompts.factual import ChunkMarks
+from redraft.prompts.factual import ChunkRating
 from redraft.readers.documents import parse
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import ModelSettings, Price
@@ -31,7 +31,7 @@ DESIGN = ChunkSizeDesign(("openai:x", "openai:y"), (128, 256), sample=3)
 
 def marked(size: int, chunk: int, judge: str, *marks: int, tokens: int = 100, **other: Any) -> MarkedChunk:
     given = dict(zip(("validity", "coherence", "cross_content"), marks, strict=True)) if marks else {}
-    said = ChunkMarks(major_facts=10 * marks[0], connections=marks[2], explanation="", **given) if marks else None
+    said = ChunkRating(major_facts=10 * marks[0], connections=marks[2], explanation="", **given) if marks else None
     return MarkedChunk("d", "A Book", size, chunk, tokens, judge, "run", said, **other)
 
 

@@ -17,7 +17,7 @@ from redraft.errors import ProviderError, UsageError
 from redraft.graphs.evaluation import attainment
 from redraft.llm.base import Line, Request
 from redraft.llm.budget import PriceTable
-from redraft.prompts.coherence import Preferred
+from redraft.prompts.coherence import PreferenceReply
 from redraft.report.history.trace import read_trace
 from redraft.runs.dry_run import plan_run
 from redraft.runs.prepare import RunSpec
@@ -36,7 +36,7 @@ def sampled(request: Request[Any, Any]) -> Line:
         found = [re.search(r"draft(\d)", one, re.IGNORECASE) for one in (request.given.first, request.given.second)]
         first, second = (int(one[1]) if one else 9 for one in found)
         choice = "first" if abs(first - 1) < abs(second - 1) else "second"
-        return Preferred(reason="It is.", detail=choice, structure=choice, logic=choice, overall=choice)
+        return PreferenceReply(reason="It is.", detail=choice, structure=choice, logic=choice, overall=choice)
     return obedient(request)
 
 

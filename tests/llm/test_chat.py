@@ -11,7 +11,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
 from redraft.domain import Usage
-from redraft.errors import CutReply, EmptyReply, RefusedReply, UnreadableReply
+from redraft.errors import EmptyReply, RefusedReply, TruncatedReply, UnreadableReply
 from redraft.llm.chat import ChatModel
 from redraft.settings import ReplyForm
 from tests.chatserver import Answer, ChatServer, Fault, Reply
@@ -105,7 +105,7 @@ async def test_a_reply_that_is_cut_off_is_not_asked_for_with_the_same_room(desk:
     async with desk.serving([cut, "no idea", cut, GOOD]) as (server, model):
         for _ in range(2):
             # The repair of another fault may be cut off as well.
-            with pytest.raises(CutReply, match="cut off at the token limit") as caught:
+            with pytest.raises(TruncatedReply, match="cut off at the token limit") as caught:
                 await model.ask(colour())
             assert caught.value.needs_more_tokens
         assert (await model.ask(colour(max_tokens=100))).value == RED

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 
 import pytest
 
-from redraft.errors import CutReply, ProviderError, RedraftError, RejectedRequest, TransientError, UsageError
+from redraft.errors import ProviderError, RedraftError, RejectedRequest, TransientError, TruncatedReply, UsageError
 from redraft.llm.structured_output import modes_for
 from redraft.settings import DraftConfig, ReplyForm
 from redraft.store.calls import ModelCapabilities
@@ -209,7 +209,7 @@ async def test_what_is_forced_is_used_whatever_is_remembered(desk: Desk) -> None
 async def test_a_reply_that_was_cut_off_says_nothing_of_the_server(desk: Desk) -> None:
     cut = Answer('{"name": "re', finish_reason="length")
     async with desk.serving([cut, GOOD, "<think>Hm", GOOD, GOOD]) as (server, model):
-        with pytest.raises(CutReply):
+        with pytest.raises(TruncatedReply):
             await model.ask(colour())
         for thing in THINGS[:3]:
             assert (await model.ask(colour(thing))).value == RED

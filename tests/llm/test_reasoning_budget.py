@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from redraft.domain import Usage
-from redraft.errors import CutReply, CutThought, RejectedRequest, UnreadableReply
+from redraft.errors import RejectedRequest, TruncatedReasoning, TruncatedReply, UnreadableReply
 from redraft.llm.addresses import base_url
 from redraft.llm.base import FunctionModel, LazyModel
 from redraft.llm.chat import ChatModel
@@ -96,7 +96,7 @@ async def test_a_reply_that_its_thoughts_leave_too_little_room_for_is_asked_for_
 
 async def test_a_reply_without_thoughts_that_is_cut_off_gets_no_room_to_think(desk: Desk) -> None:
     async with desk.serving([Answer('{"name": "re', finish_reason="length"), GOOD]) as (server, model):
-        with pytest.raises(CutReply) as caught:
+        with pytest.raises(TruncatedReply) as caught:
             await model.ask(colour())
         await model.ask(colour("a lily"))
     assert caught.value.code == "cut"
@@ -112,7 +112,7 @@ async def test_no_model_is_asked_to_repair_what_was_cut_off(desk: Desk) -> None:
 
 async def test_a_thought_without_an_end_is_given_up_and_named(desk: Desk) -> None:
     async with desk.serving(thinker(10**6)) as (server, model):
-        with pytest.raises(CutThought, match=f"{MAX_ROOM:,} tokens were not enough") as caught:
+        with pytest.raises(TruncatedReasoning, match=f"{MAX_ROOM:,} tokens were not enough") as caught:
             await model.ask(story())
     assert f"reasoning_tokens={2 * MAX_ROOM}" in caught.value.hint
     assert not caught.value.needs_more_tokens
@@ -122,7 +122,7 @@ async def test_a_thought_without_an_end_is_given_up_and_named(desk: Desk) -> Non
 
 async def test_the_room_that_is_set_is_kept_to(desk: Desk) -> None:
     async with desk.serving(thinker(3_000), reasoning_tokens=500) as (server, model):
-        with pytest.raises(CutThought, match="500 tokens were not enough") as caught:
+        with pytest.raises(TruncatedReasoning, match="500 tokens were not enough") as caught:
             await model.ask(colour())
     assert limits(server) == [550]
     assert "reasoning_tokens=1024" in caught.value.hint

@@ -15,13 +15,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from redraft.domain import Usage, content_id
 from redraft.errors import (
     BudgetError,
-    CutReply,
     ModelError,
     ProviderError,
     RedraftError,
     RefusedReply,
     StoreError,
     TransientError,
+    TruncatedReply,
     UnreadableReply,
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted
@@ -188,7 +188,7 @@ async def test_the_ledger_adds_up(desk: Desk) -> None:
         await model.ask(story())
         await model.ask(story())
         await model.ask(colour())
-        with pytest.raises(CutReply):
+        with pytest.raises(TruncatedReply):
             await model.ask(colour("a lily"))
     totals = desk.store.calls.totals(run)
     assert (totals.calls, totals.cached) == (5, 0)

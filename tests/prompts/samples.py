@@ -25,8 +25,8 @@ _VETTED = factual.ValidateFactsInput(
 _ASKED = factual.QueryInput(
     excerpt="The lamp went out.",
     facts=[
-        factual.LevelledFact(id=7, level="root", fact="Hester came."),
-        factual.LevelledFact(id=3, level="branch", fact="Ann left."),
+        factual.FactWithLevel(id=7, level="root", fact="Hester came."),
+        factual.FactWithLevel(id=3, level="branch", fact="Ann left."),
     ],
 )
 _QUESTIONS = [qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")]

@@ -27,7 +27,7 @@ from redraft.prompts.coherence import (
     ConfusionInput,
     Confusions,
     Mark,
-    Preferred,
+    PreferenceReply,
     SummarySentence,
     mark_of,
 )
@@ -326,14 +326,14 @@ def test_the_schema_asks_for_both_lists() -> None:
 
 @pytest.mark.parametrize("said", ["first", "Second.", "TIE", "**first**"])
 def test_a_choice_is_read_in_any_dress(said: str) -> None:
-    chosen = Preferred.model_validate({"reason": "", **dict.fromkeys(ASPECTS, said)})
+    chosen = PreferenceReply.model_validate({"reason": "", **dict.fromkeys(ASPECTS, said)})
     assert {getattr(chosen, aspect) for aspect in ASPECTS} == {said.strip(".*").casefold()}
 
 
 @pytest.mark.parametrize("said", ["neither", "", None, 1, "the first"])
 def test_what_is_no_choice_is_refused(said: Any) -> None:
     with pytest.raises(ValidationError):
-        Preferred.model_validate({"reason": "", **dict.fromkeys(ASPECTS, "tie"), "logic": said})
+        PreferenceReply.model_validate({"reason": "", **dict.fromkeys(ASPECTS, "tie"), "logic": said})
 
 
 def test_both_are_asked_without_chance() -> None:

@@ -83,7 +83,7 @@ def _cases() -> dict[str, Case]:
     sentences = [coherence.SummarySentence(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
     confusion = coherence.ConfusionInput(summary="They lit it.", sentences=sentences)
     levels: Sequence[Level] = ("root", "branch", "leaf")
-    facts = [factual.LevelledFact(id=n, level=level, fact=f"{level} of it") for n, level in enumerate(levels, 1)]
+    facts = [factual.FactWithLevel(id=n, level=level, fact=f"{level} of it") for n, level in enumerate(levels, 1)]
     query = factual.QueryInput(excerpt="They lit it.", facts=facts)
     options = [
         Point(id=n, metric="coverage", task="add", problem=f"{one} is missing.") for n, one in enumerate(NAMES, 1)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redraft.llm.reply_reader import NoValueError, read_value
-from redraft.prompts.factual import Supports, Verifications
+from redraft.prompts.factual import FactSupports, Verifications
 from redraft.prompts.qa import SummaryAnswers, yes_or_no
 from redraft.prompts.tags import Tags
 from tests.replies.prompts import CASES, Json
@@ -41,18 +41,18 @@ def test_a_label_under_another_name_is_one() -> None:
     ("said", "verdict"), [("Supported", "pass"), ("PASSED", "pass"), ("not supported", "fail"), ("fails.", "fail")]
 )
 def test_a_fact_passes_in_other_words(said: str, verdict: str) -> None:
-    assert [one.verdict for one in read("facts_faithful", Supports, {"reason": "", "verdict": said})] == [verdict]
+    assert [one.verdict for one in read("facts_faithful", FactSupports, {"reason": "", "verdict": said})] == [verdict]
 
 
 @pytest.mark.parametrize("said", ["partially", "yes and no", "none", "pass/fail", "pass?", None, 5])
 def test_what_may_mean_either_loses_that_entry_alone(said: object) -> None:
-    found = read("facts_faithful", Supports, {"verdict": said}, {"verdict": "fail"})
+    found = read("facts_faithful", FactSupports, {"verdict": said}, {"verdict": "fail"})
     assert [(one.id, one.verdict) for one in found] == [(2, "fail")]
 
 
 @pytest.mark.parametrize("said", ["❌ supported", "✗ pass", "pass ❌", "✅ unsupported", "✓ fail"])
 def test_a_sign_that_says_the_opposite_leaves_no_verdict(said: str) -> None:
-    found = read("facts_faithful", Supports, {"verdict": said}, {"verdict": "❌ fail"}, {"verdict": "✅ pass"})
+    found = read("facts_faithful", FactSupports, {"verdict": said}, {"verdict": "❌ fail"}, {"verdict": "✅ pass"})
     assert [(one.id, one.verdict) for one in found] == [(2, "fail"), (3, "pass")]
     others = read("verify_sentences", Verifications, {"category": "❌ supported"}, FINE, {"category": "✅ none"})
     assert [(one.id, one.category) for one in others] == [(2, "none"), (3, "none")]
@@ -97,7 +97,7 @@ def test_a_word_that_is_denied_by_a_sign_or_a_word_is_no_pass(name: str, how: st
 
 def test_a_cross_beside_a_word_against_it_is_that_word() -> None:
     for word in ("fail", "unsupported", "no"):
-        (found,) = read("facts_faithful", Supports, {"reason": "", "verdict": f"❌ {word}"})
+        (found,) = read("facts_faithful", FactSupports, {"reason": "", "verdict": f"❌ {word}"})
         assert found.verdict == "fail"
     (found,) = read("verify_sentences", Verifications, FINE | {"category": "❌ Entity error"})
     assert found.category == "entity"

@@ -6,7 +6,16 @@ from collections import Counter
 
 import pytest
 
-from redraft.prompts.factual import _CATEGORIES, _PASSES, _STATED, _SUPPORTED, Alignment, Opinion, Support, Verification
+from redraft.prompts.factual import (
+    _CATEGORIES,
+    _PASSES,
+    _STATED,
+    _SUPPORTED,
+    Alignment,
+    FactAssessment,
+    FactSupport,
+    Verification,
+)
 from redraft.prompts.qa import _VERDICTS, Comparison
 
 SETS = {
@@ -42,7 +51,7 @@ def test_a_word_and_its_opposite_are_both_read(good: str, bad: str) -> None:
         return Verification.model_validate({"id": 1, "reason": "r", "quote": "", "category": said}).category
 
     def support(said: str) -> str:
-        return Support.model_validate({"id": 1, "reason": "r", "quote": "", "verdict": said}).verdict
+        return FactSupport.model_validate({"id": 1, "reason": "r", "quote": "", "verdict": said}).verdict
 
     assert (category(good), category(bad) != "none") == ("none", True)
     assert (support(good), support(bad)) == ("pass", "fail")
@@ -56,7 +65,7 @@ def test_what_the_document_does_not_say_is_out_of_it(said: str) -> None:
 
 @pytest.mark.parametrize(("said", "verdict"), [("yes", "pass"), (True, "pass"), ("no", "fail"), (False, "fail")])
 def test_yes_and_no_are_verdicts_on_a_fact(said: object, verdict: str) -> None:
-    assert Opinion.model_validate({"id": 1, "reason": "r", "verdict": said}).verdict == verdict
+    assert FactAssessment.model_validate({"id": 1, "reason": "r", "verdict": said}).verdict == verdict
 
 
 @pytest.mark.parametrize(

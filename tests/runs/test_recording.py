@@ -13,7 +13,7 @@ import pytest
 import redraft
 from redraft import Session
 from redraft.domain import Usage
-from redraft.errors import CutReply, UnreadableReply, UsageError
+from redraft.errors import TruncatedReply, UnreadableReply, UsageError
 from redraft.llm.base import Request
 from redraft.prompts.rubric import RubricVerdict
 from redraft.readers.documents import load
@@ -74,7 +74,10 @@ def test_a_request_that_was_not_recorded_ends_the_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [UnreadableReply("no JSON", text="hm", usage=Usage(1, 1)), CutReply("cut off", text='{"rea', usage=Usage(1, 1))],
+    [
+        UnreadableReply("no JSON", text="hm", usage=Usage(1, 1)),
+        TruncatedReply("cut off", text='{"rea', usage=Usage(1, 1)),
+    ],
     ids=["unreadable", "cut"],
 )
 def test_replies_that_cannot_be_used_are_replayed_too(tmp_path: Path, error: redraft.ModelError) -> None:

@@ -13,7 +13,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.fact_checker import FactChecker, FactVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Dimension, Evidence, KeyFact, KeyFacts, Objection, Perspective, Span, Tree, content_id
-from redraft.errors import CutThought, JudgingError, RejectedRequest, ReplyError
+from redraft.errors import JudgingError, RejectedRequest, ReplyError, TruncatedReasoning
 from redraft.evaluators.reference.keyfacts import UNJUDGED, flatten, keyfacts_id, middle_of, pruned
 from redraft.events import Notice, Observer
 from redraft.prompts.book import PromptBook
@@ -42,7 +42,7 @@ class FailedReplies:
             cause, hint = missing, "try another --judge, or --prompts simple"
         else:
             replies = "the one reply was" if len(cut) == 1 else f"{len(cut)} replies were"
-            thought = next((one for one in cut if isinstance(one, CutThought)), None)
+            thought = next((one for one in cut if isinstance(one, TruncatedReasoning)), None)
             cause = f"{replies} cut off: {(thought or cut[0]).message}"
             hint = thought.hint if thought else "try another --judge, or more room with a larger --context-tokens"
         return JudgingError(f"{what}{f': {cause}' if cause else ''}", place=place, hint=hint)

@@ -28,7 +28,7 @@ from redraft.lab.experiments.runner import (
     run_certificate,
     status_of,
 )
-from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
+from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating
 from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, mean, plain, unmarked
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
@@ -88,7 +88,7 @@ class MarkedChunk:
     tokens: int
     judge: str
     run: str
-    marks: ChunkMarks | None = None
+    marks: ChunkRating | None = None
     failure: Failure | None = None
 
     @computed
