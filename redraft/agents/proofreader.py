@@ -69,9 +69,7 @@ class Proofreader:
             )
 
         async def judged(numbers: Sequence[int]) -> ItemResults[SentenceConfusion]:
-            return await ask_all(
-                [numbers[at : at + size] for at in range(0, len(numbers), size)], ask, ahead=True
-            )
+            return await ask_all([numbers[at : at + size] for at in range(0, len(numbers), size)], ask, ahead=True)
 
         # The verdict depends on how much of the summary is shown.
         beside_it = [content_id(summary)] if whole else [content_id(summary), room, size]

@@ -8,7 +8,7 @@ from typing import Any
 from redraft.agents import fact_checker
 from redraft.domain import Document, Evaluation, Evidence, Pack, PackQuestion, Span
 from redraft.evaluators import consistency, coverage, keyfact_recall
-from redraft.evaluators.metric_info import GOOD_VERDICTS, BAD_VERDICTS
+from redraft.evaluators.metric_info import BAD_VERDICTS, GOOD_VERDICTS
 from redraft.report.history.quotes import quotes_of, stated_facts
 from redraft.store.store import Store
 from tests.store.support import run
