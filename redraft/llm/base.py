@@ -154,7 +154,7 @@ class LazyModel:
 
     @property
     def reasoning_tokens(self) -> int:
-        return self._opened.thought if isinstance(self._opened, ReasoningModel) else self._expected
+        return self._opened.reasoning_tokens if isinstance(self._opened, ReasoningModel) else self._expected
 
     def expect_reasoning(self, thought: int) -> None:
         self._expected = thought
