@@ -147,7 +147,8 @@ def items_jsonl(items: Sequence[Item]) -> str:
 def items_csv(items: Sequence[Item]) -> str:
     """Return the items as CSV, one row each. A nested value is named by its path, such as `usage.drafting.calls`.
 
-    A list is one cell, as JSON. There is a column for every name that any item has.
+    A list of plain values is one cell. A list of records is their number, with the number of those that are true in
+    each field of yes or no, such as `facts.supported`. There is a column for every name that any item has.
     """
     rows = [dict(_flat(item)) for item in items]
     columns = list(dict.fromkeys(name for row in rows for name in row))
@@ -166,14 +167,18 @@ def _flat(item: Mapping[str, object], before: str = "") -> Iterator[tuple[str, C
     for name, value in item.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{before}{name}.")
-        else:
-            yield f"{before}{name}", _cell(value)
+            continue
+        yield f"{before}{name}", _cell(value)
+        records = [one for one in value if isinstance(one, Mapping)] if isinstance(value, list | tuple) else []
+        for key in dict.fromkeys(key for one in records for key, said in one.items() if isinstance(said, bool)):
+            yield f"{before}{name}.{key}", sum(one.get(key) is True for one in records)
 
 
 def _cell(value: object) -> Cell:
-    if isinstance(value, bool) or not isinstance(value, str | int | float | None):
-        return json.dumps(value, ensure_ascii=False)
-    return value
+    if isinstance(value, list | tuple):
+        plain_values = all(isinstance(one, str | int | float | None) for one in value)
+        return "; ".join("" if one is None else str(_cell(one)) for one in value) if plain_values else len(value)
+    return json.dumps(value) if isinstance(value, bool) or not isinstance(value, str | int | float | None) else value
 
 
 def _only_whole(name: str, columns: Sequence[str], rows: Sequence[Mapping[str, Cell]]) -> bool:
