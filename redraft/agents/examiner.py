@@ -8,15 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import (
-    Attempt,
-    Entries,
-    ItemResults,
-    LikelyAnswer,
-    ask_all,
-    first_error,
-    gather_all,
-)
+from redraft.agents.accounts import Attempt, Entries, ItemResults, LikelyAnswer, ask_all, first_error, gather_all
 from redraft.agents.answers import ReplyAnswers, SummaryAnswerCache, is_answered, sentence_names
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, Scope, document_fields
 from redraft.agents.judge import Judge, batch_size, in_batches, label_of

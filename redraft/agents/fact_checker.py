@@ -8,15 +8,7 @@ from typing import TypeVar, get_args
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import (
-    Attempt,
-    Entries,
-    ItemResults,
-    LikelyAnswer,
-    ask_all,
-    first_error,
-    gather_all,
-)
+from redraft.agents.accounts import Attempt, Entries, ItemResults, LikelyAnswer, ask_all, first_error, gather_all
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, document_fields
 from redraft.agents.judge import Judge, batch_size, smallest_window
 from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPlan

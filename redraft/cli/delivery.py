@@ -57,7 +57,7 @@ writer_options = options.grouped(
 def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], design: D, given: Mapping[str, Any]) -> int:
     """Run an experiment under the given options and deliver its report; return the exit code."""
     from redraft.cli import given as asked
-    from redraft.cli.runner import closed, run_experiment
+    from redraft.cli.runner import report_end, run_experiment
     from redraft.lab.experiments.experiment import is_undecided
     from redraft.store.store import Store
 
@@ -72,7 +72,7 @@ def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], desig
     deliver(report, target, as_json=given["as_json"], quiet=quiet)
     undecided = is_undecided(report)
     done = experiment.is_some(outcome)
-    return closed(outcome.complete, outcome.stopped, done=done, quiet=quiet, undecided=undecided)
+    return report_end(outcome.complete, outcome.stopped, done=done, quiet=quiet, undecided=undecided)
 
 
 def show_plan(plan: Table, *, as_json: bool) -> int:

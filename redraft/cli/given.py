@@ -58,7 +58,7 @@ def settings(given: Given) -> DraftConfig:
     from redraft.cli.settings_file import model_tables
 
     if given.get("source_language"):
-        part(given)  # gives a more specific error than the field's pattern
+        document_part(given)  # gives a more specific error than the field's pattern
     values = {name: value for name, value in given.items() if name in DraftConfig.model_fields and value is not None}
     table = model_tables().get(values.get("model", ""))
     if table is not None:
@@ -76,7 +76,7 @@ def _is_said(name: str) -> bool:
     return name in _DRAWING and source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 
 
-def models_named(given: Given) -> dict[str, ModelSettings]:
+def named_models(given: Given) -> dict[str, ModelSettings]:
     """Return the settings file's models of judges, validator and decider. They do not inherit the prompts of the
     writer's table."""
     from redraft.cli.settings_file import model_tables
@@ -118,7 +118,7 @@ def judging(given: Given, refinement: RefineConfig | None = None) -> JudgeConfig
     from redraft.evaluators.catalog import evaluators
     from redraft.evaluators.similarity import similarity
 
-    named = {**_named(given, JUDGING), "models": models_named(given)}
+    named = {**_named(given, JUDGING), "models": named_models(given)}
     stated = rubrics_given(given.get("rubric", ()))
     if missing := [name for name in stated if refinement and name not in refinement.goals]:
         raise UsageError(f"--rubric: {missing[0]} is not a goal", hint=f"add --goal {missing[0]}=0.75")
@@ -144,7 +144,7 @@ def refined(given: Given, what: str) -> tuple[JudgeConfig | None, RefineConfig |
     return judging(given, wanted), wanted
 
 
-def judging_no_draft(given: Given) -> JudgeConfig:
+def judging_without_draft(given: Given) -> JudgeConfig:
     """Return the judging settings of a command that judges no draft by metrics."""
     return judging(given).model_copy(update={"metrics": ()})
 
@@ -159,7 +159,7 @@ def check_query(given: Given, judging: JudgeConfig, writer: str = "") -> None:
         raise UsageError(f"--query is not used by {writer or ' and '.join(judging.metrics)}", hint=hint)
 
 
-def draft(
+def read_summary(
     sources: Sequence[str], summary: str, findings: str | None = None, *, review: bool = False, quiet: bool
 ) -> str:
     """Return the text of the summary, which may be empty. Raises if standard input is named more than once."""
@@ -168,10 +168,10 @@ def draft(
         both = "both" if len(read) == 2 else "all"
         raise UsageError(f"{' and '.join(read)} cannot {both} be stdin", hint="give one of them as a file")
     _check_review(read, review=review)
-    return text(summary, quiet=quiet)
+    return read_text(summary, quiet=quiet)
 
 
-def findings(
+def findings_to_fix(
     source: str | None, asked: Sequence[str] = (), writer: str = "", *, review: bool = False
 ) -> tuple[Finding, ...]:
     """Return the findings to fix first: those of a file, and what the user has `asked` the `writer` for in words."""
@@ -192,7 +192,7 @@ def _check_review(read: Sequence[str], *, review: bool) -> None:
         raise UsageError(f"--review reads your answers from stdin, and so does {read[0]}", hint="give them as files")
 
 
-def text(source: str, *, quiet: bool) -> str:
+def read_text(source: str, *, quiet: bool) -> str:
     """Return a text that is not a document, after printing notes on what was left out of it."""
     from redraft.readers.documents import read_text
 
@@ -203,7 +203,7 @@ def text(source: str, *, quiet: bool) -> str:
     return found.text
 
 
-def part(given: Given) -> Selection:
+def document_part(given: Given) -> Selection:
     """Return which part of the document to read, and its language."""
     from redraft.readers.parts import read_selection
 
@@ -222,10 +222,10 @@ def document_at(sources: Sequence[str], given: Given) -> Document:
         with store_to_read(given["db"]) as store:
             if store.documents.has(sources[0]):
                 return store.documents.get(sources[0])
-    return load_all(sources, wanted=part(given) if wanted else None)
+    return load_all(sources, wanted=document_part(given) if wanted else None)
 
 
-def document(sources: Sequence[str], *, quiet: bool) -> Document:
+def read_document(sources: Sequence[str], *, quiet: bool) -> Document:
     """Return a document, or several read as one, after printing notes on what was left out."""
     from redraft.readers.documents import load_all
 

@@ -50,24 +50,24 @@ class NearestGroup(click.Group):
         return super().resolve_command(context, args)
 
 
-def about(verb: str, run: str, *more: str) -> str:
+def run_command(verb: str, run: str, *more: str) -> str:
     """Return a command on a run, with the database that the user named."""
     return " ".join(["redraft", verb, run, *more, *_given(verb)])
 
 
-def resuming(run: str, limits: Limits, said: str = "") -> str:
+def resume_hint(run: str, limits: Limits, said: str = "") -> str:
     """Return the command that resumes a run, with a sufficient limit where `said` names one that was used up."""
     if "--max-calls" in said and limits.max_calls is not None:
         calls = _estimated(run, lambda whole: whole.calls) or 2 * limits.max_calls
-        return about("resume", run, "--max-calls", str(ceil(_SPARE * max(calls, limits.max_calls)) + 1))
+        return run_command("resume", run, "--max-calls", str(ceil(_SPARE * max(calls, limits.max_calls)) + 1))
     if "--max-cost" in said and limits.max_cost is not None:
         # Of these, the first is the next call, which is booked at the most it can cost, and so is the last of a run.
         booked, *spent = (float(one.replace(",", "")) + _ROUNDED for one in _DOLLARS.findall(said))
         cost = _estimated(run, lambda whole: whole.cost_usd)
         needed = booked + _SPARE * max([cost or 0.0, *spent])
         needed = max(needed, 0.0 if cost else 2 * limits.max_cost)
-        return about("resume", run, "--max-cost", f"{ceil(100 * needed) / 100:g}")
-    return about("resume", run)
+        return run_command("resume", run, "--max-cost", f"{ceil(100 * needed) / 100:g}")
+    return run_command("resume", run)
 
 
 def _estimated(run: str, figure: Callable[[RunPlan], N | None]) -> N | None:
@@ -88,9 +88,9 @@ def _estimated(run: str, figure: Callable[[RunPlan], N | None]) -> N | None:
         return None
 
 
-def completed(text: str) -> str:
+def complete_commands(text: str) -> str:
     """Complete the commands in a hint of the library, which does not know the command line."""
-    return _OF_A_RUN.sub(lambda found: about(found[1], found[2]), text)
+    return _OF_A_RUN.sub(lambda found: run_command(found[1], found[2]), text)
 
 
 def _given(verb: str) -> list[str]:

@@ -144,7 +144,7 @@ def count(value: str) -> int | tuple[int, int]:
     return (first, last) if found[2] else first
 
 
-def allow(context: click.Context, parameter: click.Parameter, most: int) -> None:  # noqa: ARG001
+def set_source_limit(context: click.Context, parameter: click.Parameter, most: int) -> None:  # noqa: ARG001
     """Set the largest size that sources may have."""
     set_size_limit(most)
 
@@ -206,7 +206,7 @@ drafting_options = grouped(
 )
 
 
-def window(otherwise: str) -> Callable[[F], F]:
+def window_option(otherwise: str) -> Callable[[F], F]:
     """Create `--context-tokens` for a command where its default is `otherwise`."""
     text = f"Maximum tokens of a prompt and its reply.  [default: {otherwise}]"
     return of_field(DraftConfig, "context_tokens", default=None, help=text)
@@ -244,7 +244,7 @@ max_source = option(
     metavar="SIZE",
     default="200MB",
     expose_value=False,
-    callback=allow,
+    callback=set_source_limit,
     help="Largest file or stdin accepted.",
 )
 

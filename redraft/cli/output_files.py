@@ -115,14 +115,14 @@ def form_of(form: Form | None, output: str | None, hint: str) -> Form:
     return wanted
 
 
-def in_form(content: C, form: Form, page: Callable[[C], str], markdown: Callable[[C], str] | None = None) -> str:
+def render_content(content: C, form: Form, page: Callable[[C], str], markdown: Callable[[C], str] | None = None) -> str:
     """Return the content as JSON, Markdown or HTML."""
     if form == "json":
         return content.model_dump_json(indent=2) + "\n"
     return markdown(content) if form == "markdown" and markdown else page(content)
 
 
-def put(text: str, output: str | None, hint: str = "name another file with -o") -> None:
+def write_text(text: str, output: str | None, hint: str = "name another file with -o") -> None:
     """Write a text to a file if one is named, else to stdout."""
     if output:
         write(Path(output).expanduser(), text, hint)
@@ -132,12 +132,12 @@ def put(text: str, output: str | None, hint: str = "name another file with -o") 
 
 def hand_over(text: str, holds: str, output: str | None, *, quiet: bool) -> None:
     """Write a text to the file or stdout, and say what it contains."""
-    put(text, output)
+    write_text(text, output)
     if output and not quiet:
         say(f"written to {output}: {len(text.encode()) / 1000:,.0f} KB. {holds}")
 
 
-def citing(store: Store, encoder: Encoder | None) -> Callable[[str], Citations]:
+def citation_reader(store: Store, encoder: Encoder | None) -> Callable[[str], Citations]:
     """Return a function that returns the citations of a run."""
 
     def citations(run: str) -> Citations:

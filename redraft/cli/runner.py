@@ -227,7 +227,7 @@ def carry_out(
         return DONE
     with Store(given["db"]) as store:
         known = with_places(_with_packs(order, store), settings)
-        result = work(
+        result = run_task(
             store,
             lambda session: session.begin_order(document, settings, known),
             limits=limits,
@@ -256,7 +256,7 @@ def fill_form(
         deliver(lambda notes: form_paper(store, form, notes=notes), record_json(form), to, advice)
     if not quiet:
         close_form(form, to.output)
-    return closed(form.complete, form.stopped, done=any(one.run for one in form.sections), quiet=quiet)
+    return report_end(form.complete, form.stopped, done=any(one.run for one in form.sections), quiet=quiet)
 
 
 def _with_packs(order: RunSpec, store: Store) -> RunSpec:
@@ -269,7 +269,7 @@ def _with_packs(order: RunSpec, store: Store) -> RunSpec:
     return replace(order, purpose=order.purpose.model_copy(update={"judging": whole}))
 
 
-def work(
+def run_task(
     store: Store,
     task: Callable[[Session], Coroutine[Any, Any, T]],
     *,
@@ -306,15 +306,15 @@ def work(
                 return await task(session)
 
         try:
-            return asyncio.run(until_stopped(worked()))
+            return asyncio.run(run_until_stopped(worked()))
         except (KeyboardInterrupt, asyncio.CancelledError):
             if run:
-                raise StoppedError(f"Resume: {hints.about('resume', run)}") from None
+                raise StoppedError(f"Resume: {hints.run_command('resume', run)}") from None
             raise KeyboardInterrupt from None
         except RedraftError as error:
             # The settings of a run cannot change: one begun by mistake has to be begun again.
             if run and not isinstance(error, UsageError) and f"redraft resume {run}" not in error.hint:
-                error.hint = f"{error.hint}\n  Resume: {hints.resuming(run, limits, error.message)}".strip()
+                error.hint = f"{error.hint}\n  Resume: {hints.resume_hint(run, limits, error.message)}".strip()
             raise
 
 
@@ -329,12 +329,12 @@ def run_experiment(
     """Run a task of many runs to its end; a `StoppedError` says how to continue after an interruption."""
     with open_progress(quiet=quiet) as display:
         try:
-            return asyncio.run(until_stopped(task(ExperimentRunner(store, limits, prices, display.observe))))
+            return asyncio.run(run_until_stopped(task(ExperimentRunner(store, limits, prices, display.observe))))
         except (KeyboardInterrupt, asyncio.CancelledError):
             raise StoppedError(hints.GO_ON) from None
 
 
-def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bool, undecided: bool = False) -> int:
+def report_end(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bool, undecided: bool = False) -> int:
     """Print what is missing and how to continue; return the exit code."""
     if complete:
         return DONE
@@ -366,7 +366,7 @@ class StoppedError(RedraftError):
         super().__init__("stopped; finished work is kept", hint=hint)
 
 
-async def until_stopped(task: Coroutine[Any, Any, T]) -> T:
+async def run_until_stopped(task: Coroutine[Any, Any, T]) -> T:
     """Run a task: SIGTERM stops it as cleanly as Ctrl-C, and tracing is off unless the user asked for it."""
     current, loop = asyncio.current_task(), asyncio.get_running_loop()
     assert current is not None

@@ -10,7 +10,7 @@ import click
 from click.types import OptionHelpExtra
 
 from redraft.cli import hints
-from redraft.cli.terminal import reading, say
+from redraft.cli.terminal import say, say_reading
 from redraft.cli.trust import check_trusted
 from redraft.errors import RedraftError
 from redraft.fields import Section
@@ -116,10 +116,10 @@ class Command(click.Command):
             context.meta.get(CHECK, lambda: None)()
             _mind_tracing(context)
             read = [name for one in self.params if isinstance(one, SourceArgument) for name in one.names(context)]
-            reading(*read, quiet=not read or context.params.get("quiet", True))
+            say_reading(*read, quiet=not read or context.params.get("quiet", True))
             return super().invoke(context)
         except RedraftError as error:
-            error.hint = hints.completed(error.hint)
+            error.hint = hints.complete_commands(error.hint)
             raise
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:

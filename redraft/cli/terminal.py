@@ -106,7 +106,7 @@ def clean_streams() -> None:
         setattr(sys, name, _CleanStream(stream, holds_results=name == "stdout"))
 
 
-def bare_stderr() -> TextIO:
+def raw_stderr() -> TextIO:
     """Return the stream behind stderr, for rewriting lines. The caller sanitizes untrusted text."""
     stream: Any = sys.stderr
     return cast("TextIO", _UnmarkedStream(stream.stream if isinstance(stream, _CleanStream) else stream))
@@ -123,7 +123,7 @@ def echo_json(content: object) -> None:
     click.echo(json_text(content))
 
 
-def columns_of(stream: TextIO) -> int:
+def terminal_width(stream: TextIO) -> int:
     """Return the width of a stream's terminal. COLUMNS overrides it; other streams get the maximum."""
     said = os.environ.get("COLUMNS", "")
     if said.isdecimal() and int(said):
@@ -137,7 +137,7 @@ def columns_of(stream: TextIO) -> int:
 def width() -> int:
     """Return the line width: that of the terminal within bounds, less the current margin."""
     stream = sys.stderr if _to_stderr.get() else sys.stdout
-    return max(_NARROWEST, min(_WIDEST, columns_of(stream))) - len(_margin.get())
+    return max(_NARROWEST, min(_WIDEST, terminal_width(stream))) - len(_margin.get())
 
 
 @contextmanager
@@ -184,7 +184,7 @@ def say(line: str) -> None:
         click.echo(_folded(line) if sys.stderr.isatty() and "redraft " not in line else line, err=True)
 
 
-def reading(*sources: str, quiet: bool) -> None:
+def say_reading(*sources: str, quiet: bool) -> None:
     """Say what is about to be read, before slow imports and reading begin."""
     if not quiet:
         names = ["stdin" if one == STDIN else "a text" if is_inline_text(one) else one for one in sources]

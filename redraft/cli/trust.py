@@ -45,12 +45,12 @@ _EVERY_TABLE = frozenset({MODELS, "studio"})
 Places = dict[str, str]
 
 
-def remembered_in() -> Path:
+def consent_file() -> Path:
     """Return the file that stores consent, which lies outside the directories it is about."""
     return user_config_path("redraft") / "trusted.json"
 
 
-def places_in(content: Mapping[str, Any]) -> Places:
+def settings_in_need(content: Mapping[str, Any]) -> Places:
     """Return the settings of a file that need the user's consent, as `[table] key` with the value."""
     tables = {f"[{name}] ": value for name, value in content.items() if isinstance(value, Mapping)}
     named = _models_in(content)
@@ -106,7 +106,7 @@ def check_trusted(context: click.Context) -> None:
     if context.params.get("dry_run"):
         # Nothing is sent, so an address does no harm; prompt folders and models are still read.
         used, tables = {key for key in used if not _is_address(key)}, {}
-    path, places = Path(FILE_NAME).resolve(), places_in(content)
+    path, places = Path(FILE_NAME).resolve(), settings_in_need(content)
     if not used and not tables:
         return
     if (not used or _has_own_key(context, used)) and all(map(_is_keyed, tables.values())):
@@ -125,7 +125,7 @@ def check_trusted(context: click.Context) -> None:
 
 def trust(path: Path, places: Places) -> None:
     """Remember the user's consent to the current settings of a file; changed settings need new consent."""
-    file = remembered_in()
+    file = consent_file()
     file.parent.mkdir(parents=True, exist_ok=True)
     known = {**_remembered(), str(path): places}
     write(file, json.dumps(known, indent=2) + "\n", "name the file in REDRAFT_CONFIG instead")
@@ -203,7 +203,7 @@ def _is_own_key(variable: object) -> bool:
 
 def _remembered() -> dict[str, Places]:
     try:
-        known = json.loads(remembered_in().read_text("utf-8"))
+        known = json.loads(consent_file().read_text("utf-8"))
     except (OSError, ValueError):
         return {}
     return known if isinstance(known, dict) else {}

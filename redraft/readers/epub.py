@@ -12,19 +12,7 @@ from redraft.errors import DocumentError
 from redraft.readers.builder import TITLE_WIDTH, Anchor, Heading, ReadCoverage, ReadText, TextBuilder
 from redraft.readers.formats import MAX_ENTRIES
 from redraft.readers.html import HtmlWalker, body_of, kinds
-from redraft.readers.markup import (
-    Archive,
-    Element,
-    attr,
-    child,
-    elements,
-    page,
-    resolve,
-    tag,
-    text_in,
-    text_of,
-    xml,
-)
+from redraft.readers.markup import Archive, Element, attr, child, elements, page, resolve, tag, text_in, text_of, xml
 from redraft.text.sanitizer import one_line
 
 _CONTAINER = "META-INF/container.xml"

@@ -106,12 +106,12 @@ def test_what_the_environment_says_need_not_be_typed_again(command: Inside) -> N
 def test_what_the_library_advises_is_completed_once(command: Inside) -> None:
     with resume.make_context("resume", ["3fa2c1d0", "--db", "x y.db", "-o", "out.md"]):
         advice = "wait, then `redraft resume 3fa2c1d0`, or redraft trace 3fa2c1d0"
-        completed = hints.completed(advice)
+        completed = hints.complete_commands(advice)
         assert completed == (
             "wait, then `redraft resume 3fa2c1d0 --db 'x y.db'`, or redraft trace 3fa2c1d0 --db 'x y.db'"
         )
-        assert hints.completed(completed) == completed
-    assert hints.completed(advice) == advice
+        assert hints.complete_commands(completed) == completed
+    assert hints.complete_commands(advice) == advice
 
 
 def test_a_failure_of_the_library_is_completed_on_its_way_out(command: Inside) -> None:
@@ -168,14 +168,14 @@ def test_every_json_is_one_object(tmp_path: Path) -> None:
 
 def test_a_cost_limit_is_suggested_that_is_enough_with_the_prices_of_before() -> None:
     said = "the next call could cost $0.02, and with under $0.01 spent that may exceed --max-cost 0.003"
-    assert hints.resuming("d2aadf26", Limits(max_cost=0.003), said) == "redraft resume d2aadf26 --max-cost 0.05"
-    assert hints.resuming("d2aadf26", Limits(max_cost=5.0), said) == "redraft resume d2aadf26 --max-cost 10"
+    assert hints.resume_hint("d2aadf26", Limits(max_cost=0.003), said) == "redraft resume d2aadf26 --max-cost 0.05"
+    assert hints.resume_hint("d2aadf26", Limits(max_cost=5.0), said) == "redraft resume d2aadf26 --max-cost 10"
 
     @click.command()
     @options.db
     @options.prices
     def told(**_: object) -> None:
-        click.echo(hints.resuming("d2aadf26", Limits(max_cost=0.003), said))
+        click.echo(hints.resume_hint("d2aadf26", Limits(max_cost=0.003), said))
 
     shown = CliRunner().invoke(told, ["--prices", "my prices.toml"]).output
     assert shown == "redraft resume d2aadf26 --max-cost 0.05 --prices 'my prices.toml'\n"

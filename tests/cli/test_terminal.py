@@ -244,7 +244,7 @@ def test_nothing_is_cut_at_80_columns_and_the_width_is_that_of_stderr(tmp_path: 
 
 
 def test_widths_are_those_of_the_stream_that_is_written_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terminal, "columns_of", lambda stream: 50 if stream is terminal.sys.stderr else 90)
+    monkeypatch.setattr(terminal, "terminal_width", lambda stream: 50 if stream is terminal.sys.stderr else 90)
     assert terminal.width() == 90
     with terminal.on_stderr():
         assert terminal.width() == 50

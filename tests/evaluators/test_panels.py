@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 from redraft import JudgeConfig, Session
 from redraft.domain import Evaluation
 from redraft.evaluators.base import mean_evaluation
-from redraft.evaluators.consensus import (
-    DISPUTED,
-    ItemVotes,
-    JudgeVerdicts,
-    PanelVerdicts,
-    aggregate,
-    disputed_items,
-)
+from redraft.evaluators.consensus import DISPUTED, ItemVotes, JudgeVerdicts, PanelVerdicts, aggregate, disputed_items
 from redraft.evaluators.coverage import shares
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import recalls

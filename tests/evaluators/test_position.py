@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redraft.cli.views.figures import brief, lines
+from redraft.cli.views.figures import brief_line, lines
 from redraft.domain import Document, Evaluation
 from redraft.errors import UsageError
 from redraft.evaluators.position import UNTOLD
@@ -147,4 +147,4 @@ def test_the_command_shows_where_the_summary_comes_from_beside_a_reference(tmp_p
 def test_the_figures_of_a_metric_that_nobody_here_knows_are_shown_as_they_are() -> None:
     measured = Evaluation("rhythm", 1, "measured", details={"beats_a_line": 4.5, "metre": "iambic", "feet": [1, 2]})
     assert list(lines(measured)) == ["rhythm: beats a line 4.5, metre iambic"]
-    assert brief(Evaluation("rhythm", 1, "measured")) == "rhythm: measured"
+    assert brief_line(Evaluation("rhythm", 1, "measured")) == "rhythm: measured"

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from redraft.cli import trust
-from redraft.cli.trust import places_in
+from redraft.cli.trust import settings_in_need
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside, on_terminal
 from tests.command import Done
@@ -289,4 +289,4 @@ def test_a_dry_run_reads_no_folder_either(tmp_path: Path) -> None:
 
 def test_all_that_needs_the_word_is_shown_before_it_is_given() -> None:
     content = {"words": 50, "prompts": "./p", "models": {"m": {"model": "openai:m", "price": {"prompt": 0}}}}
-    assert list(places_in(content)) == ["prompts", "[models.m] price"]
+    assert list(settings_in_need(content)) == ["prompts", "[models.m] price"]

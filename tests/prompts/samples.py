@@ -191,8 +191,7 @@ GIVEN: dict[str, BaseModel] = {
     "query_analytical": _ASKED,
     "query_narrative": _ASKED,
     "align_facts": factual.AlignInput(
-        sentences=_STATEMENTS,
-        facts=[factual.Fact(id=7, fact="Hester sat down."), factual.Fact(id=3, fact="Ann left.")],
+        sentences=_STATEMENTS, facts=[factual.Fact(id=7, fact="Hester sat down."), factual.Fact(id=3, fact="Ann left.")]
     ),
     "verify_sentences": factual.VerifyInput(passages=_PASSAGES, sentences=_STATEMENTS),
     "judge_chunk": factual.JudgeChunkInput(excerpt="The lamp went out."),

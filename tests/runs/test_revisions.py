@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from redraft import Limits, ReviewQuestion
-from redraft.cli.views.render import closing
+from redraft.cli.views.render import print_outcome
 from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply, RejectedRequest
 from redraft.report.history.results import Result
@@ -248,7 +248,7 @@ async def test_a_revision_that_never_came_is_asked_for_again_when_the_run_is_res
 
     assert (lost.run.status, lost.run.stop_reason, lost.summary) == ("done", "nothing_to_fix", POOR)
     assert lost.lost == (1,)
-    closing(lost, None)
+    print_outcome(lost, None)
     assert again_by(lost) in capsys.readouterr().err
 
     # As often as it takes, and never what is known.

@@ -15,7 +15,7 @@ from redraft.cli.commands.agree_sheets import judges, read, sheet
 from redraft.cli.given import store_to_read
 from redraft.cli.options import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
-from redraft.cli.terminal import echo_json, reading, say
+from redraft.cli.terminal import echo_json, say, say_reading
 from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.plugins import require_agreement
@@ -131,9 +131,9 @@ def with_(
     """Compare judges with people's annotations in FILE: correlation by summary, document and system, balanced accuracy,
     area under the curve, error against share judged, and agreement among judges.
     """
-    reading(file, quiet=quiet)
+    say_reading(file, quiet=quiet)
     require_agreement("redraft agree")
-    from redraft.cli.runner import closed, run_experiment
+    from redraft.cli.runner import report_end, run_experiment
     from redraft.lab.agreement.report import agree_report, save_agreements
     from redraft.lab.agreement.trial import find_format, human_field, plan_table, run_trial, sample_items
     from redraft.store.store import Store
@@ -157,7 +157,7 @@ def with_(
     if save and not quiet:
         say(f"{len(kept)} figures stored" if kept else "nothing stored: stopped early, or too few verdicts")
     done = any(said.outcome for column in outcome.columns for said in column.said)
-    return closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
+    return report_end(outcome.complete, outcome.stopped, done=done, quiet=quiet)
 
 
 def _metric(given: Mapping[str, Any]) -> str:
@@ -221,7 +221,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
     LongSumEval's table II; with --sweep, like its tables V to VII.
     """
     require_agreement("redraft agree table")
-    from redraft.cli.runner import closed, run_experiment
+    from redraft.cli.runner import report_end, run_experiment
     from redraft.lab.agreement.report import baselines, overview_plan, overview_report, run_overview
     from redraft.lab.agreement.trial import find_format, sample_items
     from redraft.store.store import Store
@@ -229,7 +229,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
     parts = [word.partition("=")[::2] for word in files]
     if wrong := [name for name, file in parts if not file]:
         raise UsageError(f"{wrong[0]!r} has no format", hint="write FORMAT=FILE, such as qags=mturk_cnndm.jsonl")
-    reading(*(file for _, file in parts), quiet=quiet)
+    say_reading(*(file for _, file in parts), quiet=quiet)
     limits, prices, scorers = asked.limits(given), asked.prices(given), baselines(given["baselines_"])
     sets = {
         name if [one for one, _ in parts].count(name) == 1 else f"{name} {Path(file).stem}": sample_items(
@@ -248,7 +248,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
     delivery.deliver(overview_report(done), folder, as_json=as_json, quiet=quiet)
     stopped = next((one.stopped for one in done.outcomes if one.stopped), None)
     is_some = any(said.outcome for one in done.outcomes for column in one.columns for said in column.said)
-    return closed(done.complete, stopped, done=is_some, quiet=quiet)
+    return report_end(done.complete, stopped, done=is_some, quiet=quiet)
 
 
 @command("list", short_help="List stored agreements.")

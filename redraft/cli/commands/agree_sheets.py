@@ -8,7 +8,7 @@ import click
 
 from redraft.cli import delivery, options
 from redraft.cli.given import store_to_read
-from redraft.cli.output_files import put
+from redraft.cli.output_files import write_text
 from redraft.cli.sections import command
 from redraft.cli.terminal import DONE, SHORT, say
 from redraft.errors import UsageError
@@ -198,7 +198,7 @@ def sheet(
     size = sample_size(len(everything), min(margins), sure) if margins else given["size"]
     chosen = draw_sample(everything, size, given["seed"])
     text = sheet_csv(chosen, what, given["people"], known)
-    put(text, output)
+    write_text(text, output)
     if not quiet:
         margin = margin_of_error(len(chosen), len(everything), sure) or 0.0
         say(f"{len(chosen)} of {len(everything)} rows; shares are accurate to ±{margin:.1%} ({100 * sure:g}%)")
@@ -223,7 +223,7 @@ def _coherence_sheet(
     if not rows:
         raise UsageError("there is nothing to ask about", hint="give summaries with sentences, and their annotations")
     chosen = sample_rows(rows, given["size"], given["seed"], kind)
-    put(coherence_sheet(chosen, kind, given["people"]), output)
+    write_text(coherence_sheet(chosen, kind, given["people"]), output)
     if not quiet:
         say(f"{len(chosen)} of {len(rows)} rows")
     return 0
@@ -267,7 +267,7 @@ def read(
         report, marks = _coherence_report(kind, files, *_of_coherence(kind, summaries, annotations, reading=True))
         for name, text in marks.items():
             if folder:
-                put(text, str(folder / f"{name}.json"))
+                write_text(text, str(folder / f"{name}.json"))
         delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
         return SHORT if any(one.name == "troubles" and one.rows for one in report.tables) else DONE
     what, answers = read_sheets(files)

@@ -14,7 +14,7 @@ from redraft.cli import delivery, options
 from redraft.cli import given as asked_for
 from redraft.cli.given import store_to_read
 from redraft.cli.options import preset_option
-from redraft.cli.output_files import check_output, put
+from redraft.cli.output_files import check_output, write_text
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import json_text, on_termination, say
 from redraft.domain import record_json
@@ -194,7 +194,7 @@ def _asked(given: Mapping[str, Any]) -> BatchRequest:
     if stray := [option for name, option in _ABOUT_ONE.items() if given[name]]:
         raise UsageError(f"{stray[0]} applies to one document only", hint="leave it out")
     judged, refinement = asked_for.refined(given, "the summaries")
-    return BatchRequest(asked_for.settings(given), judged, refinement, asked_for.part(given))
+    return BatchRequest(asked_for.settings(given), judged, refinement, asked_for.document_part(given))
 
 
 def _engine(store: Store, given: Mapping[str, Any]) -> Engine:
@@ -331,7 +331,7 @@ def results(name: str, form: str, output: str | None, dossiers: bool, db: str | 
         if form == "parquet":
             _write_parquet(rows, output)
         elif form == "csv" or output:
-            put(items_csv(list(rows)) if form == "csv" else "".join(map(_line, rows)), output)
+            write_text(items_csv(list(rows)) if form == "csv" else "".join(map(_line, rows)), output)
         else:
             for row in rows:
                 click.echo(_line(row), nl=False)
@@ -343,9 +343,9 @@ def results(name: str, form: str, output: str | None, dossiers: bool, db: str | 
 def _with_dossiers(store: Store, name: str, output: str | None, *, quiet: bool) -> str:
     """Have the dossiers of a batch written; returns the folder that they are in."""
     from redraft.batches.tables import add_dossiers
-    from redraft.cli.views.batches import counting
+    from redraft.cli.views.batches import dossier_counter
 
-    folder = add_dossiers(store, name, Path(output).expanduser() if output else None, counting(quiet=quiet))
+    folder = add_dossiers(store, name, Path(output).expanduser() if output else None, dossier_counter(quiet=quiet))
     if not quiet:
         say(f"dossiers in {Path(folder) / 'dossiers'}")
     return folder

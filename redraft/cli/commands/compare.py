@@ -9,7 +9,7 @@ import click
 from redraft.cli import given as asked
 from redraft.cli import options
 from redraft.cli.given import store_to_read
-from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over, in_form
+from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over, render_content
 from redraft.cli.sections import SourceArgument, command
 from redraft.domain import record_json
 from redraft.errors import UsageError
@@ -59,8 +59,8 @@ def compare(sources: tuple[str, ...], first: str, second: str, **given: Any) -> 
 
     if [*sources, first, second].count(STDIN) > 1:
         raise UsageError("only one of SOURCE, A and B can be stdin", hint="give the others as files")
-    settings, purpose = asked.settings(given), Compare(judging=asked.judging_no_draft(given))
-    a, b = asked.text(first, quiet=quiet), asked.text(second, quiet=quiet)
+    settings, purpose = asked.settings(given), Compare(judging=asked.judging_without_draft(given))
+    a, b = asked.read_text(first, quiet=quiet), asked.read_text(second, quiet=quiet)
     check_summaries(a, b)
     return carry_out(asked.document_at(sources, given), settings, RunSpec(purpose, given=a, other=b), given)
 
@@ -99,7 +99,7 @@ def compare_runs(
     encoder = asked.encoder(embeddings)
     with asked.store_to_read(db) as store:
         beside = read_comparison(store, runs, encoder=encoder)
-    hand_over(in_form(beside, wanted, comparison_page), beside.holds, output, quiet=quiet)
+    hand_over(render_content(beside, wanted, comparison_page), beside.holds, output, quiet=quiet)
     return 0
 
 

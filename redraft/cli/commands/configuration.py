@@ -97,7 +97,7 @@ def trust() -> int:
     path = Path(FILE_NAME)
     if not path.exists():
         raise UsageError("there is no such file in this directory", place=FILE_NAME)
-    places = trusting.places_in(content_of(path))
+    places = trusting.settings_in_need(content_of(path))
     trusting.trust(path.resolve(), places)
     for key, value in places.items():
         say(f"{key} = {value}")

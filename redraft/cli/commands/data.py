@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import delivery, options
-from redraft.cli.output_files import check_output, put
+from redraft.cli.output_files import check_output, write_text
 from redraft.cli.sections import CommandGroup, command
-from redraft.cli.terminal import DONE, SHORT, reading, say
+from redraft.cli.terminal import DONE, SHORT, say, say_reading
 from redraft.errors import UsageError
 from redraft.text.words import count
 
@@ -128,7 +128,7 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str | None,
     from redraft.text.tokens import tokenizer_named
 
     check_output(output)
-    reading(*files, quiet=quiet)
+    say_reading(*files, quiet=quiet)
     found = [read_contents(file) for file in files]
     examples: Any = [
         example for file, one in zip(files, found, strict=True) for example in one.examples or read_examples(file)
@@ -138,7 +138,7 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str | None,
         examples = list(join_examples(examples, join_tokens, tokenizer_named(VOCABULARY)))
     if not examples:
         raise UsageError(f"all {read:,} documents together have fewer than {join_tokens:,} tokens")
-    put("".join(map(as_line, examples)), output)
+    write_text("".join(map(as_line, examples)), output)
     if not quiet:
         say(f"{count(len(examples), 'document')} written to {output or 'stdout'}, made of {read:,}")
         if left_out:
@@ -158,7 +158,7 @@ def _report(
     from redraft.lab.experiments.data.read import read_contents
 
     folder = delivery.folder(output)
-    reading(*files, quiet=quiet)
+    say_reading(*files, quiet=quiet)
     found = [read_contents(file) for file in files]
     delivery.deliver(describe(found), folder, as_json=as_json, quiet=quiet)
     return SHORT if any(one.troubles or not one.examples for one in found) else DONE

@@ -12,7 +12,7 @@ from redraft.cli import delivery, options
 from redraft.cli import given as asked
 from redraft.cli.sections import command
 from redraft.cli.settings_file import model_tables
-from redraft.cli.terminal import DONE, FAILED, SHORT, echo_json, reading
+from redraft.cli.terminal import DONE, FAILED, SHORT, echo_json, say_reading
 from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.settings import EXTRACTIVE, JudgeConfig, is_decision, is_entailment
@@ -97,7 +97,7 @@ def models(check: str | None, db: str | None, as_json: bool, **given: Any) -> in
         if check and check != _EVERYBODY:
             entry = roster(asked.settings({**given, "model": check}), JudgeConfig(), None, {}, table, store, check)[0]
             return _checked([replace(entry, role=None)], store, given["timeout"], as_json=as_json, alone=True)
-        settings, panel = asked.settings(given), asked.judging_no_draft(given)
+        settings, panel = asked.settings(given), asked.judging_without_draft(given)
         writes_as = given["model"] if given["model"] in tables else None
         entries = roster(settings, panel, given["decider"], tables, table, store, writes_as)
         if check:
@@ -169,7 +169,7 @@ the command, with a higher limit, to continue.
     metavar="NAME",
     help="Metric to test it with; may be repeated.  [default: all that the judge supports]",
 )
-@options.window("the judge's own if known, else 8192")
+@options.window_option("the judge's own if known, else 8192")
 @options.prompt_set
 @options.replies
 @options.limit_options
@@ -182,8 +182,8 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     They are: the document itself, an empty summary, a shuffled one, one of another document, planted errors in copied
     and in reworded sentences, a hidden instruction, a refusal, and the same summary twice.
     """
-    reading("the controls", quiet=quiet)
-    from redraft.cli.runner import closed, run_experiment
+    say_reading("the controls", quiet=quiet)
+    from redraft.cli.runner import report_end, run_experiment
     from redraft.cli.views.plans import show
     from redraft.lab.doctor.checkup import examine_all, plan_table
     from redraft.store.store import Store
@@ -195,7 +195,7 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
         found = run_experiment(lambda runner: examine_all(subjects, runner), store, limits, table, quiet=quiet)
     show(found, as_json=as_json)
     if found.stopped is not None:
-        return closed(False, found.stopped, done=True, quiet=quiet)
+        return report_end(False, found.stopped, done=True, quiet=quiet)
     return SHORT if any(one.failed for one in found.judges) else DONE
 
 
@@ -209,7 +209,7 @@ def _patients(given: Mapping[str, Any]) -> list[JudgeUnderTest]:
     names = given["judge"] or (EXTRACTIVE,)
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"the judge {twice} is named twice")
-    settings, models, named = asked.settings(given), asked.models_named(given), tuple(dict.fromkeys(given["metric"]))
+    settings, models, named = asked.settings(given), asked.named_models(given), tuple(dict.fromkeys(given["metric"]))
     usual = [name for name, one in BUILT_IN.items() if one.aim and one.prompts]
     subjects = []
     for name in names:

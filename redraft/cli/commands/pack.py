@@ -12,7 +12,7 @@ import click
 from redraft.cli import given as asked
 from redraft.cli import options
 from redraft.cli.options import preset_option
-from redraft.cli.output_files import check_output, put
+from redraft.cli.output_files import check_output, write_text
 from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import echo_json, json_text, say
 from redraft.errors import UsageError
@@ -70,7 +70,7 @@ def build_pack(sources: tuple[str, ...], **given: Any) -> int:
     from redraft.cli.runner import carry_out
     from redraft.runs.prepare import RunSpec
 
-    order = RunSpec(BuildQuestions(judging=asked.judging_no_draft(given)))
+    order = RunSpec(BuildQuestions(judging=asked.judging_without_draft(given)))
     return carry_out(asked.document_at(sources, given), asked.settings(given), order, given)
 
 
@@ -111,10 +111,10 @@ def export_pack(
     from redraft.evaluators.reference.pack_file import choose, pack_json
 
     check_output(output)
-    document = asked.document(sources, quiet=quiet)
+    document = asked.read_document(sources, quiet=quiet)
     with asked.store_to_read(db) as store:
         chosen = choose(store, document, pack_id, keyfacts_id)
-    put(json_text(pack_json(*chosen)) + "\n", output, "name another place with -o")
+    write_text(json_text(pack_json(*chosen)) + "\n", output, "name another place with -o")
     if not quiet:
         for line in _contents(chosen):
             say(line)
@@ -147,7 +147,7 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
         raise UsageError("give SOURCE and PACK, or PACK alone", hint="see `redraft pack import --help`")
     if files.count("-") > 1:
         raise UsageError("SOURCE and PACK cannot both be stdin", hint="give one of them as a file")
-    document = asked.document(files[:-1], quiet=quiet) if files[:-1] else None
+    document = asked.read_document(files[:-1], quiet=quiet) if files[:-1] else None
     data = read_pack_file(files[-1])
     with Store(db) as store:
         imported = store_pack(store, data, document, files[-1])
@@ -257,5 +257,5 @@ def keyfacts(sources: tuple[str, ...], pruned: bool, **given: Any) -> int:
     from redraft.cli.runner import carry_out
     from redraft.runs.prepare import RunSpec
 
-    order = RunSpec(BuildKeyfacts(judging=asked.judging_no_draft(given)))
+    order = RunSpec(BuildKeyfacts(judging=asked.judging_without_draft(given)))
     return carry_out(asked.document_at(sources, given), asked.settings(given), order, given, pruned=pruned)

@@ -44,7 +44,7 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **given: Any) -
     from redraft.cli.views.render import show
     from redraft.readers.documents import load_all
 
-    document = load_all(sources, wanted=asked.part(given))
+    document = load_all(sources, wanted=asked.document_part(given))
     content = document_json(document) | ({"text": document.text} if as_text else {})
     show(content, [prose(document.text)] if as_text else lines(document), as_json=as_json)
     return 0
@@ -98,7 +98,7 @@ def ask(sources: tuple[str, ...], question: str, output: str | None, allow_self_
     form: Format = "json" if output and output.lower().endswith(".json") else "text"
     target = OutputTarget(output, form, given["as_json"])
     settings, order = answer_spec(
-        asked.settings(given), asked.judging_no_draft(given), question, allow_self_check=bool(allow_self_check)
+        asked.settings(given), asked.judging_without_draft(given), question, allow_self_check=bool(allow_self_check)
     )
     return carry_out(_source(sources, given), settings, order, given, target=target)
 

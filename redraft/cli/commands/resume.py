@@ -11,7 +11,7 @@ from redraft.cli import given as asked
 from redraft.cli import options
 from redraft.cli.output_files import target
 from redraft.cli.sections import command
-from redraft.cli.terminal import reading
+from redraft.cli.terminal import say_reading
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **
 
     The run keeps its settings and its output file. Limits given here replace its own.
     """
-    reading(f"run {run_id}", quiet=quiet)
-    from redraft.cli.runner import work
+    say_reading(f"run {run_id}", quiet=quiet)
+    from redraft.cli.runner import run_task
     from redraft.cli.views.outcome import finish
 
     table = asked.prices(given)
@@ -52,7 +52,7 @@ def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **
             )
         to = target(output or run.output, form, as_json=given["as_json"])
         limits = asked.limits(given, run.limits)
-        result = work(
+        result = run_task(
             store, lambda session: session.resume(run_id, limits=limits), limits=limits, prices=table, quiet=quiet
         )
         return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
@@ -109,8 +109,8 @@ def fork(
     it is given on the command line: if RUN names no judge, its model judges what another --model writes. Drafts that
     are judged already are not judged again.
     """
-    reading(f"run {run_id}", quiet=quiet)
-    from redraft.cli.runner import work
+    say_reading(f"run {run_id}", quiet=quiet)
+    from redraft.cli.runner import run_task
     from redraft.cli.views.outcome import finish
 
     to = target(output, form, as_json=given["as_json"])
@@ -121,8 +121,8 @@ def fork(
         refinement = asked.refinement(asked.typed(given), before)
         settings, judging = _settings(given, before), _judging(given, before)
         limits = asked.limits(given, before.limits)
-        wanted = asked.findings(findings, requests, settings.model, review=refinement.review)
-        result = work(
+        wanted = asked.findings_to_fix(findings, requests, settings.model, review=refinement.review)
+        result = run_task(
             store,
             lambda session: session.fork(
                 run_id, number, settings=settings, judging=judging, refinement=refinement, findings=wanted
@@ -131,7 +131,7 @@ def fork(
             prices=table,
             quiet=quiet,
             # The run that it is forked from knows nothing of who is named only now.
-            decider=asked.models_named(asked.typed(given)).get(refinement.decider or ""),
+            decider=asked.named_models(asked.typed(given)).get(refinement.decider or ""),
         )
         return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
 
@@ -154,4 +154,4 @@ def _judging(given: Mapping[str, Any], before: Run) -> JudgeConfig | None:
 
     known = before.judging or JudgeConfig()
     named = {asked.JUDGING[name]: value for name, value in typed.items()}
-    return known.model_copy(update={**named, "models": {**known.models, **asked.models_named(typed)}})
+    return known.model_copy(update={**named, "models": {**known.models, **asked.named_models(typed)}})

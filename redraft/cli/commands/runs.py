@@ -11,7 +11,7 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import hints, options, terminal
-from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over, in_form, target
+from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over, render_content, target
 from redraft.cli.sections import command
 from redraft.domain import record_json
 from redraft.errors import UsageError
@@ -214,11 +214,11 @@ def _tell(result: Result, output: str | None) -> None:
         terminal.say(f"document: {note}")
     if result.run.error:
         terminal.say(f"error: {result.run.error['message']}")
-    render.closing(result, output, scores=result.run.kind not in render.OTHERWISE)
+    render.print_outcome(result, output, scores=result.run.kind not in render.OTHERWISE)
     for line in (*render.drafting(result), *render.roles(result)):
         terminal.say(line)
     if (what := render.OTHERWISE.get(result.run.kind)) and result.status != "done":
-        next_step = "the run is under way" if result.status == "running" else hints.about("resume", result.run.id)
+        next_step = "the run is under way" if result.status == "running" else hints.run_command("resume", result.run.id)
         terminal.say(f"no {what} yet: {next_step}")
 
 
@@ -236,7 +236,7 @@ def _cite(
         click.echo(terminal.prose(found.text(form)) if form in ("footnotes", "inline") else found.text(form))
         if without := len(found.without):
             whose = f"no place in the document for {render.count(without, 'sentence')}"
-            terminal.say(f"{whose}: {hints.about('lineage', run)}")
+            terminal.say(f"{whose}: {hints.run_command('lineage', run)}")
 
 
 _EXPORT_EPILOG = """\b
@@ -281,5 +281,5 @@ def export(
     encoder = asked.encoder(embeddings)
     with asked.store_to_read(db) as store:
         dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
-    hand_over(in_form(dossier, wanted, dossier_page, dossier_markdown), dossier.holds, output, quiet=quiet)
+    hand_over(render_content(dossier, wanted, dossier_page, dossier_markdown), dossier.holds, output, quiet=quiet)
     return 0

@@ -154,7 +154,7 @@ def mcp(root: str, db: str | None, allow_self_check: bool, **given: Any) -> int:
         raise UsageError(f"--root: there is no folder {root}", hint="check the path")
     import asyncio
 
-    from redraft.cli.runner import until_stopped
+    from redraft.cli.runner import run_until_stopped
     from redraft.integrations.mcp_server import McpTools, serve
     from redraft.llm.budget import Budget
     from redraft.runs.session import Session
@@ -163,7 +163,7 @@ def mcp(root: str, db: str | None, allow_self_check: bool, **given: Any) -> int:
     session = Session(
         db,
         settings=asked.settings(given),
-        judging=asked.judging_no_draft(given),
+        judging=asked.judging_without_draft(given),
         limits=limits,
         prices=asked.prices(given),
         budget=Budget(max_calls=limits.max_calls, max_cost=limits.max_cost),
@@ -182,5 +182,5 @@ def mcp(root: str, db: str | None, allow_self_check: bool, **given: Any) -> int:
             # The thread that reads standard input would keep the process alive.
             os._exit(INTERRUPTED)
 
-    asyncio.run(until_stopped(served()))
+    asyncio.run(run_until_stopped(served()))
     return 0

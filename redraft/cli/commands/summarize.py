@@ -37,7 +37,7 @@ def _template(given: Mapping[str, Any], settings: DraftConfig, purpose: Purpose)
         said = f"{' and '.join(whole)} judges the whole document, and a section answers one question"
         raise UsageError(said, hint="judge sections by a metric of their own text, such as -g consistency=0.9")
     path = given["template"]
-    return read_template(asked.text(path, quiet=True), path, settings.words)
+    return read_template(asked.read_text(path, quiet=True), path, settings.words)
 
 
 _SUMMARIZE_EPILOG = """\b
@@ -137,9 +137,9 @@ def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **gi
 
     settings, judged = asked.settings(given), asked.judging(given)
     asked.check_query(given, judged)
-    text = asked.draft(sources, summary, quiet=quiet)
+    text = asked.read_summary(sources, summary, quiet=quiet)
     if reference:
-        judged = judged.model_copy(update={"reference": asked.text(reference, quiet=quiet)})
+        judged = judged.model_copy(update={"reference": asked.read_text(reference, quiet=quiet)})
     return carry_out(asked.document_at(sources, given), settings, RunSpec(purpose_of_draft(judged), given=text), given)
 
 
@@ -196,6 +196,6 @@ def refine(
     if settings.query and settings.model == EXTRACTIVE:
         asked.check_query(given, judged, "the built-in model in a revision")
     review = refinement.review and not given["dry_run"]
-    text = asked.draft(sources, summary, findings, review=review, quiet=quiet)
-    order = RunSpec(purpose, given=text, findings=asked.findings(findings, requests, settings.model))
+    text = asked.read_summary(sources, summary, findings, review=review, quiet=quiet)
+    order = RunSpec(purpose, given=text, findings=asked.findings_to_fix(findings, requests, settings.model))
     return carry_out(asked.document_at(sources, given), settings, order, given, target=to)

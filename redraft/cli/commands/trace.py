@@ -66,7 +66,7 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
 
 
 def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) -> int:
-    from redraft.cli.hints import about
+    from redraft.cli.hints import run_command
     from redraft.cli.views import calls, render
     from redraft.report.dossier.build import call_of
     from redraft.report.dossier.build import calls as calls_of
@@ -80,15 +80,15 @@ def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) ->
             # The chapters are runs of their own.
             chapters = [(one.title, one.result.run.id) for one in read_result(store, run).chapters if one.result]
             lines = [
-                *calls.listed(found, run),
-                *(f"Calls of {t}: {about('trace', key, '--calls')}" for t, key in chapters),
+                *calls.calls_lines(found, run),
+                *(f"Calls of {t}: {run_command('trace', key, '--calls')}" for t, key in chapters),
             ]
             render.show(content, lines, as_json=as_json)
             return 0
         one = call_of(store, run, number)
     if one is None:
         raise RunError(f"run {run} has no call {number}", hint=f"list them with `redraft trace {run} --calls`")
-    render.show(one.model_dump(mode="json"), calls.whole(one, run), as_json=as_json)
+    render.show(one.model_dump(mode="json"), calls.call_lines(one, run), as_json=as_json)
     return 0
 
 
@@ -154,7 +154,7 @@ def lineage(
 
 def _traced(run_id: str, model: str, *, dry_run: bool, db: str | None, as_json: bool, **given: Any) -> int:
     """With a model's help, which is a run of its own; or what that would ask."""
-    from redraft.cli.runner import work
+    from redraft.cli.runner import run_task
     from redraft.cli.views import lineages
     from redraft.cli.views.render import show
     from redraft.runs.lineage import planned_requests, tracing_settings
@@ -175,6 +175,6 @@ def _traced(run_id: str, model: str, *, dry_run: bool, db: str | None, as_json: 
         async def traced(session: Session) -> Lineage:
             return await session.lineage(run.id, ask=True, embeddings=given["embeddings"])
 
-        found = work(store, traced, limits=limits, prices=prices, quiet=given["quiet"], settings=settings)
+        found = run_task(store, traced, limits=limits, prices=prices, quiet=given["quiet"], settings=settings)
     show(record_json(found), lineages.lines(found), as_json=as_json)
     return 0

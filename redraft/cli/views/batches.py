@@ -12,7 +12,7 @@ from redraft.batches.tables import NAMED, WORDS, BatchPace, BatchSnapshot, Watch
 from redraft.cli import hints, terminal
 from redraft.cli.terminal import DONE, FAILED, SHORT, echo_json, say
 from redraft.cli.views.progress import LineTimer, first_notes, live_line
-from redraft.cli.views.render import aligned, count, over, score
+from redraft.cli.views.render import aligned, count, overspend, score
 from redraft.domain import record_json
 from redraft.errors import BudgetError
 from redraft.report.pages.formatting import lasting
@@ -54,7 +54,7 @@ def _live() -> Iterator[BatchProgressView]:
 
         def see(standing: BatchSnapshot, pace: BatchPace) -> None:
             nonlocal shown
-            counts, shown = standing.counts, line(standing, pace)
+            counts, shown = standing.counts, progress_line(standing, pace)
             bar.update(task, completed=counts.ended, total=counts.all)
 
         yield BatchProgressView(see, note)
@@ -65,7 +65,7 @@ def _plain() -> BatchProgressView:
 
     def see(standing: BatchSnapshot, pace: BatchPace) -> None:
         nonlocal shown
-        now = line(standing, pace)
+        now = progress_line(standing, pace)
         if now != shown and interval.is_over():
             shown = now
             say(now)
@@ -73,7 +73,7 @@ def _plain() -> BatchProgressView:
     return BatchProgressView(see, first_notes(say))
 
 
-def counting(*, quiet: bool) -> Callable[[int], None]:
+def dossier_counter(*, quiet: bool) -> Callable[[int], None]:
     """Return a function that occasionally reports how many dossiers have been written."""
     interval = LineTimer()
 
@@ -84,7 +84,7 @@ def counting(*, quiet: bool) -> Callable[[int], None]:
     return tell
 
 
-def line(standing: BatchSnapshot, pace: BatchPace) -> str:
+def progress_line(standing: BatchSnapshot, pace: BatchPace) -> str:
     """Return a batch's progress: documents, rate, calls, cost and the estimated time left."""
     counts = standing.counts
     parts = [f"{counts.ended:,} of {counts.all:,} documents"]
@@ -115,7 +115,7 @@ def finish(store: Store, standing: BatchSnapshot, *, as_json: bool, quiet: bool)
     report = show(store, standing, as_json=True) if as_json else report_on(store, standing)
     for line in () if as_json else _outcome(standing, report):
         click.echo(line)
-    write_folder(store, standing, report, counting(quiet=quiet))
+    write_folder(store, standing, report, dossier_counter(quiet=quiet))
     if not quiet:
         _close(standing)
     return _code(standing)
@@ -149,16 +149,16 @@ def _close(standing: BatchSnapshot) -> None:
     if batch.folder:
         say(f"{count(counts.done, 'summary')} in {batch.folder}; items.jsonl there names their runs")
     else:
-        say(f"Summaries: {hints.about('batch results', batch.name)}")
+        say(f"Summaries: {hints.run_command('batch results', batch.name)}")
     if standing.over_usd:
-        say(over(standing.over_usd))
+        say(overspend(standing.over_usd))
     if batch.error and standing.status == "stopped":
         say(f"stopped: {batch.error['message']}")
     if standing.status != "done" or counts.failed + counts.aside:
         more = " with a higher limit" if batch.error and batch.error["code"] == BudgetError.code else ""
         say(f"{'Resume' if standing.status != 'done' else 'Try again'}{more}: {resume_command(batch.name)}")
     else:
-        say(f"Details: {hints.about('batch status', batch.name)}")
+        say(f"Details: {hints.run_command('batch status', batch.name)}")
 
 
 def _code(standing: BatchSnapshot) -> int:
@@ -169,7 +169,7 @@ def _code(standing: BatchSnapshot) -> int:
 
 def resume_command(name: str) -> str:
     """Return the command that resumes a batch."""
-    return hints.about("batch resume", name)
+    return hints.run_command("batch resume", name)
 
 
 def batch_lines(batches: Sequence[BatchSnapshot]) -> list[str]:

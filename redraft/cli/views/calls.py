@@ -15,7 +15,7 @@ from redraft.text.words import dollars
 _TITLES = {"user": "prompt", "assistant": "rejected reply", "schema": "schema of the reply"}
 
 
-def listed(calls: Sequence[CallEntry], run: str) -> Iterator[str]:
+def calls_lines(calls: Sequence[CallEntry], run: str) -> Iterator[str]:
     """Yield the calls of a run by stage."""
     if not calls:
         yield f"run {run} made no calls of its own"
@@ -28,7 +28,7 @@ def listed(calls: Sequence[CallEntry], run: str) -> Iterator[str]:
         yield f"{name}: {render.count(len(lines), 'call')}"
         yield from (f"  {line}" for line in lines)
     yield ""
-    yield f"Prompt and reply of call 1: {hints.about('trace', run, '--call', '1')}"
+    yield f"Prompt and reply of call 1: {hints.run_command('trace', run, '--call', '1')}"
 
 
 def _row(one: CallEntry) -> list[str]:
@@ -37,7 +37,7 @@ def _row(one: CallEntry) -> list[str]:
     return [str(one.number), one.label or render.spaced(one.prompt), tokens, ended, _outcome(one)]
 
 
-def whole(one: CallDetails, run: str) -> Iterator[str]:
+def call_lines(one: CallDetails, run: str) -> Iterator[str]:
     """Yield a call with all that was sent and received."""
     yield f"call {one.number} of run {run} · {stage(one.prompt)} · {one.label or render.spaced(one.prompt)}"
     attempt = f" · attempt {one.attempt} of {one.attempts}" if one.attempts > 1 else ""

@@ -121,7 +121,7 @@ def lines(one: Evaluation) -> Iterator[str]:
         yield f"{one.metric}: {_own(one)}"
 
 
-def brief(one: Evaluation) -> str:
+def brief_line(one: Evaluation) -> str:
     """Return the figures that matter when drafts are compared."""
     if one.metric in FIGURES:
         return _brief_position(one) if one.metric == _POSITION else _brief_statistics(one)

@@ -44,7 +44,7 @@ def trace_lines(trace: RunTrace, document: Document, *, show_all: bool) -> Itera
     yield ""
     yield from _end(trace)
     if result.usage.calls or result.usage.cached:
-        yield f"Prompts and replies: {hints.about('trace', run.id, '--calls')}"
+        yield f"Prompts and replies: {hints.run_command('trace', run.id, '--calls')}"
 
 
 def _heading(turn: RoundTrace, by_draft: dict[str, RoundTrace], *, forked: bool) -> str:
@@ -151,7 +151,7 @@ def _found(turn: RoundTrace) -> Iterator[str]:
     """Yield the number of findings by kind, and the figures that a revision may change."""
     for name, one in turn.evaluations.items():
         if one.outcome == "measured":
-            yield from terminal.wrapped(figures.brief(one), "  ", "    ")
+            yield from terminal.wrapped(figures.brief_line(one), "  ", "    ")
             continue
         kinds = Counter(finding.kind for finding in one.findings)
         parts = [f"{number} {render.spaced(kind)}" for kind, number in kinds.most_common()]
@@ -202,27 +202,27 @@ def _text(change: SentenceChange) -> str:
 def _end(trace: RunTrace) -> Iterator[str]:
     result, run = trace.result, trace.run
     if run.kind in render.BUILDS:
-        yield f"this run built the {render.BUILDS[run.kind]} of a document: see {hints.about('show', run.id)}"
+        yield f"this run built the {render.BUILDS[run.kind]} of a document: see {hints.run_command('show', run.id)}"
     elif run.kind == "compare":
-        yield f"this run compared two summaries: see {hints.about('show', run.id)}"
+        yield f"this run compared two summaries: see {hints.run_command('show', run.id)}"
     elif run.judging is None:
         yield "this draft was not judged"
         if trace.rounds:
-            yield f"Refine it: {hints.about('fork', run.id, '--round', '0')}"
+            yield f"Refine it: {hints.run_command('fork', run.id, '--round', '0')}"
     elif run.refinement and result.status == "done":
         best = trace.number(run.draft)
-        yield f"{render.ended(result)}; the result is the draft of round {best}"
+        yield f"{render.end_reason(result)}; the result is the draft of round {best}"
         yield from _compared(result)
         yield from _looked_up(trace.lookups)
         if run.why:
             yield from terminal.wrapped(one_line(run.why), "  why: ")
     elif result.status != "done":
-        yield render.ended(result)
+        yield render.end_reason(result)
         if result.status != "running":
-            yield f"Resume: {hints.resuming(run.id, run.limits, (run.error or {}).get('message', ''))}"
-    yield from render.besides(result.usage)
+            yield f"Resume: {hints.resume_hint(run.id, run.limits, (run.error or {}).get('message', ''))}"
+    yield from render.unanswered_calls(result.usage)
     if len(trace.rounds) > 1:
-        yield f"Changes by sentence: {hints.about('diff', run.id)}"
+        yield f"Changes by sentence: {hints.run_command('diff', run.id)}"
 
 
 def diff_lines(found: DraftDiff, before: RoundTrace, after: RoundTrace, document: Document) -> Iterator[str]:

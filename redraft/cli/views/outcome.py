@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import hints
-from redraft.cli.output_files import OutputTarget, citing
+from redraft.cli.output_files import OutputTarget, citation_reader
 from redraft.cli.terminal import DONE, SHORT, echo_json, json_text, prose, say, wrapped
 from redraft.cli.views import figures, history, render
 from redraft.domain import Document, Pack, record_json
@@ -64,7 +64,9 @@ def hand_over(
     content = run_json(store, result) | dict(more or {})
     drafted = [result.summary, *(one.result.summary for one in result.chapters if one.result)]
     if target.printed == "json" or any(text is not None for text in drafted):
-        deliver(lambda notes: paper_of(result, citing(store, encoder) if notes else None), content, target, _STORED)
+        deliver(
+            lambda notes: paper_of(result, citation_reader(store, encoder) if notes else None), content, target, _STORED
+        )
 
 
 def deliver(paper: Callable[[bool], Paper], content: object, target: OutputTarget, hint: str) -> None:
@@ -115,7 +117,7 @@ def finish(
 def _summary(store: Store, result: Result, target: OutputTarget, *, quiet: bool) -> None:
     hand_over(store, result, target)
     if not quiet:
-        render.closing(result, target.output)
+        render.print_outcome(result, target.output)
         for line in render.chapter_lines(result):
             say(line)
 
@@ -135,12 +137,12 @@ def _answer(store: Store, result: Result, target: OutputTarget, *, quiet: bool, 
     if quiet:
         return
     if judged := answer.consistency:
-        document, rest = document_read(store, result.run), hints.about("trace", result.run.id, "--all")
+        document, rest = document_read(store, result.run), hints.run_command("trace", result.run.id, "--all")
         shown = None if show_all else figures.SHOWN
         say("")
         for line in figures.evaluation(judged, document, shown=shown, rest=rest):
             say(line)
-    render.closing(result, target.output)
+    render.print_outcome(result, target.output)
     for line in (*answer.notes, *_by_itself(result)):
         say(line)
 
@@ -162,7 +164,7 @@ def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_
     else:
         document = document_read(store, result.run)
         shown = None if show_all else figures.SHOWN
-        rest = f"see --all, or {hints.about('trace', result.run.id, '--all')}"
+        rest = f"see --all, or {hints.run_command('trace', result.run.id, '--all')}"
         for number, (name, one) in enumerate(result.evaluations.items()):
             click.echo("\n" * bool(number), nl=False)
             checked = name in result.self_checked
@@ -171,14 +173,14 @@ def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_
         for line in ("", *render.certificate_lines(result.certificates)) if result.certificates else ():
             click.echo(line)
     if not quiet:
-        render.closing(result, None, scores=False)
+        render.print_outcome(result, None, scores=False)
 
 
 def _preference(store: Store, result: Result, *, as_json: bool, quiet: bool) -> None:
     lines = () if as_json else comparison_lines(compared(store, result))
     render.show(run_json(store, result), lines, as_json=as_json)
     if not quiet:
-        render.closing(result, None, scores=False)
+        render.print_outcome(result, None, scores=False)
 
 
 def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> int:
@@ -186,7 +188,7 @@ def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> i
     render.show(pack_json(document, pack, None), pack_lines(pack, document), as_json=as_json)
     if not quiet:
         said = f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}"
-        render.closing(result, None, said=said)
+        render.print_outcome(result, None, said=said)
     return SHORT if pack.missing else DONE
 
 
@@ -196,7 +198,7 @@ def _keyfacts(store: Store, result: Result, *, as_json: bool, quiet: bool, prune
     render.show(keyfacts_json(document, keyfacts), lines, as_json=as_json)
     if not quiet:
         said = f"key facts {keyfacts.id}: {history.measure(keyfacts)}, {history.fact_models(keyfacts)}"
-        render.closing(result, None, said=said)
+        render.print_outcome(result, None, said=said)
     return SHORT if keyfacts.missing else DONE
 
 
@@ -232,7 +234,7 @@ def _section_line(one: FilledSection) -> str:
         words = f"{one.result.draft.words} of at most {one.section.words} words{scores}{run}"
         if one.result.complete:
             return words
-        return f"{words}, incomplete: see {hints.about('show', one.result.run.id)}"
+        return f"{words}, incomplete: see {hints.run_command('show', one.result.run.id)}"
     if one.silent:
         return f"the document says nothing about it{run}"
     return f"failed{run}: {one.failure.message}" if one.failure else "not drafted"

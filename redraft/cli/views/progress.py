@@ -68,7 +68,7 @@ class _Console(Console):
 
     @property
     def size(self) -> ConsoleDimensions:
-        return ConsoleDimensions(terminal.columns_of(sys.stderr), super().size.height)
+        return ConsoleDimensions(terminal.terminal_width(sys.stderr), super().size.height)
 
     @size.setter
     def size(self, new_size: tuple[int, int]) -> None:
@@ -89,7 +89,7 @@ class _Line(ProgressColumn):
 @contextmanager
 def live_line(text: Callable[[], str], *, refreshes: float) -> Iterator[tuple[Progress, Callable[[str], None]]]:
     """Show a live bar and text on stderr; yield them with a function that prints notes above them."""
-    console = _Console(file=terminal.bare_stderr(), highlight=False)
+    console = _Console(file=terminal.raw_stderr(), highlight=False)
     # Other output goes through the sanitizing streams, not through rich, which does not sanitize.
     with Progress(
         SpinnerColumn(),

@@ -54,7 +54,7 @@ def show_list(content: object, lines: Sequence[str], empty: str, *, as_json: boo
         say(empty)
 
 
-def closing(result: Result, output: str | None, *, scores: bool = True, said: str = "") -> None:
+def print_outcome(result: Result, output: str | None, *, scores: bool = True, said: str = "") -> None:
     """Print to stderr the outcome, the cost, what is missing and the next step; `said` is the outcome of a run without
     a summary."""
     say("")
@@ -102,7 +102,7 @@ def _outcome(result: Result, output: str | None) -> str:
     parts += [revisions(result)] if result.rounds[1:] else []
     parts += filter(None, [count_unmet(result.requests)])
     if result.rounds or result.status not in ("done", "stopped"):
-        parts.append(ended(result))
+        parts.append(end_reason(result))
     line = "; ".join(parts)
     return f"{output}: {line}" if output and result.draft else line
 
@@ -150,7 +150,8 @@ def _warnings(result: Result, scores: bool) -> Iterator[str]:
         yield f"unexpected in replies: {one_line(result.oddities[0], 330)}{_more(result.oddities)}"
     if flawed := len(result.flawed):
         # Each flaw was reported when the text was written.
-        yield f"{count(flawed, 'partial summary')} with a flaw: see `{hints.about('show', result.run.id, '--pieces')}`"
+        see = hints.run_command("show", result.run.id, "--pieces")
+        yield f"{count(flawed, 'partial summary')} with a flaw: see `{see}`"
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
         yield f"left out: {result.unit} {chunks} of {result.chunks}"
@@ -179,16 +180,16 @@ def _next(result: Result) -> Iterator[str]:
     """Yield the most useful next step."""
     run, error = result.run, result.run.error or {}
     if run.status == "stopped" and error.get("hint"):
-        yield f"{error['hint']}: {hints.resuming(run.id, run.limits, error.get('message', ''))}"
+        yield f"{error['hint']}: {hints.resume_hint(run.id, run.limits, error.get('message', ''))}"
     elif run.status != "done" and result.status != "running":
-        yield f"Resume: {hints.resuming(run.id, run.limits, error.get('message', ''))}"
+        yield f"Resume: {hints.resume_hint(run.id, run.limits, error.get('message', ''))}"
     elif result.may_gain:
-        yield f"Try again: {hints.about('resume', run.id)}"
+        yield f"Try again: {hints.run_command('resume', run.id)}"
     elif result.unsure or result.unjudged:
         other = "a language model" if result.judges == [EXTRACTIVE] else "another model"
-        yield f"Repeat the command with {other} as --judge. Details: {hints.about('trace', run.id)}"
+        yield f"Repeat the command with {other} as --judge. Details: {hints.run_command('trace', run.id)}"
     elif run.judging and result.draft:
-        yield f"Details: {hints.about('trace', run.id)}"
+        yield f"Details: {hints.run_command('trace', run.id)}"
     elif result.settings.model == EXTRACTIVE:
         yield "No language model was used. See `redraft models`."
 
@@ -245,7 +246,7 @@ def scores(values: Mapping[str, float | None], *, self_check: bool = False) -> s
     return f"{told} {SELF_CHECK}" if told and self_check else told
 
 
-def ended(result: Result) -> str:
+def end_reason(result: Result) -> str:
     """Return why a run ended, or its status if it has not, or else the round that is shown."""
     if result.round_shown:
         return result.round_shown
@@ -266,19 +267,19 @@ def usage(totals: Totals) -> str:
     parts.append(f"{totals.prompt_tokens:,} tokens in, {totals.completion_tokens:,} out")
     if totals.cost_usd != 0:
         parts.append("cost unknown" if totals.cost_usd is None else dollars(totals.cost_usd))
-    parts += besides(totals)
+    parts += unanswered_calls(totals)
     parts.append(f"{totals.seconds:.1f} s")
     return " · ".join(parts)
 
 
-def besides(totals: Totals) -> Iterator[str]:
+def unanswered_calls(totals: Totals) -> Iterator[str]:
     """Yield the unanswered calls, and the amount spent over the limit."""
     yield from unanswered(totals.lost, totals.lost_usd, totals.lost_tokens)
     if totals.over_usd:
-        yield over(totals.over_usd)
+        yield overspend(totals.over_usd)
 
 
-def over(usd: float) -> str:
+def overspend(usd: float) -> str:
     """Return the amount spent over the limit, and why."""
     return f"{dollars(usd)} over --max-cost, because replies were longer than requested"
 

@@ -193,7 +193,7 @@ def reading_of(given: Mapping[str, Any], judges: Sequence[str]) -> dict[str, Any
     from redraft.cli import given as asked
 
     same = {name: given[name] for name in ("context_tokens", "temperature", "prompts", "replies")}
-    own = asked.models_named({**given, "judge": judges})
+    own = asked.named_models({**given, "judge": judges})
     return {"judges": tuple(judges), "base_url": given["judge_base_url"], "own": own, **same}
 
 

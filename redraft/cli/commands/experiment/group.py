@@ -12,7 +12,7 @@ from redraft.cli.commands.experiment.papers import chunk_size, context, grid, ha
 from redraft.cli.options import preset_option
 from redraft.cli.output_files import hand_over
 from redraft.cli.sections import CommandGroup, command
-from redraft.cli.terminal import reading
+from redraft.cli.terminal import say_reading
 from redraft.plugins import require_agreement
 from redraft.settings import JudgeConfig
 
@@ -97,7 +97,7 @@ budget is used up. Repeat the command, with a higher limit, to continue.
 )
 @options.judge_base_url
 @options.of_field(JudgeConfig, "batch", default=10, help="Sentences per request; the paper uses 1.")
-@options.window("what the longest summary needs")
+@options.window_option("what the longest summary needs")
 @options.temperature
 @options.prompt_set
 @options.replies
@@ -112,9 +112,9 @@ def booookscore(summaries: str, annotations: tuple[str, ...], references: str | 
 
     quiet = given["quiet"]
     judging = not annotations or asked.typed(given, ("judge",))
-    reading(summaries, quiet=quiet or not judging)
+    say_reading(summaries, quiet=quiet or not judging)
     require_agreement("redraft experiment booookscore")
-    from redraft.cli.runner import closed
+    from redraft.cli.runner import report_end
     from redraft.lab.agreement.annotations import read_annotations, read_references, read_summaries
     from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries
     from redraft.lab.experiments.booookscore.tables import EXPERIMENT
@@ -131,7 +131,7 @@ def booookscore(summaries: str, annotations: tuple[str, ...], references: str | 
     # Nobody is asked, and so there is no need of a database.
     folder = delivery.folder(given["output"])
     delivery.deliver(EXPERIMENT.report(found), folder, as_json=given["as_json"], quiet=quiet)
-    return closed(found.complete, None, done=False, quiet=quiet)
+    return report_end(found.complete, None, done=False, quiet=quiet)
 
 
 _EPILOG = """\b

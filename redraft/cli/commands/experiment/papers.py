@@ -257,7 +257,7 @@ def _hamlet(given: Given, _: Corpus) -> HamletDesign:
         others=tuple(judges[1:]),
         sizes=common.once(given["keyfact_chunks"]),
         overlap=given["keyfact_overlap"] or 0,
-        own=asked.models_named(given),
+        own=asked.named_models(given),
         perspective=given["perspective"] or "both",
         **{name: given[name] for name in ("full_text", "validator", "queries", "seed")},
     )
@@ -524,7 +524,7 @@ chunk_size = _experiment(
     options.typed_option(
         "--seed", section="summary", type=int, default=0, metavar="N", help="Seed of the random draw."
     ),
-    options.window("what the largest size needs"),
+    options.window_option("what the largest size needs"),
     options.temperature,
     options.prompt_set,
     options.replies,
