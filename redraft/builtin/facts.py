@@ -124,13 +124,12 @@ def align_facts(given: factual.AlignInput) -> factual.Alignments:
 def verify_sentences(given: factual.VerifyInput) -> factual.Verifications:
     """Verify each sentence by the closest line: the same, contradicted, or undecided."""
     ground = checker_for(tuple(given.texts))
-    held = {one.id: ground.check(one.sentence) for one in given.sentences}
-    return factual.Verifications(
-        sentences=[
-            factual.Verification(id=at, reason=reason(one), quote=ground.text_of(one.line), category=_category(one))
-            for at, one in held.items()
-        ]
-    )
+    held = [(one.id, ground.check(one.sentence)) for one in given.sentences]
+    found = [
+        factual.Verification(id=at, reason=reason(one), quote=ground.text_of(one.line), category=_category(one))
+        for at, one in held
+    ]
+    return factual.Verifications(sentences=found)
 
 
 def _category(held: SentenceSupport) -> factual.Category | Unsure:
@@ -162,7 +161,6 @@ def _graded(share: float) -> int:
 
 def split_facts(given: SplitFactsInput) -> AllFacts:
     """Return each statement as one fact; splitting sentences takes a reader."""
-    told = {one.id: one_line(one.sentence) for one in given.sentences}
-    return AllFacts(
-        sentences=[SentenceFacts(id=at, facts=[text] if is_statement(text) else []) for at, text in told.items()]
-    )
+    told = [(one.id, one_line(one.sentence)) for one in given.sentences]
+    found = [SentenceFacts(id=at, facts=[text] if is_statement(text) else []) for at, text in told]
+    return AllFacts(sentences=found)

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -173,14 +173,10 @@ HANDLERS: Mapping[str, Handler] = dict(
 
 def handler_for(prompt: Prompt[InputT, ValueT]) -> Callable[[InputT], ValueT]:
     """Return the function that answers `prompt`; raises ModelError where there is none."""
-    try:
-        return cast("Callable[[InputT], ValueT]", HANDLERS[prompt.name])
-    except KeyError:
-        raise ModelError(
-            f"the extractive model cannot answer the prompt {prompt.name}",
-            place=prompt.name,
-            hint="choose a chat model for it",
-        ) from None
+    if handler := HANDLERS.get(prompt.name):
+        return handler
+    what = f"the extractive model cannot answer the prompt {prompt.name}"
+    raise ModelError(what, place=prompt.name, hint="choose a chat model for it")
 
 
 class ExtractiveModel:
