@@ -17,7 +17,7 @@ from lemminflect import getAllLemmas, getInflection
 
 from redraft.builtin.draft import centrality, with_dependent_last
 from redraft.builtin.prose import LAST_RESORT, as_sentence, plain, read
-from redraft.builtin.references import Detail, NamedPeople, details
+from redraft.builtin.references import NamedPeople, details
 from redraft.builtin.support import SourceChecker, SourceLine, checker_for
 from redraft.domain import QuestionWord
 from redraft.prompts import qa
@@ -339,11 +339,7 @@ def differ(one: str, other: str) -> bool:
 
 def _keys_of(text: str, kind: str) -> set[str]:
     found = words(text)
-    return {key for one in details(text, found) if one.kind == kind for key in _of(one, found)}
-
-
-def _of(one: Detail, found: Sequence[Word]) -> list[str]:
-    return [word.key for word in found[one.first : one.last + 1]]
+    return {word.key for one in details(text, found) if one.kind == kind for word in found[one.first : one.last + 1]}
 
 
 def _answer(ground: SourceChecker, question: str) -> _Answer:
@@ -391,7 +387,8 @@ def _rest(line: SourceLine, sought: _QuestionTerms) -> str:
     the question asks why."""
     text, of = line.text, line.words
     kind = "number" if sought.asks in _NUMBERS else "name" if sought.asks.startswith("who") else ""
-    fresh = [one for one in line.details if one.kind == kind and not set(_of(one, of)) & set(sought.keys)]
+    known = set(sought.keys)
+    fresh = [one for one in line.details if one.kind == kind and known.isdisjoint(line.keys[one.first : one.last + 1])]
     if fresh or kind == "number":
         return text[fresh[0].start : fresh[0].end] if fresh else ""
     if sought.asks != "why" and any(is_negation(word.key) and word.key not in sought.keys for word in of):
