@@ -141,6 +141,9 @@ def test_it_fits_the_screen(page: Any, two: RunComparison, many: RunComparison, 
     for beside in (two, many):
         opened(page, beside, tmp_path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        tables = page.locator("#who .scroll, #scores > .scroll, #about .scroll")
+        assert tables.count() >= 2
+        assert tables.evaluate_all("all => all.filter(one => one.scrollWidth > one.clientWidth).length") == 0
 
 
 @pytest.mark.parametrize("several", [False, True])
