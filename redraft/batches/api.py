@@ -109,17 +109,17 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
     tell = safe_observer(session.observer)
     told: list[BatchProgress] = []
 
-    def watch(standing: BatchSnapshot, pace: BatchPace) -> None:
-        now = _progress(standing, pace)
+    def watch(snapshot: BatchSnapshot, pace: BatchPace) -> None:
+        now = _progress(snapshot, pace)
         if not told or told[-1].differs_from(now):
             told[:] = [now]
             tell(now)
 
     if workers is None:
-        standing = await _here(session, opened, with_errors_logged(session.observer), watch)
+        snapshot = await _here(session, opened, with_errors_logged(session.observer), watch)
     else:
-        standing = await _by_processes(session, opened, workers, tell, watch)
-    watch(standing, BatchPace(0, 0.0, 0))
+        snapshot = await _by_processes(session, opened, workers, tell, watch)
+    watch(snapshot, BatchPace(0, 0.0, 0))
     result = await off_loop(read_batch, session.store, opened.name)
     await off_loop(write_folder, session.store, result, result.report)
     return result
@@ -152,10 +152,10 @@ async def _by_processes(session: Session, opened: Batch, workers: int, tell: Obs
     terms = await off_loop(terms_of, session.store, opened.name, useful, traced=session.terms.traced)
     loop, stopping = asyncio.get_running_loop(), threading.Event()
 
-    def seen(standing: BatchSnapshot, pace: BatchPace) -> None:
+    def seen(snapshot: BatchSnapshot, pace: BatchPace) -> None:
         if stopping.is_set():
             raise _StoppedError
-        loop.call_soon_threadsafe(watch, standing, pace)
+        loop.call_soon_threadsafe(watch, snapshot, pace)
 
     def noted(said: str) -> None:
         loop.call_soon_threadsafe(tell, Notice(said))
@@ -238,19 +238,19 @@ def _in_store(store: Store, source: Source) -> str | NewItem:
     return of_document(store, store.documents.get(path)) if known else path
 
 
-def _progress(standing: BatchSnapshot, pace: BatchPace) -> BatchProgress:
-    counts = standing.counts
+def _progress(snapshot: BatchSnapshot, pace: BatchPace) -> BatchProgress:
+    counts = snapshot.counts
     return BatchProgress(
-        batch=standing.name,
-        status=standing.status,
+        batch=snapshot.name,
+        status=snapshot.status,
         all=counts.all,
         done=counts.done,
         short=counts.short,
         failed=counts.failed,
         aside=counts.aside,
         at_work=counts.leased,
-        calls=standing.calls,
-        cost_usd=standing.cost_usd,
+        calls=snapshot.calls,
+        cost_usd=snapshot.cost_usd,
         a_minute=pace.a_minute,
         seconds_left=pace.seconds_left,
     )

@@ -111,10 +111,10 @@ class BatchPace:
         return self.seconds / self.ended * self.left if self.ended else None
 
 
-def pace_of(store: Store, standing: BatchSnapshot) -> BatchPace:
+def pace_of(store: Store, snapshot: BatchSnapshot) -> BatchPace:
     """Return the recent progress of a batch from its stored runs."""
-    counts = standing.counts
-    return BatchPace(*store.batches.lately(standing.name, _LATELY), counts.all - counts.ended)
+    counts = snapshot.counts
+    return BatchPace(*store.batches.lately(snapshot.name, _LATELY), counts.all - counts.ended)
 
 
 Watcher = Callable[[BatchSnapshot, BatchPace], object]
@@ -229,14 +229,14 @@ class BatchTotals:
             stands = "unsure" if met is None else "met" if met else "missed"
             self.goals.setdefault(name, Counter())[stands] += 1
 
-    def report(self, standing: BatchSnapshot) -> Report:
+    def report(self, snapshot: BatchSnapshot) -> Report:
         """Return the tables and notes."""
-        tables = [_items(standing)]
+        tables = [_items(snapshot)]
         tables += [self._figures()] if self.figures else []
         tables += [self._goals()] if self.goals else []
         tables += [self._troubles()] if self.troubles else []
         tables += [_alike(same)] if (same := [names for names in self.texts.values() if len(names) > 1]) else []
-        return Report("batch", f"Batch {standing.name}", (_line(standing),), {}, tuple(tables), ())
+        return Report("batch", f"Batch {snapshot.name}", (_line(snapshot),), {}, tuple(tables), ())
 
     def _figures(self) -> Table:
         named = {name: f"{name} ({SELF_CHECK})" if name in self.self_checked else name for name in self.figures}
@@ -278,21 +278,21 @@ def _alike(same: Sequence[Sequence[str]]) -> Table:
     return Table("alike", "The same text", "Documents with the same text.", basis, ("items", "such as"), rows)
 
 
-def report_on(store: Store, standing: BatchSnapshot) -> Report:
+def report_on(store: Store, snapshot: BatchSnapshot) -> Report:
     """Return the tables of a batch in its current state."""
-    return report_of(items_of(store, standing.name), standing)
+    return report_of(items_of(store, snapshot.name), snapshot)
 
 
-def report_of(items: Iterable[BatchItem], standing: BatchSnapshot) -> Report:
+def report_of(items: Iterable[BatchItem], snapshot: BatchSnapshot) -> Report:
     """Return the tables of the items of a batch."""
     tally = BatchTotals()
     for item in items:
         tally.add(item)
-    return tally.report(standing)
+    return tally.report(snapshot)
 
 
-def _items(standing: BatchSnapshot) -> Table:
-    counts = standing.counts
+def _items(snapshot: BatchSnapshot) -> Table:
+    counts = snapshot.counts
     rows: list[tuple[Cell, ...]] = [
         ("done", counts.done),
         ("done, but incomplete or below a goal", counts.short),
@@ -306,13 +306,13 @@ def _items(standing: BatchSnapshot) -> Table:
     return Table("items", "Items", "Documents by state.", "One item is one document.", ("state", "items"), kept)
 
 
-def _line(standing: BatchSnapshot) -> str:
-    cost = "" if not standing.cost_usd else f", {dollars(standing.cost_usd)}"
-    counts = standing.counts
+def _line(snapshot: BatchSnapshot) -> str:
+    cost = "" if not snapshot.cost_usd else f", {dollars(snapshot.cost_usd)}"
+    counts = snapshot.counts
     failed = f", {counts.failed + counts.aside:,} failed" if counts.failed + counts.aside else ""
     short = f", {counts.short:,} of them incomplete or below a goal" if counts.short else ""
-    calls = f"{standing.calls:,} call{'s' * (standing.calls != 1)}{cost}"
-    return f"{standing.status}: {counts.done:,} of {counts.all:,} documents done{short}{failed}; {calls}"
+    calls = f"{snapshot.calls:,} call{'s' * (snapshot.calls != 1)}{cost}"
+    return f"{snapshot.status}: {counts.done:,} of {counts.all:,} documents done{short}{failed}; {calls}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -372,13 +372,13 @@ def folder_named(given: str | Path | None, *, dossiers: bool = False) -> str:
     return str(folder)
 
 
-def write_folder(store: Store, standing: BatchSnapshot, report: Report, told: OnWritten = ignore_count) -> None:
+def write_folder(store: Store, snapshot: BatchSnapshot, report: Report, told: OnWritten = ignore_count) -> None:
     """Put what came of a batch into its folder, if it has one: the summaries, the tables, and a line for each item."""
-    if not standing.batch.folder:
+    if not snapshot.batch.folder:
         return
-    folder, name = Path(standing.batch.folder), standing.name
+    folder, name = Path(snapshot.batch.folder), snapshot.name
     write_results(store, name, folder, told)
-    write(folder / "report.md", f"{report.to_markdown()}\n{listed(store, standing)}", _ELSEWHERE)
+    write(folder / "report.md", f"{report.to_markdown()}\n{listed(store, snapshot)}", _ELSEWHERE)
     write(folder / "items.jsonl", "".join(map(_item_line, items_of(store, name))), _ELSEWHERE)
 
 
@@ -395,19 +395,19 @@ def write_results(store: Store, name: str, folder: Path, told: OnWritten) -> Non
 def add_dossiers(store: Store, name: str, beside: Path | None, told: OnWritten = ignore_count) -> str:
     """Write the dossiers of a batch that has none: into its folder, with links to them there; if it has no folder,
     beside another file. Returns the folder that they are in."""
-    standing = read_snapshot(store, name)
-    folder = folder_named(standing.batch.folder or (beside and beside.parent), dossiers=True)
-    if standing.batch.folder:
-        write_folder(store, standing, report_on(store, standing), told)
+    snapshot = read_snapshot(store, name)
+    folder = folder_named(snapshot.batch.folder or (beside and beside.parent), dossiers=True)
+    if snapshot.batch.folder:
+        write_folder(store, snapshot, report_on(store, snapshot), told)
     else:
         write_pages(store, name, Path(folder), told)
     return folder
 
 
-def listed(store: Store, standing: BatchSnapshot) -> str:
+def listed(store: Store, snapshot: BatchSnapshot) -> str:
     """Return the documents as a Markdown list with links to summaries and dossiers."""
-    shown = [_entry(item) for item in islice(items_of(store, standing.name), _LISTED)]
-    more = standing.counts.all - len(shown)
+    shown = [_entry(item) for item in islice(items_of(store, snapshot.name), _LISTED)]
+    more = snapshot.counts.all - len(shown)
     rest = f"\n{more:,} more are in items.jsonl.\n" if more > 0 else ""
     return f"## Documents\n\n{_HOW}\n\n" + "\n".join(shown) + f"\n{rest}"
 

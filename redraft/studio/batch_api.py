@@ -86,10 +86,10 @@ async def items(request: Request) -> ItemList:
 async def ordered(request: Request, order: BatchOrder) -> None:
     """Pause, cancel or resume a batch; refuse an order that does not fit its status."""
     name, work = named(request), work_of(request)
-    standing = await read(request, batches.find_batch, name)
-    if order not in batches.orders(standing, at_work(request)):
+    snapshot = await read(request, batches.find_batch, name)
+    if order not in batches.orders(snapshot, at_work(request)):
         hint = f"GET /api/batches/{name} shows its status"
-        raise RunError(f"batch {name!r:.80} is {standing.status}: there is nothing to {order}", hint=hint)
+        raise RunError(f"batch {name!r:.80} is {snapshot.status}: there is nothing to {order}", hint=hint)
     if order == "resume":
         await work.resume_batch(name, await limit_asked(request))
     else:

@@ -69,17 +69,17 @@ def status_of(store: Store, name: str, at_work: frozenset[str], *, by_page: bool
     return _status(store, find_batch(store, name), at_work, by_page=by_page)
 
 
-def _status(store: Store, standing: BatchSnapshot, at_work: frozenset[str], *, by_page: bool) -> BatchStatus:
-    batch = standing.batch
+def _status(store: Store, snapshot: BatchSnapshot, at_work: frozenset[str], *, by_page: bool) -> BatchStatus:
+    batch = snapshot.batch
     # Settings from another version of redraft are shown as far as this version knows them.
     settings = {**_USUAL, **(batch.asked.get("settings") or {})}
     refinement = batch.asked.get("refinement") or {}
-    pace = pace_of(store, standing) if standing.status == "working" else None
+    pace = pace_of(store, snapshot) if snapshot.status == "working" else None
     return BatchStatus.of(
-        standing,
+        snapshot,
         batch=batch.name,
         title=_title(store, batch.name),
-        items=standing.counts,
+        items=snapshot.counts,
         a_minute=pace.a_minute if pace else None,
         seconds_left=pace.seconds_left if pace else None,
         error=error_on_page(batch.error, "" if by_page else f"{_API}/{batch.name}"),
@@ -91,21 +91,21 @@ def _status(store: Store, standing: BatchSnapshot, at_work: frozenset[str], *, b
         max_cost=batch.limits.get("max_cost"),
         max_calls=batch.limits.get("max_calls"),
         at_work=batch.name in at_work,
-        orders=orders(standing, at_work),
+        orders=orders(snapshot, at_work),
         left_out=tuple(on_page(scrubbed(one)) for one in batch.asked.get("left_out", ())),
     )
 
 
-def orders(standing: BatchSnapshot, at_work: frozenset[str]) -> tuple[BatchOrder, ...]:
+def orders(snapshot: BatchSnapshot, at_work: frozenset[str]) -> tuple[BatchOrder, ...]:
     """Return the orders that a batch accepts now."""
-    counts, stage = standing.counts, standing.status
+    counts, stage = snapshot.counts, snapshot.status
     found: list[BatchOrder] = []
     if stage in ("working", "idle"):
         found.append("pause")
     if stage in ("working", "idle") or (stage == "paused" and counts.leased):
         found.append("cancel")
     left = counts.waiting or counts.failed or counts.aside
-    if left and stage != "working" and standing.name not in at_work:
+    if left and stage != "working" and snapshot.name not in at_work:
         found.append("resume")
     return tuple(found)
 
@@ -179,10 +179,10 @@ class BatchTableCache:
 
     def of(self, name: str) -> Report:
         """Return the tables of a batch."""
-        standing = find_batch(self._store, name)
+        snapshot = find_batch(self._store, name)
         with self._lock:
             before = self._kept.pop(name, None)
-            found = before if before and before[0] == standing else (standing, report_on(self._store, standing))
+            found = before if before and before[0] == snapshot else (snapshot, report_on(self._store, snapshot))
             self._kept[name] = found
             while len(self._kept) > _MAX_KEPT:
                 del self._kept[next(iter(self._kept))]
@@ -202,17 +202,17 @@ async def progress_of(store: Store, name: str, pause: float = _PAUSE) -> AsyncIt
     """Yield the progress of a batch until no process is running it."""
     before: Message = {}
     while True:
-        standing = await off_loop(find_batch, store, name)
-        now: Message = {"kind": "progress", **record_json(standing)}
+        snapshot = await off_loop(find_batch, store, name)
+        now: Message = {"kind": "progress", **record_json(snapshot)}
         if now != before:
             before = now
             yield now
-        if not is_moving(standing):
-            yield {"kind": "done" if standing.status == "done" else "stopped", "status": standing.status}
+        if not is_moving(snapshot):
+            yield {"kind": "done" if snapshot.status == "done" else "stopped", "status": snapshot.status}
             return
         await asyncio.sleep(pause)
 
 
-def is_moving(standing: BatchSnapshot) -> bool:
+def is_moving(snapshot: BatchSnapshot) -> bool:
     """Return whether a batch is running or waiting for a worker."""
-    return standing.status in ("working", "idle") or bool(standing.counts.leased)
+    return snapshot.status in ("working", "idle") or bool(snapshot.counts.leased)

@@ -36,8 +36,8 @@ ITEM = BatchItem(
 
 
 def figures(scores: Sequence[float | None]) -> dict[str, Any]:
-    standing = BatchSnapshot(Batch("b", {}, {}), ItemCounts(done=len(scores)), 1, 0.0)
-    report = report_of([replace(ITEM, scores={"coverage": one}) for one in scores], standing)
+    snapshot = BatchSnapshot(Batch("b", {}, {}), ItemCounts(done=len(scores)), 1, 0.0)
+    report = report_of([replace(ITEM, scores={"coverage": one}) for one in scores], snapshot)
     table = next(one for one in report.tables if one.name == "figures")
     return next(dict(zip(table.columns, row, strict=True)) for row in table.rows if row[0] == "coverage")
 
@@ -82,8 +82,8 @@ def test_failures_are_named_by_message_and_messages_are_bounded() -> None:
         }
         tally.add(replace(ITEM, source=f"{number}.txt", state="failed", error=error))
     assert len(tally.troubles) == 201
-    standing = BatchSnapshot(Batch("b", {}, {}), ItemCounts(failed=900), 1, 0.0)
-    first, second = tally.report(standing).tables[1].rows[:2]
+    snapshot = BatchSnapshot(Batch("b", {}, {}), ItemCounts(failed=900), 1, 0.0)
+    first, second = tally.report(snapshot).tables[1].rows[:2]
     assert first == ("failed", "document", 450, "0.txt, 2.txt, 4.txt", "it is empty; get it again")
     assert second[-1] == "various messages"
 

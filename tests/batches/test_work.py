@@ -139,10 +139,10 @@ def test_what_the_provider_refuses_altogether_fails_no_document(store: Store, fo
     with ChatServer(lambda seen: Fault("status", status=401, message="no such key")) as server:
         worked(store, opened(store, folder, server.base_url))
         assert len(server.seen) <= 6, "each document that was begun has asked about its two chunks"
-    standing = read_snapshot(store, "b")
-    assert (standing.status, standing.counts.waiting) == ("stopped", 3)
-    assert standing.batch.error is not None
-    assert standing.batch.error["code"] == "provider"
+    snapshot = read_snapshot(store, "b")
+    assert (snapshot.status, snapshot.counts.waiting) == ("stopped", 3)
+    assert snapshot.batch.error is not None
+    assert snapshot.batch.error["code"] == "provider"
 
 
 @pytest.mark.slow

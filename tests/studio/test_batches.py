@@ -118,7 +118,7 @@ def items(client: httpx.Client, batch: str, **wanted: str | int) -> ItemList:
     return ItemList.model_validate(reply.json())
 
 
-def standing(client: httpx.Client, batch: str = "b") -> BatchStatus:
+def snapshot(client: httpx.Client, batch: str = "b") -> BatchStatus:
     return BatchStatus.model_validate(client.get(f"/api/batches/{batch}").json())
 
 
@@ -266,7 +266,7 @@ def test_whoever_has_no_token_or_comes_from_elsewhere_orders_nothing(at: Served)
         with at.client() as known:
             assert known.post(path, headers={"Origin": "http://evil.example"}).status_code == 403, path
     with at.client() as known:
-        assert standing(known, "large").status == "working"
+        assert snapshot(known, "large").status == "working"
 
 
 def test_one_that_is_only_for_reading_shows_batches_and_takes_no_orders(folder: Path) -> None:
@@ -293,33 +293,33 @@ def test_the_description_has_them_all(client: httpx.Client) -> None:
 @pytest.mark.nightly
 def test_a_batch_is_gone_on_with_paused_cancelled_and_brought_to_its_end(work: Served, gate: Gate) -> None:
     with work.client() as client:
-        assert (standing(client).status, standing(client).orders) == ("idle", ("pause", "cancel", "resume"))
+        assert (snapshot(client).status, snapshot(client).orders) == ("idle", ("pause", "cancel", "resume"))
         resumed = client.post("/api/batches/b/resume")
         assert resumed.status_code == 200, resumed.text
-        until(lambda: standing(client).items.leased == 2 and gate.asked >= 2)
-        assert (standing(client).at_work, standing(client).orders) == (True, ("pause", "cancel"))
+        until(lambda: snapshot(client).items.leased == 2 and gate.asked >= 2)
+        assert (snapshot(client).at_work, snapshot(client).orders) == (True, ("pause", "cancel"))
         assert client.post("/api/batches/b/resume").status_code == 409
         paused = BatchStatus.model_validate(client.post("/api/batches/b/pause").json())
         assert (paused.status, paused.items.leased) == ("paused", 2)
         gate.opened.set()
-        until(lambda: not standing(client).at_work)
-        assert (standing(client).items.done, standing(client).items.waiting) == (2, 2)
+        until(lambda: not snapshot(client).at_work)
+        assert (snapshot(client).items.done, snapshot(client).items.waiting) == (2, 2)
         gate.opened.clear()
         client.post("/api/batches/b/resume")
-        until(lambda: standing(client).items.leased == 2)
+        until(lambda: snapshot(client).items.leased == 2)
         cancelled = BatchStatus.model_validate(client.post("/api/batches/b/cancel").json())
         assert cancelled.status == "cancelled"
-        until(lambda: not standing(client).at_work)
-        assert (standing(client).items.done, standing(client).items.waiting) == (2, 2)
+        until(lambda: not snapshot(client).at_work)
+        assert (snapshot(client).items.done, snapshot(client).items.waiting) == (2, 2)
         gate.opened.set()
         client.post("/api/batches/b/resume")
         with client.stream("GET", "/api/batches/b/events") as reply:
             told = [json.loads(line[6:]) for line in reply.iter_lines() if line.startswith("data: ")]
         assert told[-1] == {"kind": "done", "status": "done"}
         assert [one["items"]["done"] for one in told[:-1]][-1] == 4
-        until(lambda: not standing(client).at_work)
-        assert standing(client).orders == ()
-        out = Path(standing(client).folder or "")
+        until(lambda: not snapshot(client).at_work)
+        assert snapshot(client).orders == ()
+        out = Path(snapshot(client).folder or "")
         assert {path.name for path in out.iterdir()} == {*(f"{n}.md" for n in range(4)), "report.md", "items.jsonl"}
 
 
@@ -328,7 +328,7 @@ def test_a_batch_is_gone_on_with_paused_cancelled_and_brought_to_its_end(work: S
 def test_a_studio_that_ends_hands_back_what_was_at_work(tmp_path: Path) -> None:
     with served(tmp_path) as another, another.client() as client:
         client.post("/api/batches/b/resume")
-        until(lambda: standing(client).items.leased == 2)
+        until(lambda: snapshot(client).items.leased == 2)
     with Store(tmp_path / "redraft.db") as store:
         assert store.batches.counts("b").waiting == 4
         assert store.batches.get("b").status == "open"
@@ -341,7 +341,7 @@ def test_rate_and_time_left_are_known_to_whoever_comes_late(work: Served, gate: 
     with Store(tmp_path / "redraft.db") as store, work.client() as client:
         asyncio.run(_some(store, 2))
         store.batches.lease("b", "another", 1, 100.0)
-        shown = standing(client)
+        shown = snapshot(client)
         assert (shown.status, shown.items.done, shown.items.leased) == ("working", 2, 1)
         assert shown.a_minute is not None
         assert shown.seconds_left is not None

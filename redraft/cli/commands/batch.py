@@ -230,10 +230,10 @@ def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapp
             if engine.is_elsewhere():
                 _keep_texts(store, name, quiet=given["quiet"])
             with open_progress_view(quiet=given["quiet"]) as watch:
-                standing = drive(store, engine, terms, watch.tell, watch.see)
+                snapshot = drive(store, engine, terms, watch.tell, watch.see)
     except KeyboardInterrupt:
         raise StoppedError(f"Resume: {resume_command(name)}") from None
-    return finish(store, standing, as_json=given["as_json"], quiet=given["quiet"])
+    return finish(store, snapshot, as_json=given["as_json"], quiet=given["quiet"])
 
 
 def _keep_texts(store: Store, name: str, *, quiet: bool) -> None:

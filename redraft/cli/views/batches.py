@@ -52,9 +52,9 @@ def _live() -> Iterator[BatchProgressView]:
     with live_line(lambda: shown, refreshes=4) as (bar, note):
         task = bar.add_task("", total=None)
 
-        def see(standing: BatchSnapshot, pace: BatchPace) -> None:
+        def see(snapshot: BatchSnapshot, pace: BatchPace) -> None:
             nonlocal shown
-            counts, shown = standing.counts, progress_line(standing, pace)
+            counts, shown = snapshot.counts, progress_line(snapshot, pace)
             bar.update(task, completed=counts.ended, total=counts.all)
 
         yield BatchProgressView(see, note)
@@ -63,9 +63,9 @@ def _live() -> Iterator[BatchProgressView]:
 def _plain() -> BatchProgressView:
     interval, shown = LineTimer(), ""
 
-    def see(standing: BatchSnapshot, pace: BatchPace) -> None:
+    def see(snapshot: BatchSnapshot, pace: BatchPace) -> None:
         nonlocal shown
-        now = progress_line(standing, pace)
+        now = progress_line(snapshot, pace)
         if now != shown and interval.is_over():
             shown = now
             say(now)
@@ -84,48 +84,48 @@ def dossier_counter(*, quiet: bool) -> Callable[[int], None]:
     return tell
 
 
-def progress_line(standing: BatchSnapshot, pace: BatchPace) -> str:
+def progress_line(snapshot: BatchSnapshot, pace: BatchPace) -> str:
     """Return a batch's progress: documents, rate, calls, cost and the estimated time left."""
-    counts = standing.counts
+    counts = snapshot.counts
     parts = [f"{counts.ended:,} of {counts.all:,} documents"]
     parts += [f"{counts.leased:,} running"] if counts.leased else []
     parts += [f"{counts.failed + counts.aside:,} failed"] if counts.failed + counts.aside else []
     if pace.a_minute is not None:
         parts.append(f"{pace.a_minute:.3g} a minute")
-    parts.append(count(standing.calls, "call"))
-    if standing.cost_usd:
-        parts.append(dollars(standing.cost_usd))
+    parts.append(count(snapshot.calls, "call"))
+    if snapshot.cost_usd:
+        parts.append(dollars(snapshot.cost_usd))
     if pace.seconds_left:
         parts.append(f"about {lasting(pace.seconds_left)} left")
     return " · ".join(parts)
 
 
-def show(store: Store, standing: BatchSnapshot, *, as_json: bool) -> Report:
+def show(store: Store, snapshot: BatchSnapshot, *, as_json: bool) -> Report:
     """Print the tables of a batch so far."""
-    report = report_on(store, standing)
+    report = report_on(store, snapshot)
     if as_json:
-        echo_json(record_json(standing) | {"tables": [record_json(table) for table in report.tables]})
+        echo_json(record_json(snapshot) | {"tables": [record_json(table) for table in report.tables]})
     else:
         click.echo(report.to_markdown(), nl=False)
     return report
 
 
-def finish(store: Store, standing: BatchSnapshot, *, as_json: bool, quiet: bool) -> int:
+def finish(store: Store, snapshot: BatchSnapshot, *, as_json: bool, quiet: bool) -> int:
     """Print a batch's outcome and write its folder; return the exit code."""
-    report = show(store, standing, as_json=True) if as_json else report_on(store, standing)
-    for line in () if as_json else _outcome(standing, report):
+    report = show(store, snapshot, as_json=True) if as_json else report_on(store, snapshot)
+    for line in () if as_json else _outcome(snapshot, report):
         click.echo(line)
-    write_folder(store, standing, report, dossier_counter(quiet=quiet))
+    write_folder(store, snapshot, report, dossier_counter(quiet=quiet))
     if not quiet:
-        _close(standing)
-    return _code(standing)
+        _close(snapshot)
+    return _code(snapshot)
 
 
-def _outcome(standing: BatchSnapshot, report: Report) -> Iterator[str]:
+def _outcome(snapshot: BatchSnapshot, report: Report) -> Iterator[str]:
     """Yield a batch's documents, the mean of each score with its goal, its failures, and what has the same text."""
     yield report.about[0]
     rows = {table.name: table.records for table in report.tables}
-    goals = {str(one["goal"]): f", goal met by {one['met']} of {standing.counts.done}" for one in rows.get("goals", ())}
+    goals = {str(one["goal"]): f", goal met by {one['met']} of {snapshot.counts.done}" for one in rows.get("goals", ())}
     for one in rows.get("figures", ()):
         name = str(one["figure"])
         # The first figures are the scores.
@@ -143,28 +143,28 @@ def _mean(value: Cell) -> str:
     return score(value) if isinstance(value, float | int) else "-"
 
 
-def _close(standing: BatchSnapshot) -> None:
+def _close(snapshot: BatchSnapshot) -> None:
     """Say where the summaries are and what to do next."""
-    batch, counts = standing.batch, standing.counts
+    batch, counts = snapshot.batch, snapshot.counts
     if batch.folder:
         say(f"{count(counts.done, 'summary')} in {batch.folder}; items.jsonl there names their runs")
     else:
         say(f"Summaries: {hints.run_command('batch results', batch.name)}")
-    if standing.over_usd:
-        say(overspend(standing.over_usd))
-    if batch.error and standing.status == "stopped":
+    if snapshot.over_usd:
+        say(overspend(snapshot.over_usd))
+    if batch.error and snapshot.status == "stopped":
         say(f"stopped: {batch.error['message']}")
-    if standing.status != "done" or counts.failed + counts.aside:
+    if snapshot.status != "done" or counts.failed + counts.aside:
         more = " with a higher limit" if batch.error and batch.error["code"] == BudgetError.code else ""
-        say(f"{'Resume' if standing.status != 'done' else 'Try again'}{more}: {resume_command(batch.name)}")
+        say(f"{'Resume' if snapshot.status != 'done' else 'Try again'}{more}: {resume_command(batch.name)}")
     else:
         say(f"Details: {hints.run_command('batch status', batch.name)}")
 
 
-def _code(standing: BatchSnapshot) -> int:
-    if standing.complete:
+def _code(snapshot: BatchSnapshot) -> int:
+    if snapshot.complete:
         return DONE
-    return SHORT if standing.counts.done or standing.status in ("paused", "cancelled", "stopped") else FAILED
+    return SHORT if snapshot.counts.done or snapshot.status in ("paused", "cancelled", "stopped") else FAILED
 
 
 def resume_command(name: str) -> str:
