@@ -327,7 +327,7 @@ async def test_a_full_disk_ends_whoever_waits_for_a_job(
     def full(*_: object) -> bool:
         raise StoreError("database or disk is full", hint="free some disk space")
 
-    monkeypatch.setattr("redraft.store.batches.Jobs.is_settled", full)
+    monkeypatch.setattr("redraft.store.batches.ProviderJobs.is_settled", full)
     begun = time.monotonic()
     async with asyncio.timeout(30):
         with pytest.raises(RedraftError, match="disk is full"):
