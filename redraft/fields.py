@@ -64,16 +64,16 @@ def field_like(model: type[BaseModel], name: str) -> Any:
 
 def option_of(model: type[BaseModel], name: str) -> SettingOption | None:
     """Return the option of a field, named after the field by default; None where it has none."""
-    for one in model.model_fields[name].metadata:
-        if isinstance(one, SettingOption):
-            return replace(one, names=one.names or (f"--{name.replace('_', '-')}",))
+    for option in model.model_fields[name].metadata:
+        if isinstance(option, SettingOption):
+            return replace(option, names=option.names or (f"--{name.replace('_', '-')}",))
     return None
 
 
 def parameters_of(model: type[BaseModel]) -> dict[str, str]:
     """Return the fields by parameter name, in field order."""
     found = {name: option_of(model, name) for name in model.model_fields}
-    return {one.parameter: name for name, one in found.items() if one is not None}
+    return {option.parameter: name for name, option in found.items() if option is not None}
 
 
 class Settings(BaseModel):
@@ -172,8 +172,8 @@ _RANGE = re.compile(r"\s*([0-9]{1,4})\s*[-–]\s*([0-9]{1,4})\s*")
 
 def _questions(given: object) -> object:
     """Parse a range such as 9-15."""
-    found = _RANGE.fullmatch(given) if isinstance(given, str) else None
-    return (int(found[1]), int(found[2])) if found else given
+    match = _RANGE.fullmatch(given) if isinstance(given, str) else None
+    return (int(match[1]), int(match[2])) if match else given
 
 
 def _counted(given: int | tuple[int, int]) -> int | tuple[int, int]:

@@ -81,7 +81,7 @@ def refuse_taken(kind: Kind, taken: Container[str]) -> None:
 
 def _found(kind: Kind, name: str) -> EntryPoint:
     first, *others = entry_points(group=f"redraft.{kind}", name=name)
-    if different := [one for one in others if one.value != first.value]:
+    if different := [other for other in others if other.value != first.value]:
         offered = " and ".join(one.dist.name if one.dist else one.module for one in (first, *different))
         raise UsageError(
             f"several installed packages have {_ONE[kind]} named {name}: {offered}", hint="remove all but one of them"

@@ -354,7 +354,7 @@ class JudgeConfig(Settings):
         newer = ("rubrics", "calibrations", "confirm", "probabilities", *facts)
         unset = {name for name in newer if getattr(self, name) == type(self).model_fields[name].get_default()}
         kept = self.model_dump(mode="json", exclude={"models", "reference", *unset})
-        models = {name: one.model_dump(mode="json", exclude=_NO_MATTER) for name, one in self.models.items()}
+        models = {name: settings.model_dump(mode="json", exclude=_NO_MATTER) for name, settings in self.models.items()}
         return {**kept, "models": models} if models else kept
 
     @property
@@ -546,7 +546,7 @@ class ExperimentPart(_Purpose):
 
 
 Purpose = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | TraceLineage | Ask | ExperimentPart
-_PURPOSES: dict[str, type[Purpose]] = {one.model_fields["kind"].default: one for one in get_args(Purpose)[:-1]}
+_PURPOSES: dict[str, type[Purpose]] = {arg.model_fields["kind"].default: arg for arg in get_args(Purpose)[:-1]}
 KINDS = tuple(_PURPOSES)
 """The kinds of runs, besides those of parts of experiments."""
 

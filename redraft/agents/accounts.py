@@ -43,8 +43,8 @@ def fit_deviation(probabilities: Collection[float], calibration: Calibration | N
     if calibration is None or not probabilities:
         return 0.0
     by_slope = by_intercept = 0.0
-    for one in probabilities:
-        within = min(1 - _MIN, max(_MIN, one))
+    for probability in probabilities:
+        within = min(1 - _MIN, max(_MIN, probability))
         weight = within * (1 - within) / len(probabilities)
         said = (math.log(within / (1 - within)) - calibration.intercept) / calibration.slope
         by_slope, by_intercept = by_slope + weight * said, by_intercept + weight
@@ -180,17 +180,17 @@ async def ask_all(
     """Ask about all batches concurrently, and again about the items that a reply leaves out. With `ahead`, for prompts
     that begin alike, the first goes before the others so that a provider can cache what they share."""
     first = 1 if ahead else 0
-    found = await gather_all(_batch(batch, ask, FIRST_TRY) for batch in batches[:first])
-    return _joined([*found, *await gather_all(_batch(batch, ask, FIRST_TRY) for batch in batches[first:])])
+    results = await gather_all(_batch(batch, ask, FIRST_TRY) for batch in batches[:first])
+    return _joined([*results, *await gather_all(_batch(batch, ask, FIRST_TRY) for batch in batches[first:])])
 
 
 def first_error(accounts: Iterable[ItemResults[Any]]) -> str:
     """Return the first error message of several accounts; empty if there is none."""
-    return next((one.trouble for one in accounts if one.trouble), "")
+    return next((results.trouble for results in accounts if results.trouble), "")
 
 
 def _joined(accounts: Sequence[ItemResults[VerdictT]]) -> ItemResults[VerdictT]:
-    verdicts = {number: verdict for one in accounts for number, verdict in one.verdicts.items()}
+    verdicts = {number: verdict for results in accounts for number, verdict in results.verdicts.items()}
     return ItemResults(verdicts, first_error(accounts))
 
 

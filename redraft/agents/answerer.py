@@ -52,19 +52,19 @@ class FoundAnswer(CitedPlace):
     @property
     def text(self) -> str:
         """Return the answer as a text."""
-        texts = [one.text for one in self.sentences]
+        texts = [sentence.text for sentence in self.sentences]
         return ("" if is_unspaced("".join(texts)) else " ").join(texts)
 
     @property
     def places(self) -> list[tuple[int, int]]:
         """Return the cited places, each once."""
-        cited = ((one.start, one.end) for one in self.sentences)
+        cited = ((sentence.start, sentence.end) for sentence in self.sentences)
         return list(dict.fromkeys((a, b) for a, b in cited if a is not None and b is not None))
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Return notes on what was dropped."""
-        dropped = (one.lost for one in self.sentences if one.lost)
+        dropped = (sentence.lost for sentence in self.sentences if sentence.lost)
         notes = [f"dropped a quote that is not in the document: “{quote}”" for quote in dict.fromkeys(dropped)]
         return (*notes, *([f"the document does not say: {self.missing}"] if self.missing else []))
 
@@ -79,22 +79,22 @@ class Answerer:
 
     async def answer(self, question: str, words: int) -> FoundAnswer:
         """Return the answer. A part of the question that the passages read do not answer is asked by itself, once."""
-        found = await self._answer(question, words)
-        if not (found.answered and found.missing and self.reader.is_searched):
-            return found
-        rest = await self._answer(found.missing, max(_MIN_REMAINING, words - count_words(found.text)))
+        answer = await self._answer(question, words)
+        if not (answer.answered and answer.missing and self.reader.is_searched):
+            return answer
+        rest = await self._answer(answer.missing, max(_MIN_REMAINING, words - count_words(answer.text)))
         if not rest.answered:
-            return found
-        return found.model_copy(update={"sentences": (*found.sentences, *rest.sentences), "missing": rest.missing})
+            return answer
+        return answer.model_copy(update={"sentences": (*answer.sentences, *rest.sentences), "missing": rest.missing})
 
     async def _answer(self, question: str, words: int) -> FoundAnswer:
         """Return the answer. Before reporting that there is none, the whole document is read, part by part. Raises
         `IncompleteError` if no reply can be read."""
-        each = EntryBudget(frame=60, words=words, sentences=1 + words // _WORDS_A_SENTENCE)
-        room = min(self.judge.entry_tokens(each), self.judge.longest_reply)
+        budget = EntryBudget(frame=60, words=words, sentences=1 + words // _WORDS_A_SENTENCE)
+        room = min(self.judge.entry_tokens(budget), self.judge.longest_reply)
 
         async def ask(reading: EvidenceRequest) -> Entries[FoundAnswer]:
-            given = qa.AnswerInput(
+            inputs = qa.AnswerInput(
                 **document_fields(self.reader, reading.spans),
                 question=question,
                 words=words,
@@ -102,32 +102,34 @@ class Answerer:
                 again=reading.attempt.again,
             )
             label = "reading more for the answer" if reading.wide else "answer"
-            reply = await self.judge.ask(qa.WRITE_ANSWER, given, room, label, reading.attempt)
-            found = self._found(reply.value, reading.spans)
+            reply = await self.judge.ask(qa.WRITE_ANSWER, inputs, room, label, reading.attempt)
+            answer = self._found(reply.value, reading.spans)
             last = reading.attempt.again or reply.repaired
-            return Entries.of(reply, [(0, found if last or not found.answered or found.places else None)])
+            return Entries.of(reply, [(0, answer if last or not answer.answered or answer.places else None)])
 
-        wanted = EvidenceQuery(question)
-        plan = ReadingPlan(self.reader, [wanted], room, 1, 1)
+        query = EvidenceQuery(question)
+        plan = ReadingPlan(self.reader, [query], room, 1, 1)
         search = EvidenceSearch(plan, ask, lambda one: not one.answered or not one.places)
-        item = [*self.reader.key(wanted), words, self.language]
+        item = [*self.reader.key(query), words, self.language]
         account = await self.judge.cached_verdicts(qa.WRITE_ANSWER, FoundAnswer, [item], search.verdicts)
         if 0 not in account.verdicts:
             hint = "try another --model, or --prompts simple for a weak one"
             raise IncompleteError(f"there is no answer: {account.trouble or 'the replies disagree'}", hint=hint)
-        found = account.verdicts[0]
+        answer = account.verdicts[0]
         # A statement without support in the document is not an answer from it.
-        return found if found.places else found.model_copy(update={"answered": False})
+        return answer if answer.places else answer.model_copy(update={"answered": False})
 
     def _found(self, reply: qa.WrittenAnswer, spans: Sequence[Span]) -> FoundAnswer:
         """Return the answer in a reply, with its quotes located."""
-        said = [one for one in reply.sentences if is_answer(one.sentence) and not declines(one.sentence)]
-        if reply.answered is False or not said:
+        answer_sentences = [
+            sentence for sentence in reply.sentences if is_answer(sentence.sentence) and not declines(sentence.sentence)
+        ]
+        if reply.answered is False or not answer_sentences:
             return FoundAnswer(answered=False)
-        sentences = tuple(self._cited(one, spans) for one in said[:_MAX_SENTENCES])
-        found = FoundAnswer(answered=True, sentences=sentences, missing=one_line(reply.missing, _LONGEST_QUOTE))
-        first = next(iter(found.places), None)
-        return found.model_copy(update=CitedPlace.fields_of(self.reader.place(Span(*first)))) if first else found
+        sentences = tuple(self._cited(sentence, spans) for sentence in answer_sentences[:_MAX_SENTENCES])
+        answer = FoundAnswer(answered=True, sentences=sentences, missing=one_line(reply.missing, _LONGEST_QUOTE))
+        first = next(iter(answer.places), None)
+        return answer.model_copy(update=CitedPlace.fields_of(self.reader.place(Span(*first)))) if first else answer
 
     def _cited(self, said: qa.AnswerSentence, spans: Sequence[Span]) -> CitedSentence:
         text = one_line(said.sentence, _LONGEST_SENTENCE)

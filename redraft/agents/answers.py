@@ -51,19 +51,21 @@ class KnownAnswers(BaseModel):
 
     def supported_answer(self, there: Mapping[str, int]) -> GivenAnswerSource | None:
         """Return the first answer whose sentences are all present."""
-        return next((one for one in self.answers if all(name in there for name in one.sentences)), None)
+        return next((source for source in self.answers if all(name in there for name in source.sentences)), None)
 
     @property
     def names(self) -> set[str]:
         """Return the names of all sentences about which something is known."""
-        return {*self.silent, *(name for one in self.answers for name in one.sentences)}
+        return {*self.silent, *(name for source in self.answers for name in source.sentences)}
 
 
 def sentence_names(statements: Sequence[Statement], meant: Mapping[int, Sequence[str]]) -> dict[int, str]:
     """Return a name for each sentence, a hash of its text and of what it refers back to."""
     return {
-        one.id: hashlib.sha256(json.dumps([*meant[one.id], one.sentence]).encode()).hexdigest()[:_LETTERS]
-        for one in statements
+        statement.id: hashlib.sha256(json.dumps([*meant[statement.id], statement.sentence]).encode()).hexdigest()[
+            :_LETTERS
+        ]
+        for statement in statements
     }
 
 
@@ -92,11 +94,13 @@ class SummaryAnswerCache:
         fresh = await read(sentences, left)
         learned = {n: self._learned(answer, sentences) for n, answer in fresh.verdicts.items()}
         lost = [
-            n for n, one in learned.items() if not one.answers and self._settled(n, _joined(knowledge[n], one)) is None
+            n
+            for n, answers in learned.items()
+            if not answers.answers and self._settled(n, _joined(knowledge[n], answers)) is None
         ]
         more: ItemResults[SummaryAnswer] = await read(self.statements, lost) if lost else ItemResults()
         learned |= {n: self._learned(answer, self.statements) for n, answer in more.verdicts.items()}
-        said = {keys[n]: one.model_dump_json() for n, one in learned.items()}
+        said = {keys[n]: answers.model_dump_json() for n, answers in learned.items()}
         await off_loop(self.judge.judgments.add_to_verdicts, said, _merged, self.document)
         found = {n: answer for n, answer in fresh.verdicts.items() if n not in lost} | more.verdicts
         return ItemResults(settled | found, fresh.trouble or more.trouble)
@@ -104,20 +108,20 @@ class SummaryAnswerCache:
     def _settled(self, n: int, known: KnownAnswers) -> SummaryAnswer | None:
         """Return the known answer, or that there is none; None if neither is known."""
         ids = {name: number for number, name in reversed(self._named())}
-        if given := known.supported_answer(ids):
-            sentences = [ids[name] for name in given.sentences]
-            return SummaryAnswer(id=n + 1, answered=given.answered, answer=given.answer, sentences=sentences)
+        if source := known.supported_answer(ids):
+            sentences = [ids[name] for name in source.sentences]
+            return SummaryAnswer(id=n + 1, answered=source.answered, answer=source.answer, sentences=sentences)
         silent = set(known.silent)
         if all(name in silent for _, name in self._named()):
             return SummaryAnswer(id=n + 1, answered=False, answer="", sentences=[])
         return None
 
     def _named(self) -> list[tuple[int, str]]:
-        return [(one.id, self.names[one.id]) for one in self.statements]
+        return [(statement.id, self.names[statement.id]) for statement in self.statements]
 
     def _to_read(self, left: Sequence[int], knowledge: Sequence[KnownAnswers]) -> Sequence[Statement]:
         """Return the sentences that these questions are asked of."""
-        seen = {name for known in knowledge for name in known.names}
+        seen = {name for answers in knowledge for name in answers.names}
         new = {
             at
             for n in left
@@ -127,7 +131,7 @@ class SummaryAnswerCache:
         }
         wanted = {at + step for at in new for step in range(-_AROUND, _AROUND + 1)} & set(range(len(self.statements)))
         if len(wanted) <= _MAJORITY_SHARE * len(self.statements):
-            vectors = SentenceVectors([one.sentence for one in self.statements])
+            vectors = SentenceVectors([statement.sentence for statement in self.statements])
             for n in left:
                 near = vectors.similarity_to(self.questions[n])
                 wanted |= {int(at) for at in (-near).argsort(kind="stable")[:_NEAREST] if near[at] > 0}
@@ -137,8 +141,8 @@ class SummaryAnswerCache:
 
     def _learned(self, answer: SummaryAnswer, read: Sequence[Statement]) -> KnownAnswers:
         if not answer.answered:
-            return KnownAnswers(silent=[self.names[one.id] for one in read])
-        rests_on = answer.sentences or [one.id for one in read]
+            return KnownAnswers(silent=[self.names[statement.id] for statement in read])
+        rests_on = answer.sentences or [statement.id for statement in read]
         names = [self.names[number] for number in dict.fromkeys(rests_on)]
         return KnownAnswers(
             answers=[GivenAnswerSource(answer=answer.answer, answered=answer.answered, sentences=names)]
@@ -212,19 +216,19 @@ class ReplyAnswers(Generic[Answer]):
         repeated = _repeated(answers)
         found: list[tuple[int, Answer | None]] = []
         doubted: set[int] = set()
-        for one in answers:
-            placed = self.placed(one)
-            answered = is_answered(one.answered, one.answer, placed=placed)
-            settled = None if answered is None else one.model_copy(update={"answered": answered})
+        for answer in answers:
+            placed = self.placed(answer)
+            answered = is_answered(answer.answered, answer.answer, placed=placed)
+            settled = None if answered is None else answer.model_copy(update={"answered": answered})
             if settled is not None and answered is True:
-                if words_key(one.answer) in repeated and not self._is_supported(one.answer, placed=placed):
-                    if _is_yes_or_no(one.answer):
-                        doubted.add(one.id)
+                if words_key(answer.answer) in repeated and not self._is_supported(answer.answer, placed=placed):
+                    if _is_yes_or_no(answer.answer):
+                        doubted.add(answer.id)
                     else:
-                        settled = None if placed else _silent(one)
-                elif not placed and not _is_yes_or_no(one.answer) and not self._shares(one.answer):
-                    doubted.add(one.id)
-            found.append((one.id, settled))
+                        settled = None if placed else _silent(answer)
+                elif not placed and not _is_yes_or_no(answer.answer) and not self._shares(answer.answer):
+                    doubted.add(answer.id)
+            found.append((answer.id, settled))
         return found, doubted
 
     def _is_supported(self, answer: str, *, placed: bool) -> bool:
@@ -250,8 +254,8 @@ def _silent(answer: Answer) -> Answer:
 
 def _repeated(answers: Sequence[Answer]) -> set[str]:
     """Return the answers that are given to several questions."""
-    questions = {one.id for one in answers}
-    given = Counter(key for _, key in {(one.id, words_key(one.answer)) for one in answers} if key)
+    questions = {answer.id for answer in answers}
+    given = Counter(key for _, key in {(answer.id, words_key(answer.answer)) for answer in answers} if key)
     fewest = min(_SEVERAL, max(2, len(questions)))
     return {key for key, times in given.items() if times >= fewest}
 

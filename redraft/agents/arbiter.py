@@ -64,10 +64,10 @@ class Arbiter:
             points = [
                 point_to_rule_on(number + 1, requests[number].finding, requests[number].against) for number in numbers
             ]
-            contested = any(one.against for one in points)
-            given = RuleInput(**document_fields(self.reader, places), points=points, contested=contested)
-            reply = await self.judge.ask_items(RULE_ON_FINDINGS, given, numbers, RULED, f"{label}, finding", attempt)
-            return Entries.of(reply, ((one.id - 1, one) for one in reply.value.points))
+            contested = any(point.against for point in points)
+            inputs = RuleInput(**document_fields(self.reader, places), points=points, contested=contested)
+            reply = await self.judge.ask_items(RULE_ON_FINDINGS, inputs, numbers, RULED, f"{label}, finding", attempt)
+            return Entries.of(reply, ((ruling.id - 1, ruling) for ruling in reply.value.points))
 
         replies: ItemResults[PointRuling] = await ask_all(in_batches(range(len(requests)), size), ask)
         return [self._ruling(requests[number], replies.verdicts[number], whole) for number in sorted(replies.verdicts)]
@@ -75,19 +75,19 @@ class Arbiter:
     def _fits(self, requests: Sequence[RulingRequest]) -> bool:
         count = self.reader.tokenizer.count
         most = requests[:AT_ONCE]
-        shown = [point_to_rule_on(0, one.finding, one.against) for one in most]
-        points = sum(count(text) for one in shown for text in one.texts) + _FRAME * (len(most) + 1)
+        shown = [point_to_rule_on(0, request.finding, request.against) for request in most]
+        points = sum(count(text) for point in shown for text in point.texts) + _FRAME * (len(most) + 1)
         around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(most) * self.judge.entry_tokens(RULED)
         return self.reader.document_tokens + points + around <= self.reader.window
 
     def _passages(self, requests: Sequence[RulingRequest]) -> list[Span]:
         """Return the places of the points, in document order, as far as there is room."""
-        found: list[Span] = []
+        spans: list[Span] = []
         for span in self._places(requests):
-            wider = self.reader.joined([found, [span]])
+            wider = self.reader.joined([spans, [span]])
             if sum(self.reader.tokenizer.count(self.reader.text(one)) for one in wider) <= self.reader.room:
-                found = wider
-        return found
+                spans = wider
+        return spans
 
     def _places(self, requests: Sequence[RulingRequest]) -> Iterator[Span]:
         """Yield the quoted places with their neighbours, then the places nearest to each point."""
@@ -98,8 +98,10 @@ class Arbiter:
                 if place is not None:
                     yield from (passage.span for passage in self.reader.passages.around(place, _BESIDE))
         for request in requests:
-            one = request.finding
-            yield from self.reader.evidence(f"{one.question} {one.found} {one.sentence}".strip(), NEAREST, wide=True)
+            finding = request.finding
+            yield from self.reader.evidence(
+                f"{finding.question} {finding.found} {finding.sentence}".strip(), NEAREST, wide=True
+            )
 
     def _ruling(self, request: RulingRequest, said: PointRuling, whole: bool) -> Ruling:
         quote = one_line(said.quote, _LONGEST_QUOTE)

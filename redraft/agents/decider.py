@@ -59,7 +59,7 @@ class FoundPassage(BaseModel):
 
 def find_passages(document: Document, passages: Passages, search: SearchRequest) -> list[FoundPassage]:
     """Return the passages of a document nearest to a query, the nearest first."""
-    return [passage_at(document, one.span) for one in passages.nearest(search.query, search.count)]
+    return [passage_at(document, passage.span) for passage in passages.nearest(search.query, search.count)]
 
 
 def read_span(document: Document, place: DocumentPlace) -> FoundPassage:
@@ -116,27 +116,29 @@ class Research:
         """Return the results of each request."""
         count = max(1, _PASSAGES // max(1, min(AT_ONCE, len(searches))))
         return [
-            *(self._search(one, count) for one in searches[:AT_ONCE]),
+            *(self._search(search, count) for search in searches[:AT_ONCE]),
             *_too_many(len(searches), "search", "searches"),
-            *(self._read(one) for one in places[:AT_ONCE]),
+            *(self._read(place) for place in places[:AT_ONCE]),
             *_too_many(len(places), "place", "places"),
         ]
 
     def _search(self, said: str, count: int) -> LookupResult:
         asked = f"search: {one_line(said, _LONGEST_SHOWN)}"
         search = SearchRequest(query=one_line(said, _LONGEST_SEARCH), count=count)
-        found = find_passages(self.reader.document, self.reader.passages, search)
-        if not found:
+        passages = find_passages(self.reader.document, self.reader.passages, search)
+        if not passages:
             return LookupResult(Lookup(asked, 0, "nothing in the document matches these words; try others"))
-        return LookupResult(Lookup(asked, len(found)), tuple(Span(one.start, one.end) for one in found))
+        return LookupResult(
+            Lookup(asked, len(passages)), tuple(Span(passage.start, passage.end) for passage in passages)
+        )
 
     def _read(self, said: str) -> LookupResult:
         asked = f"read: {one_line(said, _LONGEST_SHOWN)}"
         try:
-            found = read_span(self.reader.document, self._place(said))
+            passage = read_span(self.reader.document, self._place(said))
         except UsageError as error:
             return LookupResult(Lookup(asked, 0, ": ".join(filter(None, (error.message, error.hint)))))
-        return LookupResult(Lookup(asked, 1), (Span(found.start, found.start + self._fitting(found.text)),))
+        return LookupResult(Lookup(asked, 1), (Span(passage.start, passage.start + self._fitting(passage.text)),))
 
     def _place(self, said: str) -> DocumentPlace:
         """Return the place that is named by a percentage, by characters, or by a finding's id."""
@@ -160,7 +162,7 @@ class Research:
 
     def _around(self, span: Span) -> DocumentPlace:
         """Return the place widened to whole passages."""
-        near = [one.span for one in self.reader.passages.around(span, _BESIDE)] or [span]
+        near = [passage.span for passage in self.reader.passages.around(span, _BESIDE)] or [span]
         return DocumentPlace(start=min(one.start for one in near), end=max(one.end for one in near))
 
     def _fitting(self, text: str) -> int:
@@ -236,26 +238,28 @@ class Decider:
 
     async def decide(self, board: DecisionContext, label: str) -> DecisionResult:
         """Return what the next revision should fix, or that the refinement stops."""
-        findings, looked = self._shown(board.findings), list[LookupResult]()
+        findings, lookup_results = self._shown(board.findings), list[LookupResult]()
         for looks in range(LOOKUP_ROUNDS, -1, -1):
-            given = self._given(board, findings, looked, looks)
+            decide_input = self._given(board, findings, lookup_results, looks)
             try:
-                decision = (await self.judge.ask(DECIDE, given, DECISION_TOKENS, label)).value
+                decision = (await self.judge.ask(DECIDE, decide_input, DECISION_TOKENS, label)).value
             except (ReplyError, RejectedRequest) as error:
                 why = f"the decider made no decision: {one_line(error.message, _LONGEST_REASON)}"
-                return DecisionResult((), why, lookups=_lookups(looked))
+                return DecisionResult((), why, lookups=_lookups(lookup_results))
             searches = [one for one in decision.look_up if one_line(one)]
             if decision.fix or decision.stop or decision.kept or not (searches or decision.read):
                 break
             if looks:
                 # The first search indexes the document, so it runs in a thread.
-                looked += await asyncio.to_thread(self._research(given, findings).answers, searches, decision.read)
+                lookup_results += await asyncio.to_thread(
+                    self._research(decide_input, findings).answers, searches, decision.read
+                )
         decided = _decided(decision, findings, board.at_most)
-        return replace(decided, lookups=_lookups(looked), kept=self._kept(decision, findings))
+        return replace(decided, lookups=_lookups(lookup_results), kept=self._kept(decision, findings))
 
     def _kept(self, decision: Decision, findings: Sequence[Finding]) -> tuple[tuple[Finding, str], ...]:
         """Return the findings that are contested with words from the document."""
-        quotes = {one.finding: one_line(one.quote, _LONGEST_REASON) for one in decision.kept}
+        quotes = {finding.finding: one_line(finding.quote, _LONGEST_REASON) for finding in decision.kept}
         return tuple(
             (findings[number - 1], quote)
             for number, quote in quotes.items()
@@ -287,19 +291,19 @@ class Decider:
         self, board: DecisionContext, findings: Sequence[Finding], looked: Sequence[LookupResult], looks: int
     ) -> DecideInput:
         count = self.reader.tokenizer.count
-        answers = [_answer(one.lookup) for one in looked]
+        answers = [_answer(lookup_result.lookup) for lookup_result in looked]
         # The latest requests come first.
-        found = list(dict.fromkeys(span for one in reversed(looked) for span in one.spans))
-        room = self._room_of_passages - sum(_TAG_TOKENS + count(one) for one in answers)
-        near = _fitting(found, lambda span: _TAG_TOKENS + count(self.reader.text(span)), room)
-        if len(near) < len(found):
-            answers.append(f"there is no room for {len(found) - len(near)} of the passages found before")
-        judged = [one for one in board.rounds if one.number and one.accepted is not None]
+        spans = list(dict.fromkeys(span for lookup_result in reversed(looked) for span in lookup_result.spans))
+        room = self._room_of_passages - sum(_TAG_TOKENS + count(answer) for answer in answers)
+        near = _fitting(spans, lambda span: _TAG_TOKENS + count(self.reader.text(span)), room)
+        if len(near) < len(spans):
+            answers.append(f"there is no room for {len(spans) - len(near)} of the passages found before")
+        rounds = [one for one in board.rounds if one.number and one.accepted is not None]
         return DecideInput(
             summary=board.summary,
             scoreboard=[_standing(number, metric, board) for number, metric in enumerate(board.scores, 1)],
-            findings=[point_to_choose(number, one) for number, one in enumerate(findings, 1)],
-            tried=[_attempt(one) for one in judged[-MAX_ATTEMPTS:]],
+            findings=[point_to_choose(number, finding) for number, finding in enumerate(findings, 1)],
+            tried=[_attempt(one) for one in rounds[-MAX_ATTEMPTS:]],
             answers=answers,
             passages=[self._read(span) for span in merge_spans(near)],
             rounds_left=board.rounds_left,
@@ -317,7 +321,7 @@ class Decider:
 
 
 def _lookups(looked: Sequence[LookupResult]) -> tuple[Lookup, ...]:
-    return tuple(one.lookup for one in looked)
+    return tuple(lookup_result.lookup for lookup_result in looked)
 
 
 def _answer(lookup: Lookup) -> str:

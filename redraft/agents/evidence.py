@@ -76,8 +76,8 @@ def wording_of(text: str, tokenizer: Tokenizer, per_word: float) -> TokenRates:
 
 def _whole(piece: str) -> list[Span]:
     """Return the sentences of a piece without the first and the last, which may be cut."""
-    found = sentences(piece)
-    return found[1:-1] if len(found) > 2 else found
+    spans = sentences(piece)
+    return spans[1:-1] if len(spans) > 2 else spans
 
 
 # The share of the window that evidence may take.
@@ -200,19 +200,19 @@ class EvidenceReader:
     def evidence(self, question: str, count: int, *, wide: bool = False) -> list[Span]:
         """Return the places nearest to a question, best first: at most `count`, plus those it quotes. Quoted places
         suffice unless `wide`."""
-        named = self._named(question)
-        if named and not wide:
-            return named
+        spans = self._named(question)
+        if spans and not wide:
+            return spans
         near = [passage.span for passage in self.passages.nearest(question, count)]
-        return list(dict.fromkeys([*named, *near]))
+        return list(dict.fromkeys([*spans, *near]))
 
     def wanted(self, item: EvidenceQuery, count: int, *, wide: bool = False) -> list[Span]:
         """Return the windows to read for an item: quoted and cited places, then the nearest; quoted places suffice
         unless `wide`."""
-        named = [window for place, _ in self._quoted(item.text) for window in self.windows.holding(place)]
+        spans = [window for place, _ in self._quoted(item.text) for window in self.windows.holding(place)]
         cited = [window for place in item.cited for window in self.windows.holding(place)]
-        near = [] if named and not wide else self.windows.nearest(item.query, count)
-        return list(dict.fromkeys([*named, *cited, *near]))
+        near = [] if spans and not wide else self.windows.nearest(item.query, count)
+        return list(dict.fromkeys([*spans, *cited, *near]))
 
     def nearest(self, text: str, count: int, within: Span) -> list[Span]:
         """Return the places within a part of the document that are nearest to a text, best first."""
@@ -222,16 +222,16 @@ class EvidenceReader:
     def _named(self, question: str) -> list[Span]:
         """Return the passages that the question quotes verbatim. If a quote has a name in brackets, the passages before
         it are included, because they tell who is meant."""
-        found: list[Span] = []
+        spans: list[Span] = []
         for place, named in self._quoted(question):
             near = self.passages.around(place, _BEFORE_NAMED) if named else self.passages.holding(place)
-            found += [passage.span for passage in near if passage.span.start <= place.end]
-        return found
+            spans += [passage.span for passage in near if passage.span.start <= place.end]
+        return spans
 
     def _quoted(self, question: str) -> Iterator[tuple[Span, bool]]:
         """Yield the places that a question quotes, and whether the quote follows a name in brackets."""
-        for found in _QUOTED.finditer(question):
-            quote = "".join(found.groups(default=""))
+        for match in _QUOTED.finditer(question):
+            quote = "".join(match.groups(default=""))
             named = _NAMED.match(quote)
             piece = max(_GAP.split(quote[named.end() :] if named else quote), key=len)
             place = locate(self.document.text, piece.translate(_UNMARKED)) if count_words(piece) > 1 else None
@@ -260,7 +260,7 @@ class EvidenceReader:
 
     def tokens_of(self, statements: Sequence[Statement]) -> int:
         """Return roughly how many tokens some sentences take in a prompt."""
-        texts = [text for one in statements for text in (one.before, one.sentence)]
+        texts = [text for statement in statements for text in (statement.before, statement.sentence)]
         return sum(map(self.tokenizer.count, texts)) + _TAG_TOKENS * len(statements)
 
     def text(self, span: Span) -> str:
@@ -280,12 +280,12 @@ class EvidenceReader:
     def sentences_at(self, span: Span) -> Evidence:
         """Return the whole sentences around a place."""
         around = [passage.span for passage in self.passages.holding(span)] or [span]
-        found = [
-            one
-            for one in sentences(self.document.text, Span(around[0].start, max(one.end for one in around)))
-            if one.overlaps(span)
+        spans = [
+            sentence
+            for sentence in sentences(self.document.text, Span(around[0].start, max(one.end for one in around)))
+            if sentence.overlaps(span)
         ]
-        return self.place(Span(found[0].start, found[-1].end) if found else span)
+        return self.place(Span(spans[0].start, spans[-1].end) if spans else span)
 
     def widened(self, evidence: Evidence, answer: str) -> Evidence:
         """Return evidence extended by neighboring sentences that contain more of the answer's words."""
@@ -295,10 +295,10 @@ class EvidenceReader:
         if span is None or not missing:
             return evidence
         around = [passage.span for passage in self.passages.around(span, 1)]
-        beside = sentences(self.document.text, Span(around[0].start, around[-1].end)) if around else []
-        own = [one for one in beside if one.overlaps(span)]
-        before = [one for one in reversed(beside) if one.end <= span.start][:_SENTENCES_BESIDE]
-        after = [one for one in beside if one.start >= span.end][:_SENTENCES_BESIDE]
+        spans = sentences(self.document.text, Span(around[0].start, around[-1].end)) if around else []
+        own = [one for one in spans if one.overlaps(span)]
+        before = [one for one in reversed(spans) if one.end <= span.start][:_SENTENCES_BESIDE]
+        after = [one for one in spans if one.start >= span.end][:_SENTENCES_BESIDE]
         for one in (*own, *chain.from_iterable(zip_longest(after, before))):
             wider = span if one is None else Span(min(one.start, span.start), max(one.end, span.end))
             found = missing & set(terms(self.text(wider), language))

@@ -59,7 +59,7 @@ class CachedQuestions(BaseModel):
         if len(changed_words(last, now)) > _CHANGED * len({*words(last), *words(now)}):
             return False
         changed = telling_terms(" ".join(sorted(changed_words(" ".join(self.meant), " ".join(meant)))))
-        said = telling_terms(" ".join(f"{one.question} {one.answer}" for one in self.asked.questions))
+        said = telling_terms(" ".join(f"{question.question} {question.answer}" for question in self.asked.questions))
         return changed.isdisjoint(said - telling_terms(sentence))
 
 
@@ -98,20 +98,26 @@ class Examiner:
         """Return distinct questions about an excerpt, most important first, and whether the reply was cut. With an
         `attempt`, the caller retries a cut reply."""
         least, most = count
-        given = qa.AskDocumentInput(
+        document_input = qa.AskDocumentInput(
             excerpt=excerpt, at_least=least if least < most else None, count=most, outline=outline
         )
-        reply = await self.judge.ask(qa.ASK_DOCUMENT, given, most * self.judge.entry_tokens(QUESTION), label, attempt)
-        asked = [one for one in reply.value.questions if one.question.strip() and is_answer(one.answer)][:most]
-        once = {one_line(one.question).casefold(): one for one in reversed(asked)}
-        return [one for one in asked if once[one_line(one.question).casefold()] is one], reply.is_truncated
+        reply = await self.judge.ask(
+            qa.ASK_DOCUMENT, document_input, most * self.judge.entry_tokens(QUESTION), label, attempt
+        )
+        questions = [
+            question for question in reply.value.questions if question.question.strip() and is_answer(question.answer)
+        ][:most]
+        once = {one_line(question.question).casefold(): question for question in reversed(questions)}
+        return [
+            question for question in questions if once[one_line(question.question).casefold()] is question
+        ], reply.is_truncated
 
     async def rank(self, candidates: Sequence[Candidate], label: str, outline: str | None = None) -> list[int]:
         """Return the numbers of the candidates, most important first; unranked ones follow in order."""
-        given = qa.RankInput(candidates=list(candidates), outline=outline)
+        rank_input = qa.RankInput(candidates=list(candidates), outline=outline)
         try:
             reply = await self.judge.ask(
-                qa.RANK_QUESTIONS, given, len(candidates) * self.judge.entry_tokens(NUMBER), label
+                qa.RANK_QUESTIONS, rank_input, len(candidates) * self.judge.entry_tokens(NUMBER), label
             )
             order = reply.value.order
         except (ReplyError, RejectedRequest):
@@ -125,19 +131,22 @@ class Examiner:
         """Return the claims of some sentences of a summary as questions with answers. Questions are stored by sentence
         and what it refers back to, so an unchanged sentence of another draft is not asked about again."""
         parts = reader.parts(among)
-        part_of = {one.id: number for number, part in enumerate(parts) for one in part}
-        place = {one.id: n for n, one in enumerate(statements)}
+        part_of = {statement.id: number for number, part in enumerate(parts) for statement in part}
+        place = {statement.id: n for n, statement in enumerate(statements)}
         each = at_most * self.judge.entry_tokens(CLAIM)
         rooms = [self.judge.reply_room(_FRAME_TOKENS + reader.tokens_of(part), reader.window) for part in parts]
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SentenceQuestions]:
             part = parts[part_of[statements[numbers[0]].id]]
             only = [] if len(numbers) == len(part) else [statements[n].id for n in numbers]
-            given = qa.AskSummaryInput(**_shown(part), only=only, at_most=at_most)
+            summary_input = qa.AskSummaryInput(**_shown(part), only=only, at_most=at_most)
             room = min(len(numbers) * each, rooms[part_of[statements[numbers[0]].id]])
             label = label_of("questions about", numbers)
-            reply = await self.judge.ask(qa.ASK_SUMMARY, given, room, label, attempt)
-            return Entries.of(reply, ((place[one.id], one) for one in reply.value.sentences if one.id in place))
+            reply = await self.judge.ask(qa.ASK_SUMMARY, summary_input, room, label, attempt)
+            return Entries.of(
+                reply,
+                ((place[questions.id], questions) for questions in reply.value.sentences if questions.id in place),
+            )
 
         async def judged(numbers: Sequence[int]) -> ItemResults[qa.SentenceQuestions]:
             batches: list[Sequence[int]] = []
@@ -154,19 +163,19 @@ class Examiner:
             next((e.meant for e in _asked(stored.get(key)) if e.applies_to(s.sentence, meant[s.id])), meant[s.id])
             for key, s in zip(keys, statements, strict=True)
         ]
-        found = await self.judge.cached_verdicts(
+        results = await self.judge.cached_verdicts(
             qa.ASK_SUMMARY,
             qa.SentenceQuestions,
-            [[reader.document.id, at_most, *before[n], one.sentence] for n, one in enumerate(statements)],
+            [[reader.document.id, at_most, *before[n], statement.sentence] for n, statement in enumerate(statements)],
             judged,
         )
         new = {
-            keys[n]: CachedQuestionLists(asked=[CachedQuestions(meant=before[n], asked=one)]).model_dump_json()
-            for n, one in found.verdicts.items()
+            keys[n]: CachedQuestionLists(asked=[CachedQuestions(meant=before[n], asked=questions)]).model_dump_json()
+            for n, questions in results.verdicts.items()
             if before[n] and all(e.meant != before[n] for e in _asked(stored.get(keys[n])))
         }
         await off_loop(self.judge.judgments.add_to_verdicts, new, CachedQuestionLists.merged, reader.document.id)
-        return found
+        return results
 
     async def answers_from_summary(
         self, statements: Sequence[Statement], questions: Sequence[str], reader: EvidenceReader
@@ -182,11 +191,11 @@ class Examiner:
         )
         verdicts: dict[int, list[qa.SummaryAnswer]] = {}
         for n in range(len(questions)):
-            said = [one.verdicts[n] for one in accounts if n in one.verdicts]
-            told = [answer for answer in said if answer.answered != UNSURE]
-            given = [answer for answer in told if answer.answered]
+            answers = [results.verdicts[n] for results in accounts if n in results.verdicts]
+            summary_answers = [answer for answer in answers if answer.answered != UNSURE]
+            given = [answer for answer in summary_answers if answer.answered]
             # A summary is silent only if every part was read and none left it open.
-            if given or len(told) == len(accounts):
+            if given or len(summary_answers) == len(accounts):
                 verdicts[n] = given
         return ItemResults(verdicts, first_error(accounts))
 
@@ -198,26 +207,26 @@ class Examiner:
         limit = self.judge.reply_room(_FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
 
         shown = _shown(statements)
-        known = {one.id for one in statements}
+        known = {statement.id for statement in statements}
         answers: ReplyAnswers[qa.SummaryAnswer] = ReplyAnswers(
-            lambda: "\n".join(f"{one.before} {one.sentence}" for one in statements),
+            lambda: "\n".join(f"{statement.before} {statement.sentence}" for statement in statements),
             lambda one: not known.isdisjoint(one.sentences),
         )
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SummaryAnswer]:
             async def asked(some: Sequence[int], *, again: bool) -> Reply[qa.SummaryAnswers]:
-                given = qa.AnswerFromSummaryInput(
+                summary_input = qa.AnswerFromSummaryInput(
                     **shown, questions=[QuestionItem(id=n + 1, question=questions[n]) for n in some], again=again
                 )
                 room, label = min(len(some) * each, limit), label_of("doubted" if again else "answers", some)
-                return await self.judge.ask(qa.ANSWER_FROM_SUMMARY, given, room, label, attempt)
+                return await self.judge.ask(qa.ANSWER_FROM_SUMMARY, summary_input, room, label, attempt)
 
             async def doubted(some: Sequence[int]) -> Sequence[qa.SummaryAnswer]:
                 return (await asked([number - 1 for number in some], again=True)).value.answers
 
             reply = await asked(numbers, again=False)
             found = await answers.settled(reply.value.answers, doubted)
-            return Entries.of(reply, ((number - 1, one) for number, one in found))
+            return Entries.of(reply, ((number - 1, answer) for number, answer in found))
 
         return await ask_all(in_batches(wanted, entries_per_request(limit, each)), ask)
 
@@ -226,17 +235,19 @@ class Examiner:
         each = self.judge.entry_tokens(COMPARISON)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.Comparison]:
-            given = qa.CompareInput(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
-            reply = await self.judge.ask_items(qa.COMPARE_ANSWERS, given, numbers, COMPARISON, "compared", attempt)
-            return Entries.of(reply, ((one.id - 1, one) for one in reply.value.comparisons))
+            compare_input = qa.CompareInput(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
+            reply = await self.judge.ask_items(
+                qa.COMPARE_ANSWERS, compare_input, numbers, COMPARISON, "compared", attempt
+            )
+            return Entries.of(reply, ((comparison.id - 1, comparison) for comparison in reply.value.comparisons))
 
-        found = await self.judge.cached_verdicts(
+        results = await self.judge.cached_verdicts(
             qa.COMPARE_ANSWERS,
             qa.Comparison,
             [[pair.question, pair.document, pair.summary] for pair in pairs],
             lambda numbers: ask_all(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
         )
-        return found.decided(lambda one: one.verdict != "unclear")
+        return results.decided(lambda one: one.verdict != "unclear")
 
     async def answers_from_document(
         self, wanted: Sequence[EvidenceQuery], reader: EvidenceReader, *, wide: bool = False
@@ -253,16 +264,16 @@ class Examiner:
         search = EvidenceSearch(
             plan, ask, lambda one: one.answered is not True, unsure=lambda one: one.answered == UNSURE
         )
-        found = await self.judge.cached_verdicts(
+        results = await self.judge.cached_verdicts(
             qa.ANSWER_FROM_DOCUMENT,
             StoredAnswer,
-            [[*reader.key(one, wide=wide), *(["wide"] if wide else [])] for one in wanted],
+            [[*reader.key(query, wide=wide), *(["wide"] if wide else [])] for query in wanted],
             search.closer if wide else search.verdicts,
             # An answer in the document does not depend on what a summary says.
-            general=[] if wide else [[reader.name, "answered", one.text] for one in wanted],
+            general=[] if wide else [[reader.name, "answered", query.text] for query in wanted],
             is_general=lambda one: one.answered is True,
         )
-        return found.decided(lambda answer: answer.answered != UNSURE)
+        return results.decided(lambda answer: answer.answered != UNSURE)
 
     async def _read(
         self, reading: EvidenceRequest, wanted: Sequence[EvidenceQuery], reader: EvidenceReader
@@ -276,13 +287,13 @@ class Examiner:
         )
 
         async def asked(some: Sequence[int], label: str, *, again: bool) -> Reply[qa.DocumentAnswers]:
-            given = qa.AnswerFromDocumentInput(
+            document_input = qa.AnswerFromDocumentInput(
                 **document_fields(reader, spans),
                 questions=[QuestionItem(id=n + 1, question=wanted[n].text) for n in some],
                 again=again,
             )
             room = min(len(some) * each, self.judge.longest_reply)
-            return await self.judge.ask(qa.ANSWER_FROM_DOCUMENT, given, room, label_of(label, some), attempt)
+            return await self.judge.ask(qa.ANSWER_FROM_DOCUMENT, document_input, room, label_of(label, some), attempt)
 
         async def doubted(some: Sequence[int]) -> Sequence[qa.DocumentAnswer]:
             return (await asked([number - 1 for number in some], "doubted", again=True)).value.answers
@@ -291,7 +302,10 @@ class Examiner:
         found = await answers.settled(reply.value.answers, doubted)
         return Entries.of(
             reply,
-            ((number - 1, self._decided(_remembered(one, reader, spans)) if one else None) for number, one in found),
+            (
+                (number - 1, self._decided(_remembered(answer, reader, spans)) if answer else None)
+                for number, answer in found
+            ),
         )
 
     def _decided(self, answer: StoredAnswer) -> StoredAnswer:
@@ -316,7 +330,9 @@ def entries_per_request(room: int, tokens: float) -> int:
 
 def _shown(statements: Sequence[Statement]) -> dict[str, Any]:
     """Return the prompt fields for some sentences of a summary."""
-    lines = [SummaryLine(id=one.id, sentence=one.sentence, quoted=one.quoted) for one in statements]
+    lines = [
+        SummaryLine(id=statement.id, sentence=statement.sentence, quoted=statement.quoted) for statement in statements
+    ]
     return {"context": statements[0].before if statements else "", "sentences": lines}
 
 
@@ -324,10 +340,10 @@ def _antecedents(statements: Sequence[Statement]) -> dict[int, list[str]]:
     """Return for each sentence the earlier ones that it refers back to, up to a self-contained one."""
     meant: dict[int, list[str]] = {}
     chain: list[str] = []
-    for one in statements:
-        chain = chain if one.before else []
-        meant[one.id] = list(chain) or ([one.before] if one.before else [])
-        chain = [*chain, one.sentence]
+    for statement in statements:
+        chain = chain if statement.before else []
+        meant[statement.id] = list(chain) or ([statement.before] if statement.before else [])
+        chain = [*chain, statement.sentence]
     return meant
 
 
@@ -362,8 +378,12 @@ async def compare_twice(
     """Return a comparison of each pair. With `confirm`, the question of a contradicting pair is answered from the
     document once more, with more of it in view, and compared again."""
     first = await examiner.compare_answers(pairs)
-    doubted = [n for n, one in sorted(first.verdicts.items()) if one.verdict == "contradicts"] if confirm else []
-    found = {n: AnswerComparison(one.verdict, one.reason) for n, one in first.verdicts.items()}
+    doubted = (
+        [n for n, comparison in sorted(first.verdicts.items()) if comparison.verdict == "contradicts"]
+        if confirm
+        else []
+    )
+    found = {n: AnswerComparison(comparison.verdict, comparison.reason) for n, comparison in first.verdicts.items()}
     if not doubted:
         return ItemResults(found, first.trouble)
     wider = await examiner.answers_from_document([wanted[n] for n in doubted], reader, wide=True)
@@ -421,40 +441,44 @@ class Questioner:
         self, context: str, paragraph: str, of_type: QuestionType, label: str, summary: str = ""
     ) -> qa.TypedReply:
         """Return one question of a type about a paragraph, preferably about what a summary of the document mentions."""
-        given = qa.AskTypedInput(summary=summary, context=context, excerpt=paragraph, type=of_type)
-        return (await self.judge.ask(qa.ASK_TYPED, given, self.judge.entry_tokens(TYPED_QUESTION), label)).value
+        typed_input = qa.AskTypedInput(summary=summary, context=context, excerpt=paragraph, type=of_type)
+        return (await self.judge.ask(qa.ASK_TYPED, typed_input, self.judge.entry_tokens(TYPED_QUESTION), label)).value
 
     async def answer(self, text: str, questions: Sequence[str], at_once: int, label: str) -> ItemResults[Response]:
         """Return the model's answer to each question from this text alone."""
         each = self.judge.entry_tokens(TYPED_ANSWER)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
-            asked = [QuestionItem(id=n + 1, question=questions[n]) for n in numbers]
-            given = qa.AnswerQuestionsInput(document=text, questions=asked)
+            items = [QuestionItem(id=n + 1, question=questions[n]) for n in numbers]
+            questions_input = qa.AnswerQuestionsInput(document=text, questions=items)
             room, where = len(numbers) * each, f"{label_of('questions', numbers)} {label}"
-            reply = await self.judge.ask(qa.ANSWER_QUESTIONS, given, room, where, attempt)
-            return Entries.of(reply, ((one.id - 1, _response(one)) for one in reply.value.answers))
+            reply = await self.judge.ask(qa.ANSWER_QUESTIONS, questions_input, room, where, attempt)
+            return Entries.of(
+                reply, ((given_answer.id - 1, _response(given_answer)) for given_answer in reply.value.answers)
+            )
 
-        said = await ask_all(in_batches(range(len(questions)), at_once), ask)
-        return said.decided(lambda one: not one.unsure)
+        results = await ask_all(in_batches(range(len(questions)), at_once), ask)
+        return results.decided(lambda one: not one.unsure)
 
     async def verdicts(self, pairs: Sequence[qa.AnswerPair], document: Document) -> ItemResults[JudgedAnswer]:
         """Return whether each answer is right; the same answer to a question is judged once."""
         each = self.judge.entry_tokens(VERDICT)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
-            some = [pairs[n].model_copy(update={"id": n + 1}) for n in numbers]
-            given = qa.JudgeAnswersInput(answers=some)
-            reply = await self.judge.ask_items(qa.JUDGE_ANSWERS, given, numbers, VERDICT, "answers judged", attempt)
-            return Entries.of(reply, ((one.id - 1, _judged(one)) for one in reply.value.answers))
+            answer_pairs = [pairs[n].model_copy(update={"id": n + 1}) for n in numbers]
+            answers_input = qa.JudgeAnswersInput(answers=answer_pairs)
+            reply = await self.judge.ask_items(
+                qa.JUDGE_ANSWERS, answers_input, numbers, VERDICT, "answers judged", attempt
+            )
+            return Entries.of(reply, ((verdict.id - 1, _judged(verdict)) for verdict in reply.value.answers))
 
-        said = await self.judge.cached_verdicts(
+        results = await self.judge.cached_verdicts(
             qa.JUDGE_ANSWERS,
             JudgedAnswer,
             [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs],
             lambda numbers: ask_all(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
         )
-        return said.decided(lambda one: one.right is not None)
+        return results.decided(lambda one: one.right is not None)
 
 
 def _response(one: qa.GivenAnswer) -> Response | None:

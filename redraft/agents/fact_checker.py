@@ -85,8 +85,8 @@ class FactChecker:
         self, excerpt: str, perspective: Perspective, label: str, attempt: Attempt | None = None
     ) -> factual.FactTree:
         """Return the key facts of an excerpt as a tree. With an `attempt`, a cut reply is the caller's to retry."""
-        given, room = factual.ExtractFactsInput(excerpt=excerpt), self.judge.reply_tokens
-        return (await self.judge.ask(factual.KEYFACT_PROMPTS[perspective], given, room, label, attempt)).value
+        facts_input, room = factual.ExtractFactsInput(excerpt=excerpt), self.judge.reply_tokens
+        return (await self.judge.ask(factual.KEYFACT_PROMPTS[perspective], facts_input, room, label, attempt)).value
 
     async def validate_facts(
         self, excerpt: str, facts: Sequence[KeyFact], label: str
@@ -114,7 +114,7 @@ class FactChecker:
             listed = [factual.TreeFact(id=n + 1, level=facts[n].level, fact=facts[n].text) for n in numbers]
             given = factual.ValidateFactsInput(excerpt=excerpt, facts=listed)
             reply = await self.judge.ask_items(prompt, given, numbers, entry, label, attempt)
-            return Entries.of(reply, ((one.id - 1, _vetted(one)) for one in reply.value.facts))
+            return Entries.of(reply, ((fact.id - 1, _vetted(fact)) for fact in reply.value.facts))
 
         return (await ask_all(self._batches(len(facts), entry), ask)).decided(lambda one: one.passed is not None)
 
@@ -125,10 +125,10 @@ class FactChecker:
         room = reader.window - _PROMPT_TOKENS - QUERY_TOKENS
         main = _main(facts, room, reader.tokenizer)
         room -= sum(reader.tokenizer.count(fact.text) + _LEVEL_TOKENS for fact in main)
-        listed = [factual.FactWithLevel(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(main, 1)]
+        levels = [factual.FactWithLevel(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(main, 1)]
         beside = excerpt if reader.tokenizer.count(excerpt) <= room else None
-        given = factual.QueryInput(excerpt=beside, facts=listed)
-        reply = await self.judge.ask(factual.QUERY_PROMPTS[perspective], given, QUERY_TOKENS, label)
+        query_input = factual.QueryInput(excerpt=beside, facts=levels)
+        reply = await self.judge.ask(factual.QUERY_PROMPTS[perspective], query_input, QUERY_TOKENS, label)
         return one_line(reply.value.query)
 
     async def align(
@@ -139,12 +139,18 @@ class FactChecker:
         verdicts: dict[int, FactAlignment] = {}
         undecided: dict[int, FactAlignment] = {}
         for n in range(len(facts)):
-            said = [part.verdicts[n] for part in parts if n in part.verdicts]
-            stated = any(one.stated for one in said)
-            sentences = frozenset[int]().union(*(one.sentences for one in said))
-            found = FactAlignment(stated, sentences, max((one.odds for one in said if one.odds), default=None))
-            settled = stated or (len(said) == len(parts) and all(one.stated is False for one in said))
-            (verdicts if settled else undecided)[n] = found
+            alignments = [part.verdicts[n] for part in parts if n in part.verdicts]
+            stated = any(fact_alignment.stated for fact_alignment in alignments)
+            sentences = frozenset[int]().union(*(fact_alignment.sentences for fact_alignment in alignments))
+            alignment = FactAlignment(
+                stated,
+                sentences,
+                max((fact_alignment.odds for fact_alignment in alignments if fact_alignment.odds), default=None),
+            )
+            settled = stated or (
+                len(alignments) == len(parts) and all(fact_alignment.stated is False for fact_alignment in alignments)
+            )
+            (verdicts if settled else undecided)[n] = alignment
         return ItemResults(verdicts, first_error(parts), undecided)
 
     async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> ItemResults[FactAlignment]:
@@ -160,9 +166,9 @@ class FactChecker:
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactAlignment]:
             listed = [factual.Fact(id=n + 1, fact=facts[n]) for n in numbers]
-            given = factual.AlignInput(sentences=list(statements), facts=listed)
-            reply = await self.judge.ask_items(factual.ALIGN_FACTS, given, numbers, ALIGNMENT, "aligned", attempt)
-            return Entries.of(reply, ((one.id - 1, told(one)) for one in reply.value.facts))
+            align_input = factual.AlignInput(sentences=list(statements), facts=listed)
+            reply = await self.judge.ask_items(factual.ALIGN_FACTS, align_input, numbers, ALIGNMENT, "aligned", attempt)
+            return Entries.of(reply, ((alignment.id - 1, told(alignment)) for alignment in reply.value.facts))
 
         return await ask_all(self._batches(len(facts), ALIGNMENT), ask)
 
@@ -177,7 +183,7 @@ class FactChecker:
             return await _verified(self.judge, reader, reading.spans, asked, label, reading.attempt)
 
         fitting = batch_size(self.judge.reply_tokens, self.judge.entry_tokens(VERIFICATION))
-        sought = [EvidenceQuery(f"{one.before} “{one.sentence}”") for one in statements]
+        sought = [EvidenceQuery(f"{statement.before} “{statement.sentence}”") for statement in statements]
         looks = ReadingPlan(
             reader, sought, self.judge.entry_tokens(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting, within
         )
@@ -188,18 +194,18 @@ class FactChecker:
             objects=lambda one: bool(one.evidence) and one.category not in (SUPPORTED, NOT_SAID, UNSURE),
             unsure=lambda one: one.category == UNSURE,
         )
-        found = await self.judge.cached_verdicts(
+        results = await self.judge.cached_verdicts(
             factual.VERIFY_SENTENCES,
             SentenceVerdict,
-            [[reader.name, within, one.before, one.sentence] for one in statements],
+            [[reader.name, within, statement.before, statement.sentence] for statement in statements],
             search.verdicts,
         )
-        return found.decided(lambda one: one.category != UNSURE)
+        return results.decided(lambda one: one.category != UNSURE)
 
     async def rate_chunk(self, excerpt: str, label: str) -> factual.ChunkRating:
         """Return how well a chunk lends itself to drawing key facts from it."""
-        given = factual.JudgeChunkInput(excerpt=excerpt)
-        return (await self.judge.ask(factual.JUDGE_CHUNK, given, MARKS_TOKENS, label)).value
+        chunk_input = factual.JudgeChunkInput(excerpt=excerpt)
+        return (await self.judge.ask(factual.JUDGE_CHUNK, chunk_input, MARKS_TOKENS, label)).value
 
     def _batches(self, count: int, entry: EntryBudget) -> list[Sequence[int]]:
         size = facts_per_request(self.judge.reply_tokens, self.judge.entry_tokens(entry))
@@ -236,11 +242,15 @@ def _reason(text: str) -> str:
 async def _verified(
     judge: Judge, reader: EvidenceReader, spans: Sequence[Span], asked: list[Statement], label: str, attempt: Attempt
 ) -> Entries[SentenceVerdict]:
-    given = factual.VerifyInput(**document_fields(reader, spans), sentences=asked)
-    numbers = [one.id - 1 for one in asked]
-    reply = await judge.ask_items(factual.VERIFY_SENTENCES, given, numbers, VERIFICATION, label, attempt)
+    verify_input = factual.VerifyInput(**document_fields(reader, spans), sentences=asked)
+    numbers = [statement.id - 1 for statement in asked]
+    reply = await judge.ask_items(factual.VERIFY_SENTENCES, verify_input, numbers, VERIFICATION, label, attempt)
     return Entries.of(
-        reply, ((one.id - 1, sentence_verdict(one, judge, reader, spans)) for one in reply.value.sentences)
+        reply,
+        (
+            (verification.id - 1, sentence_verdict(verification, judge, reader, spans))
+            for verification in reply.value.sentences
+        ),
     )
 
 
@@ -286,15 +296,15 @@ class Splitter:
         """Return the atomic facts of each sentence; known ones are reused."""
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceFactsFound]:
-            given = SplitFactsInput(sentences=[statements[n].model_copy(update={"id": n + 1}) for n in numbers])
-            reply = await self.judge.ask_items(SPLIT_FACTS, given, numbers, FACTS, "facts of sentence", attempt)
-            found = ((one.id - 1, SentenceFactsFound(facts=_plain(one.facts))) for one in reply.value.sentences)
+            facts_input = SplitFactsInput(sentences=[statements[n].model_copy(update={"id": n + 1}) for n in numbers])
+            reply = await self.judge.ask_items(SPLIT_FACTS, facts_input, numbers, FACTS, "facts of sentence", attempt)
+            found = ((facts.id - 1, SentenceFactsFound(facts=_plain(facts.facts))) for facts in reply.value.sentences)
             return Entries.of(reply, found)
 
         async def judged(numbers: Sequence[int]) -> ItemResults[SentenceFactsFound]:
             return await ask_all([[numbers[n] for n in batch] for batch in self.batches(len(numbers))], ask)
 
-        items = [[one.before, one.sentence] for one in statements]
+        items = [[statement.before, statement.sentence] for statement in statements]
         return await self.judge.cached_verdicts(SPLIT_FACTS, SentenceFactsFound, items, judged)
 
     async def verify(
@@ -304,8 +314,8 @@ class Splitter:
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceVerdict]:
             spans = reader.joined([[places[n]] for n in numbers])
-            asked = [Statement(id=n + 1, sentence=facts[n]) for n in numbers]
-            return await _verified(self.judge, reader, spans, asked, "verified fact", attempt)
+            statements = [Statement(id=n + 1, sentence=facts[n]) for n in numbers]
+            return await _verified(self.judge, reader, spans, statements, "verified fact", attempt)
 
         async def judged(numbers: Sequence[int]) -> ItemResults[SentenceVerdict]:
             return await ask_all(self._fitting(numbers, places, reader), ask)
@@ -314,8 +324,8 @@ class Splitter:
             ["mapped passage", language_key(reader.document), place, fact]
             for fact, place in zip(facts, places, strict=True)
         ]
-        found = await self.judge.cached_verdicts(factual.VERIFY_SENTENCES, SentenceVerdict, items, judged)
-        return found.decided(lambda one: one.category != UNSURE)
+        results = await self.judge.cached_verdicts(factual.VERIFY_SENTENCES, SentenceVerdict, items, judged)
+        return results.decided(lambda one: one.category != UNSURE)
 
     def _fitting(self, numbers: Sequence[int], places: Sequence[Span], reader: EvidenceReader) -> list[list[int]]:
         """Return the facts in batches whose passages fit a prompt together."""

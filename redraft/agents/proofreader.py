@@ -60,12 +60,18 @@ class Proofreader:
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
             beside = summary if whole else self._stretch(statements, numbers, room)
-            asked = [_asked(statements, n) for n in numbers]
-            given = ConfusionInput(summary=beside, sentences=asked)
-            reply = await self.judge.ask_items(FIND_CONFUSION, given, numbers, CONFUSION, "coherence", attempt)
+            sentences = [_asked(statements, n) for n in numbers]
+            confusion_input = ConfusionInput(summary=beside, sentences=sentences)
+            reply = await self.judge.ask_items(
+                FIND_CONFUSION, confusion_input, numbers, CONFUSION, "coherence", attempt
+            )
             place = {statements[n].id: n for n in numbers}
             return Entries.of(
-                reply, ((place.get(one.id, NO_ITEM), _confused(one, self.judge)) for one in reply.value.sentences)
+                reply,
+                (
+                    (place.get(confusion.id, NO_ITEM), _confused(confusion, self.judge))
+                    for confusion in reply.value.sentences
+                ),
             )
 
         async def judged(numbers: Sequence[int]) -> ItemResults[SentenceConfusion]:
@@ -73,13 +79,13 @@ class Proofreader:
 
         # The verdict depends on how much of the summary is shown.
         beside_it = [content_id(summary)] if whole else [content_id(summary), room, size]
-        items = [[*beside_it, one.id, one.sentence] for one in statements]
-        found = await self.judge.cached_verdicts(FIND_CONFUSION, SentenceConfusion, items, judged)
-        return found.decided(lambda one: one.confusing is not None)
+        items = [[*beside_it, statement.id, statement.sentence] for statement in statements]
+        results = await self.judge.cached_verdicts(FIND_CONFUSION, SentenceConfusion, items, judged)
+        return results.decided(lambda one: one.confusing is not None)
 
     def room(self, size: int, statements: Sequence[Statement]) -> int:
         """Return the tokens of a summary that fit next to its `size` longest sentences."""
-        longest = sorted((self.tokenizer.count(one.sentence) for one in statements), reverse=True)[:size]
+        longest = sorted((self.tokenizer.count(statement.sentence) for statement in statements), reverse=True)[:size]
         frame = _frame(self.judge.book, self.tokenizer)
         return self.window - frame - sum(longest) - size * self.judge.entry_tokens(CONFUSION)
 
@@ -96,10 +102,12 @@ class Proofreader:
 
 def _asked(statements: Sequence[Statement], n: int) -> SummarySentence:
     """Return a sentence to be judged, with its position among identical ones."""
-    one = statements[n]
-    alike = [other.id for other in statements if other.sentence == one.sentence]
-    place = f"number {alike.index(one.id) + 1} of {len(alike)} sentences with these words" if len(alike) > 1 else ""
-    return SummarySentence(id=one.id, place=place, sentence=one.sentence)
+    statement = statements[n]
+    alike = [other.id for other in statements if other.sentence == statement.sentence]
+    place = (
+        f"number {alike.index(statement.id) + 1} of {len(alike)} sentences with these words" if len(alike) > 1 else ""
+    )
+    return SummarySentence(id=statement.id, place=place, sentence=statement.sentence)
 
 
 def least_window(book: PromptBook, tokenizer: Tokenizer) -> int:

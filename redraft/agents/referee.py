@@ -58,11 +58,11 @@ class Referee:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PreferenceReply]:
             (number,) = numbers
             first, second = orders[number]
-            given = PreferInput(document=document.text if read else None, first=first, second=second)
+            prefer_input = PreferInput(document=document.text if read else None, first=first, second=second)
             label = f"preference, {'AB'[number]} first"
-            reply = await self.judge.ask(PREFER_SUMMARY, given, PREFERENCE_TOKENS, label, attempt)
-            said = reply.value.model_copy(update={"reason": one_line(reply.value.reason, _LONGEST_REASON)})
-            return Entries([(number, said)], reply.repaired)
+            reply = await self.judge.ask(PREFER_SUMMARY, prefer_input, PREFERENCE_TOKENS, label, attempt)
+            preference_reply = reply.value.model_copy(update={"reason": one_line(reply.value.reason, _LONGEST_REASON)})
+            return Entries([(number, preference_reply)], reply.repaired)
 
         async def judged(numbers: Sequence[int]) -> ItemResults[PreferenceReply]:
             shuffled = numbers[::-1] if _begins_with_later(self.judge.name, a, b) else numbers
@@ -70,8 +70,8 @@ class Referee:
 
         beside = document.id if read else None
         items = [[beside, content_id(first), content_id(second)] for first, second in orders]
-        found = await self.judge.cached_verdicts(PREFER_SUMMARY, PreferenceReply, items, judged)
-        return SwappedAnswers(self.judge.name, found.verdicts.get(0), found.verdicts.get(1), read, found.trouble)
+        results = await self.judge.cached_verdicts(PREFER_SUMMARY, PreferenceReply, items, judged)
+        return SwappedAnswers(self.judge.name, results.verdicts.get(0), results.verdicts.get(1), read, results.trouble)
 
 
 def prompt_tokens(book: PromptBook, tokenizer: Tokenizer, a: str, b: str) -> int:

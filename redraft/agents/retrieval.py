@@ -102,9 +102,9 @@ class ReadingPlan:
     def beside(self, places: Mapping[int, Sequence[Span]]) -> list[EvidenceBatch]:
         """Return batches that read the windows around given places of each item together."""
         held = {
-            n: [window for one in some for window in self.reader.windows.holding(one)] for n, some in places.items()
+            n: [window for span in spans for window in self.reader.windows.holding(span)] for n, spans in places.items()
         }
-        return self._filled({n: list(dict.fromkeys(some)) for n, some in held.items()}, self.far)
+        return self._filled({n: list(dict.fromkeys(spans)) for n, spans in held.items()}, self.far)
 
     def _beside(self, numbers: Sequence[int], room: int) -> int:
         """Return how many of the items fit the room."""
@@ -285,7 +285,7 @@ class EvidenceSearch(Generic[Verdict]):
     async def _settled(self, disputed: Mapping[int, Sequence[Verdict]]) -> ItemResults[Verdict]:
         """Return the verdicts on items on which parts disagree, with all cited places in view."""
         places = {n: [Span(*one.place) for one in said if one.place] for n, said in disputed.items()}
-        placed = {n: some for n, some in places.items() if some}
+        placed = {n: spans for n, spans in places.items() if spans}
         looks = await asyncio.to_thread(self.looks.beside, placed)
         if rest := [n for n in places if n not in placed]:
             looks += await asyncio.to_thread(self.looks.closer, rest)
@@ -302,10 +302,10 @@ class EvidenceSearch(Generic[Verdict]):
 
         # What all read in one place is the beginning of every prompt.
         same = bool(looks) and looks[0].spans == looks[-1].spans
-        found = await ask_all([look.numbers for look in looks if look.numbers], ask, ahead=same)
+        results = await ask_all([look.numbers for look in looks if look.numbers], ask, ahead=same)
         scopes = {n: self._scope(look) for look in looks for n in look.numbers}
         return ItemResults(
-            {n: one.model_copy(update={"scope": scopes[n]}) for n, one in found.verdicts.items()}, found.trouble
+            {n: one.model_copy(update={"scope": scopes[n]}) for n, one in results.verdicts.items()}, results.trouble
         )
 
     def _scope(self, look: EvidenceBatch) -> Scope:

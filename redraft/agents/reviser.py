@@ -212,20 +212,20 @@ class Reviser:
     def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
         """Return the passages that hold the evidence of each finding, then their neighbours, as far as they fit. Where
         a request is in a person's words, half of the room is for passages from all over the document."""
-        each = [self._places(one) for one in findings]
+        each = [self._places(finding) for finding in findings]
         places = [place for rank in range(NEAR) for those in each for place in those[rank : rank + 1]]
-        across = any(one.metric == REVIEW and not self._sought(one) for one in findings)
+        across = any(finding.metric == REVIEW and not self._sought(finding) for finding in findings)
         most = room - min(_ACROSS, room // 2) if across else room
-        found: list[Span] = []
+        spans: list[Span] = []
         for beside in range(BESIDE + 1):
             for place in places:
                 around = [passage.span for passage in self.reader.passages.around(place, beside)]
-                wider = self.reader.joined([found, around])
+                wider = self.reader.joined([spans, around])
                 if self._tokens(wider) <= most:
-                    found = wider
+                    spans = wider
         if across:
-            found = self._filled(found, min(room, self._tokens(found) + _ACROSS))
-        return found
+            spans = self._filled(spans, min(room, self._tokens(spans) + _ACROSS))
+        return spans
 
     def _filled(self, found: list[Span], room: int) -> list[Span]:
         """Add passages from all over the document: a request in a person's words may be about any part of it."""
@@ -255,10 +255,10 @@ class Reviser:
         said: dict[str, tuple[PointOutcome, str]] = {}
 
         def read(reply: str) -> str:
-            found = read_reply(reply)
+            revision_reply = read_reply(reply)
             # A reply that was sent back may have answered points that the next one skips.
-            said.update(found.points)
-            return found.text
+            said.update(revision_reply.points)
+            return revision_reply.text
 
         structured_writer = replace(
             self.structured_writer,
@@ -268,7 +268,7 @@ class Reviser:
         )
         words, free = request.usual, request.words is None
         most, at_worst = (words, 0) if self.strict else (max_intermediate_words(words), max_fallback_words(words))
-        written = await structured_writer.within(
+        completion = await structured_writer.within(
             REVISE,
             # A shorter text is only asked for where one without a limit had no room.
             lambda limit: given.model_copy(update={"words": None if free and limit >= words else limit}),
@@ -278,26 +278,34 @@ class Reviser:
             at_worst=at_worst,
             free=free,
         )
-        if not written.flaw and _is_no_revision(written.text, request, self.structured_writer.language):
-            written = replace(written, flaw="it has almost nothing in common with the summary")
-        return Revision(written, tuple(self._answered(request, given, said)))
+        if not completion.flaw and _is_no_revision(completion.text, request, self.structured_writer.language):
+            completion = replace(completion, flaw="it has almost nothing in common with the summary")
+        return Revision(completion, tuple(self._answered(request, given, said)))
 
     async def criticize(self, summary: str, number: int) -> str:
         """Return the writer's own criticism of a summary, in general: the first step of Self-Refine."""
         writer = replace(self.structured_writer, sample=self.structured_writer.sample * _ROUNDS + number - 1)
-        given = CriticizeInput(summary=summary, query=self.query, language=writer.language)
+        criticize_input = CriticizeInput(summary=summary, query=self.query, language=writer.language)
         text, room = self.reader.document.text, None
         if writer.spare is not None:
-            room = await asyncio.to_thread(writer.spare, CRITICIZE, given) - writer.tokens(2 * given.words)
+            room = await asyncio.to_thread(writer.spare, CRITICIZE, criticize_input) - writer.tokens(
+                2 * criticize_input.words
+            )
         if room is None or self.reader.document_tokens <= room:
-            given = given.model_copy(update={"document": text})
+            criticize_input = criticize_input.model_copy(update={"document": text})
         else:
             spans = await asyncio.to_thread(self._filled, [], room)
-            given = given.model_copy(update={"passages": [self.reader.text(span) for span in spans]})
-        written = await writer.within(
-            CRITICIZE, lambda _: given, given.words, f"criticism before revision {number}", free=True
+            criticize_input = criticize_input.model_copy(
+                update={"passages": [self.reader.text(span) for span in spans]}
+            )
+        completion = await writer.within(
+            CRITICIZE,
+            lambda _: criticize_input,
+            criticize_input.words,
+            f"criticism before revision {number}",
+            free=True,
         )
-        return one_line(written.text, _LONGEST_CRITICISM)
+        return one_line(completion.text, _LONGEST_CRITICISM)
 
     def _answered(
         self, request: RevisionRequest, given: ReviseInput, said: Mapping[str, tuple[PointOutcome, str]]
@@ -316,9 +324,9 @@ class Reviser:
 def _is_no_revision(text: str, request: RevisionRequest, language: str | None) -> bool:
     """Return whether a reply is not a revision, such as an excuse or another language; always False for a person's
     requests."""
-    if any(one.metric in (REVIEW, INSTRUCTION) for one in request.findings):
+    if any(finding.metric in (REVIEW, INSTRUCTION) for finding in request.findings):
         return False
-    points = [f"{one.expected} {one.evidence.text if one.evidence else ''}" for one in request.findings]
+    points = [f"{finding.expected} {finding.evidence.text if finding.evidence else ''}" for finding in request.findings]
     known = {pair for one in (request.summary, *points) for pair in ngrams(words(one), 2)}
     pairs = list(ngrams(words(text), 2))
     if sum(pair in known for pair in pairs) >= _IN_COMMON * len(pairs):
@@ -339,7 +347,7 @@ def _length(text: str) -> float:
 
 
 def _prompt_tokens(points: Sequence[Point]) -> dict[str, Any]:
-    return {"points": list(points), "tasks": list(dict.fromkeys(one.task for one in points if one.task))}
+    return {"points": list(points), "tasks": list(dict.fromkeys(point.task for point in points if point.task))}
 
 
 def _reply_tokens(points: int) -> int:

@@ -337,10 +337,10 @@ def _flaw(reply: _WriterReply, once: str, examine: Examine) -> Flaw | None:
         return Flaw("empty", "empty")
     if once != reply.text or reply.loops:
         return Flaw("loop", "says the same over and over")
-    found = examine(reply.text)
+    flaw = examine(reply.text)
     # A text that is too long was not cut for lack of room.
-    cut = reply.cut and (found is None or found.kind not in ("long", "foreign"))
-    return Flaw("cut", "breaks off before its end") if cut else found
+    cut = reply.cut and (flaw is None or flaw.kind not in ("long", "foreign"))
+    return Flaw("cut", "breaks off before its end") if cut else flaw
 
 
 def _kept(text: str, once: str, flaw: Flaw, examine: Examine, tries: int) -> tuple[bool, Completion]:

@@ -71,10 +71,13 @@ class SentenceTracer:
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[TraceResult]:
             some = [asked[n] for n in numbers]
-            given = _given(items, some)
-            reply = await self.judge.ask_items(TRACE_SENTENCES, given, numbers, SOURCES, "traced sentence", attempt)
+            trace_input = _given(items, some)
+            reply = await self.judge.ask_items(
+                TRACE_SENTENCES, trace_input, numbers, SOURCES, "traced sentence", attempt
+            )
             found = (
-                (asked.index(one.id - 1), _named(one.places, items, some, one.id - 1)) for one in reply.value.sentences
+                (asked.index(sources.id - 1), _named(sources.places, items, some, sources.id - 1))
+                for sources in reply.value.sentences
             )
             return Entries.of(reply, found)
 
@@ -82,12 +85,12 @@ class SentenceTracer:
             return await ask_all(self._again(items, asked, numbers), ask)
 
         keys = [[items[n].before, items[n].sentence, list(items[n].places)] for n in asked]
-        found = await self.judge.cached_verdicts(TRACE_SENTENCES, TraceResult, keys, judged)
-        return ItemResults({asked[n]: one for n, one in found.verdicts.items()}, found.trouble)
+        results = await self.judge.cached_verdicts(TRACE_SENTENCES, TraceResult, keys, judged)
+        return ItemResults({asked[n]: trace_result for n, trace_result in results.verdicts.items()}, results.trouble)
 
     def known(self, items: Sequence[TraceItem]) -> list[bool]:
         """Return which of the items this judge has verdicts on."""
-        keys = self.judge.keys(TRACE_SENTENCES, [[one.before, one.sentence, list(one.places)] for one in items])
+        keys = self.judge.keys(TRACE_SENTENCES, [[item.before, item.sentence, list(item.places)] for item in items])
         there = self.judge.judgments.verdicts(keys)
         return [key in there for key in keys]
 

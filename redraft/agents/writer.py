@@ -149,7 +149,7 @@ class Writer:
             return Flaw("long" if words > target else "short", said)
 
         try:
-            written = await self._structured_writer.tries(
+            completion = await self._structured_writer.tries(
                 summarization.COMPRESS,
                 self._given(summarization.COMPRESS, {"summary": summary, "current_words": current}),
                 [max(MIN_WORDS, int(target * (1 - _SHRINK_COMPRESSION * n))) for n in range(MAX_TRIES)],
@@ -161,9 +161,9 @@ class Writer:
         except RefusedReply as error:
             return Completion(summary, current, 1, error.message)
         # A compression that made the summary longer is dropped.
-        if not written.text or written.words >= current:
-            return replace(written, text=summary, words=current, flaw=written.flaw or "could not be shortened")
-        return written
+        if not completion.text or completion.words >= current:
+            return replace(completion, text=summary, words=current, flaw=completion.flaw or "could not be shortened")
+        return completion
 
     async def tidy(self, summary: str, label: str) -> Completion:
         """Remove traces of the process, if any; a reply that changes more than that is discarded."""
@@ -182,7 +182,7 @@ class Writer:
             return Flaw("short", "most of the summary is missing") if cut else None
 
         try:
-            written = await self._structured_writer.tries(
+            completion = await self._structured_writer.tries(
                 summarization.TIDY,
                 lambda _: summarization.TidyInput(summary=summary),
                 [words] * _TIDY_TRIES,
@@ -193,10 +193,10 @@ class Writer:
             )
         except RefusedReply as error:
             return Completion(summary, words, 1, f"{error.message}, so the untidied text is kept")
-        if written.flaw:
+        if completion.flaw:
             told = "the tidied text was cut off or rewritten, so the untidied one is kept"
-            return Completion(summary, words, written.attempts, told)
-        return written
+            return Completion(summary, words, completion.attempts, told)
+        return completion
 
 
 def is_no_answer(text: str) -> bool:
@@ -235,8 +235,8 @@ class Outliner:
     async def of_summaries(self, summaries: Sequence[str]) -> Outline | None:
         """Return the outline of a document from the summaries of its parts, shortened to fit the window; None if no
         reply is readable."""
-        if (known := await self.known()) is not None:
-            return known
+        if (outline := await self.known()) is not None:
+            return outline
         shown = await off_loop(self._fitting, summaries)
         return await self._asked(OutlineInput(summaries=shown, language=self.language)) if shown else None
 
@@ -262,7 +262,7 @@ class Outliner:
         """Return the summaries, each cut to its share of the window at a sentence."""
         asked = self.tokenizer.count(self.judge.book.render(OUTLINE, OutlineInput(summaries=["."])))
         room = self.window - asked - REPLY_TOKENS - 2 * _AROUND
-        sizes = [self.tokenizer.count(one) + _AROUND for one in summaries]
+        sizes = [self.tokenizer.count(summary) + _AROUND for summary in summaries]
         if sum(sizes) <= room:
             return list(summaries)
         share = room // len(summaries) - _AROUND

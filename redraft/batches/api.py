@@ -81,12 +81,12 @@ async def batch(
     observer receives `BatchProgress` on every change and, without `workers`, the events of the runs.
     """
     check_session(session)
-    asked, limits = _asked(session, metrics, settings, judging, refinement, options), session.terms.limits or Limits()
-    _check_workers(session, workers, asked.settings.strategy)
+    request, limits = _asked(session, metrics, settings, judging, refinement, options), session.terms.limits or Limits()
+    _check_workers(session, workers, request.settings.strategy)
     meant = await off_loop(_meant, session.store, sources)
     await off_loop(check, meant, folder)
     named = await off_loop(folder_named, folder, dossiers=dossiers)
-    opened = await off_loop(open_batch, session.store, meant, asked, limits, folder=named, name=name)
+    opened = await off_loop(open_batch, session.store, meant, request, limits, folder=named, name=name)
     return await run_batch(session, opened, workers)
 
 
@@ -107,12 +107,12 @@ async def resume_batch(
 async def run_batch(session: Session, opened: Batch, workers: int | None = None) -> BatchResult:
     """Work on an open batch to its end, and write the results to its folder."""
     tell = safe_observer(session.observer)
-    told: list[BatchProgress] = []
+    progresses: list[BatchProgress] = []
 
     def watch(snapshot: BatchSnapshot, pace: BatchPace) -> None:
         now = _progress(snapshot, pace)
-        if not told or told[-1].differs_from(now):
-            told[:] = [now]
+        if not progresses or progresses[-1].differs_from(now):
+            progresses[:] = [now]
             tell(now)
 
     if workers is None:
@@ -187,7 +187,7 @@ def _asked(
     options: Options,
 ) -> BatchRequest:
     """Return the settings for all documents; raises for options that concern a single document or ask a person."""
-    own, order = session.order(metrics, settings, judging, refinement, options)
+    draft_config, order = session.order(metrics, settings, judging, refinement, options)
     if order.judging is not None and (stray := [one for one in _ABOUT_ONE if getattr(order.judging, one)]):
         raise UsageError(f"{stray[0]} applies to one document only", hint="leave it out")
     if order.refinement is not None and order.refinement.review:
@@ -195,7 +195,7 @@ def _asked(
             "a review works on one summary, and a batch has many",
             hint="leave out review; a summary can be refined with it afterwards",
         )
-    return BatchRequest(own, order.judging, order.refinement)
+    return BatchRequest(draft_config, order.judging, order.refinement)
 
 
 def _check_workers(session: Session, workers: int | None, strategy: str = "") -> None:

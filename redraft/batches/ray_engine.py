@@ -148,8 +148,8 @@ class RayEngine:
         """Return one per processor of the cluster, and at least two."""
         if self._is_own:
             return max(_MIN, os.cpu_count() or 1)
-        nodes = [one for one in ray.nodes() if one["Alive"] and (not self._pinned or one["NodeID"] == self._node)]
-        return max(_MIN, int(sum(one["Resources"].get("CPU", 0) for one in nodes)))
+        nodes = [node for node in ray.nodes() if node["Alive"] and (not self._pinned or node["NodeID"] == self._node)]
+        return max(_MIN, int(sum(node["Resources"].get("CPU", 0) for node in nodes)))
 
     def is_elsewhere(self) -> bool:
         """Return whether workers may run on other machines of the cluster, including ones that join later."""
@@ -162,7 +162,7 @@ class RayEngine:
             asked["num_cpus"] = 0  # no other user shares the processors
         elif self._pinned:
             asked["scheduling_strategy"] = NodeAffinitySchedulingStrategy(self._node, soft=False)
-            if len([one for one in ray.nodes() if one["Alive"]]) > 1:
+            if len([node for node in ray.nodes() if node["Alive"]]) > 1:
                 tell(f"the database is {self._kept}, so all workers are on this machine; for others use {_REACHED}")
         carried = {name: value for name, value in os.environ.items() if name in terms.keys or _CARRIED.fullmatch(name)}
         setup = WorkerSetup(terms, price_table(terms.prices), carried, os.getcwd(), self._node)

@@ -98,7 +98,7 @@ def open_batch(
     `left_out` says which files could not be read, and why: it is stored beside the settings, and is none of them.
     """
     refuse_self_check(asked.settings, asked.judging, asked.refinement)
-    called = name or asked.name([_called(one) for one in sources], folder)
+    called = name or asked.name([_called(source) for source in sources], folder)
     stored = record_json(asked) | ({"left_out": list(left_out)} if left_out else {})
     store.batches.open(Batch(called, stored, limits.model_dump(mode="json"), folder))
     store.batches.try_again(called)
@@ -111,9 +111,9 @@ def open_again(store: Store, name: str, limits: Limits | None = None) -> Batch:
 
     It keeps what is asked of it, and its folder. Other limits replace its own.
     """
-    known = store.batches.get(name)
-    bounds = known.limits if limits is None else limits.model_dump(mode="json")
-    store.batches.open(Batch(name, known.asked, bounds, known.folder))
+    batch = store.batches.get(name)
+    bounds = batch.limits if limits is None else limits.model_dump(mode="json")
+    store.batches.open(Batch(name, batch.asked, bounds, batch.folder))
     store.batches.try_again(name)
     return store.batches.get(name)
 

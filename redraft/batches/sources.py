@@ -77,29 +77,29 @@ def items_of(store: Store, name: str, folder: str | None = None) -> Iterator[Bat
 
 def item_of(store: Store, item: BatchItemRow, folder: str = "") -> BatchItem:
     """Return a document with the result of its run."""
-    found = result_of(store, item)
-    usage = found.usage if found else None
+    result = result_of(store, item)
+    usage = result.usage if result else None
     return BatchItem(
         source=item.source,
         state=item.state,
         run=item.run,
-        title=found.title if found else None,
-        document=found.run.document if found else item.document,
-        summary=found.summary if found else None,
-        words=count_words(found.summary) if found and found.summary else None,
-        complete=found.complete if found else None,
-        stop_reason=found.run.stop_reason if found else None,
-        scores=found.scores if found else {},
-        self_check=bool(found and found.self_checked),
-        goals={name: _met(goal["met"]) for name, goal in found.goals.items()} if found else {},
-        gaps=len(found.gaps) if found else None,
+        title=result.title if result else None,
+        document=result.run.document if result else item.document,
+        summary=result.summary if result else None,
+        words=count_words(result.summary) if result and result.summary else None,
+        complete=result.complete if result else None,
+        stop_reason=result.run.stop_reason if result else None,
+        scores=result.scores if result else {},
+        self_check=bool(result and result.self_checked),
+        goals={name: _met(goal["met"]) for name, goal in result.goals.items()} if result else {},
+        gaps=len(result.gaps) if result else None,
         calls=usage.calls if usage else None,
         prompt_tokens=usage.prompt_tokens if usage else None,
         completion_tokens=usage.completion_tokens if usage else None,
         cost_usd=usage.cost_usd if usage else None,
         seconds=usage.seconds if usage else None,
-        file=f"{item.file}{SUMMARY}" if found and found.summary else None,
-        dossier=_dossier(folder, item, found.run) if found and item.state == "done" else None,
+        file=f"{item.file}{SUMMARY}" if result and result.summary else None,
+        dossier=_dossier(folder, item, result.run) if result and item.state == "done" else None,
         priority=item.priority,
         attempts=item.attempts,
         error=item.error,
@@ -141,9 +141,9 @@ _FIELDS = {"id": str, "text": str, "path": str, "title": str, "priority": int}
 
 def add_items(store: Store, batch: str, sources: Iterable[str | NewItem]) -> int:
     """Put the documents of some sources into a batch, those that it has not yet; returns how many there are of them."""
-    found, added = _items(sources, store), 0
-    while some := list(islice(found, _AT_ONCE)):
-        added += store.batches.add(batch, some)
+    items, added = _items(sources, store), 0
+    while new_items := list(islice(items, _AT_ONCE)):
+        added += store.batches.add(batch, new_items)
     return added
 
 
@@ -153,7 +153,7 @@ def check(sources: Iterable[str | NewItem], folder: str | Path | None = None) ->
     it."""
     place = None if folder is None else Path(folder).expanduser().resolve()
     sources, found = list(sources), 0
-    missing = [one for one in sources if isinstance(one, str) and _is_missing(one)]
+    missing = [source for source in sources if isinstance(source, str) and _is_missing(source)]
     if missing and len(missing) == len(sources):
         raise DocumentError("no such file", place=missing[0], hint="check the path")
     for item in _items(sources, None):
@@ -230,13 +230,13 @@ def _is_missing(source: str) -> bool:
 
 def skipped(sources: Iterable[str]) -> list[str]:
     """Return the names of the files in folders that no reader takes."""
-    folders = [Path(one).expanduser() for one in sources]
-    return [one.name for folder in folders if folder.is_dir() for one in _in_folder(folder) if not _is_taken(one)]
+    folders = [Path(source).expanduser() for source in sources]
+    return [path.name for folder in folders if folder.is_dir() for path in _in_folder(folder) if not _is_taken(path)]
 
 
 def _folder(folder: Path) -> Iterator[Path]:
     """Return the readable files directly in a folder."""
-    readable = [one.absolute() for one in _in_folder(folder) if _is_taken(one)]
+    readable = [path.absolute() for path in _in_folder(folder) if _is_taken(path)]
     if not readable:
         raise DocumentError("no file in it can be read", place=str(folder), hint=unknown_type_hint())
     yield from readable
@@ -244,7 +244,7 @@ def _folder(folder: Path) -> Iterator[Path]:
 
 def _in_folder(folder: Path) -> list[Path]:
     """Return the files directly in a folder, without hidden ones."""
-    return [one for one in sorted(folder.iterdir()) if one.is_file() and not one.name.startswith(".")]
+    return [path for path in sorted(folder.iterdir()) if path.is_file() and not path.name.startswith(".")]
 
 
 def _is_taken(path: Path) -> bool:

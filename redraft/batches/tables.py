@@ -241,8 +241,17 @@ class BatchTotals:
     def _figures(self) -> Table:
         named = {name: f"{name} ({SELF_CHECK})" if name in self.self_checked else name for name in self.figures}
         rows = tuple(
-            (named[name], one.n, self.unscored[name], one.sum / one.n, *one.interval(), one.least, one.most, one.sum)
-            for name, one in self.figures.items()
+            (
+                named[name],
+                mean.n,
+                self.unscored[name],
+                mean.sum / mean.n,
+                *mean.interval(),
+                mean.least,
+                mean.most,
+                mean.sum,
+            )
+            for name, mean in self.figures.items()
         )
         caption = "Figures on the documents that are done. Missing scores are left out."
         basis = (
@@ -386,9 +395,9 @@ def write_results(store: Store, name: str, folder: Path, told: OnWritten) -> Non
     """Write what is done and not there, or not true any more: after the folder was changed, or a file of it removed."""
     for item in store.batches.items(name):
         if item.state == "done" and not (folder / f"{item.file}{SUMMARY}").exists():
-            found = result_of(store, item)
-            if found is not None and found.summary is not None:
-                deliver(folder, item, found.summary)
+            result = result_of(store, item)
+            if result is not None and result.summary is not None:
+                deliver(folder, item, result.summary)
     write_pages(store, name, folder, told)
 
 

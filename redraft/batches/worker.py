@@ -66,14 +66,14 @@ def keep_texts(store: Store, batch: str, reading: Selection) -> None:
     """Put into the database what are files of this machine, side by side. One that cannot be read has failed."""
     files = _files(store, batch)
     with ThreadPoolExecutor() as readers:
-        while some := list(islice(files, _AT_ONCE)):
-            read = list(readers.map(partial(_attempt, reading=reading), some))
+        while rows := list(islice(files, _AT_ONCE)):
+            read = list(readers.map(partial(_attempt, reading=reading), rows))
             with store.transaction():
-                store.batches.add(batch, [_kept(store, *one) for one in zip(some, read, strict=True)])
+                store.batches.add(batch, [_kept(store, *one) for one in zip(rows, read, strict=True)])
 
 
 def _files(store: Store, batch: str) -> Iterator[BatchItemRow]:
-    return (one for one in store.batches.items(batch) if one.state == "waiting" and one.document is None)
+    return (row for row in store.batches.items(batch) if row.state == "waiting" and row.document is None)
 
 
 def _attempt(item: BatchItemRow, reading: Selection) -> Document | dict[str, str]:
@@ -85,11 +85,11 @@ def _attempt(item: BatchItemRow, reading: Selection) -> Document | dict[str, str
 
 
 def _kept(store: Store, item: BatchItemRow, read: Document | dict[str, str]) -> NewItem:
-    known = NewItem(item.source, item.file, item.priority)
+    new_item = NewItem(item.source, item.file, item.priority)
     if isinstance(read, dict):
-        return replace(known, error=read)
+        return replace(new_item, error=read)
     store.documents.add(read)
-    return replace(known, document=read.id)
+    return replace(new_item, document=read.id)
 
 
 def _read(item: BatchItemRow, reading: Selection) -> Document:

@@ -55,7 +55,7 @@ def summarize_whole(given: WholeInput) -> str:
 
 def merge(given: MergeInput) -> str:
     """Merge summaries; each gets room in proportion to its length, so that beginning, middle and end all survive."""
-    return compose(given.summaries, [count_words(one) for one in given.summaries], given.words, given.query)
+    return compose(given.summaries, [count_words(summary) for summary in given.summaries], given.words, given.query)
 
 
 def merge_onward(given: MergeOnwardInput) -> str:
@@ -99,20 +99,23 @@ def compose(
     `stages`, beginning, middle and end are represented. Empty only if no part has a word."""
     language = language_of("\n".join(parts))
     parts, shares, languages = _by_language(parts, shares)
-    found = _in_their_order(parts, languages)
+    prose_sentences = _in_their_order(parts, languages)
     limit = max(1, limit)
-    if not found:
+    if not prose_sentences:
         # Only punctuation, of which an underscore counts as a word.
         rest = " ".join(" ".join(parts).split())
         return cut(rest, limit, language) if count_words(rest) else ""
     asked = (query or "").strip()
     room = limit * np.asarray(shares, dtype=np.float64) / max(sum(shares), 1e-9)
-    vectors = SentenceVectors([one.text for one in found], [languages[one.part] for one in found])
-    chosen = _chosen(vectors, found, limit, room, asked, stages=stages and not asked)
+    vectors = SentenceVectors(
+        [prose_sentence.text for prose_sentence in prose_sentences],
+        [languages[prose_sentence.part] for prose_sentence in prose_sentences],
+    )
+    chosen = _chosen(vectors, prose_sentences, limit, room, asked, stages=stages and not asked)
     if not chosen:
-        best = max(found, key=lambda sentence: sentence.standing)
+        best = max(prose_sentences, key=lambda sentence: sentence.standing)
         return cut(best.text, limit, languages[best.part])
-    return _in_paragraphs([found[at] for at in chosen])
+    return _in_paragraphs([prose_sentences[at] for at in chosen])
 
 
 def _by_language(parts: Sequence[str], shares: Sequence[float]) -> tuple[list[str], list[float], list[str]]:
@@ -131,21 +134,21 @@ def _by_language(parts: Sequence[str], shares: Sequence[float]) -> tuple[list[st
 
 def _in_their_order(parts: Sequence[str], languages: Sequence[str]) -> list[ProseSentence]:
     """Return the sentences of all parts, scored together per language."""
-    found: list[ProseSentence] = []
+    prose_sentences: list[ProseSentence] = []
     for language in dict.fromkeys(languages):
         of_it = [part if its == language else "" for part, its in zip(parts, languages, strict=True)]
-        found += with_dependent_last(read(of_it, language), language)
-    return sorted(found, key=lambda sentence: sentence.part)
+        prose_sentences += with_dependent_last(read(of_it, language), language)
+    return sorted(prose_sentences, key=lambda sentence: sentence.part)
 
 
 def with_dependent_last(found: Sequence[ProseSentence], language: str) -> list[ProseSentence]:
     """Return the sentences with those that need their context, and dialogue, marked as a last resort."""
-    people = NamedPeople([one.text for one in found if not one.spoken])
+    people = NamedPeople([sentence.text for sentence in found if not sentence.spoken])
     return [
-        replace(one, standing=min(one.standing, LAST_RESORT))
-        if one.spoken or (not is_foreign(language) and has_outside_reference(one.text, people))
-        else one
-        for one in found
+        replace(sentence, standing=min(sentence.standing, LAST_RESORT))
+        if sentence.spoken or (not is_foreign(language) and has_outside_reference(sentence.text, people))
+        else sentence
+        for sentence in found
     ]
 
 
@@ -198,4 +201,4 @@ def _in_paragraphs(chosen: Sequence[ProseSentence]) -> str:
     for sentence in chosen:
         paragraphs[count * before // words].append(sentence.text)
         before += sentence.words
-    return "\n\n".join(_UNSPACED_END.sub("", " ".join(one)) for one in paragraphs if one)
+    return "\n\n".join(_UNSPACED_END.sub("", " ".join(paragraph)) for paragraph in paragraphs if paragraph)

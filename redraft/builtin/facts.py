@@ -39,17 +39,24 @@ def grow(given: factual.ExtractFactsInput) -> factual.FactTree:
     """Build a tree for each stretch: the most central sentence as root, the next ones below it, and the rest below
     them."""
     language = language_of(given.excerpt)
-    found = with_dependent_last(read([given.excerpt], language), language)
-    if len(found) < _MIN:
+    sentences = with_dependent_last(read([given.excerpt], language), language)
+    if len(sentences) < _MIN:
         raise RejectedRequest("it does not have two sentences that can serve as facts")
-    worth = dict(zip(found, centrality(SentenceVectors([one.text for one in found]), found), strict=True))
+    worth = dict(
+        zip(sentences, centrality(SentenceVectors([sentence.text for sentence in sentences]), sentences), strict=True)
+    )
     proper = [
-        one for one in found if one.standing > LAST_RESORT and one.words <= _LONGEST_FACT and is_statement(one.text)
+        sentence
+        for sentence in sentences
+        if sentence.standing > LAST_RESORT and sentence.words <= _LONGEST_FACT and is_statement(sentence.text)
     ]
-    told = proper if len(proper) >= _MIN else found
-    count = max(1, min(_MAX_ROOTS, round(count_words(given.excerpt) / _WORDS_PER_ROOT), len(told) // _MIN))
-    stretches = [told[len(told) * at // count : len(told) * (at + 1) // count] for at in range(count)]
-    ranked = [[one.text for one in sorted(own, key=lambda one: -worth[one])] for own in stretches]
+    prose_sentences = proper if len(proper) >= _MIN else sentences
+    count = max(1, min(_MAX_ROOTS, round(count_words(given.excerpt) / _WORDS_PER_ROOT), len(prose_sentences) // _MIN))
+    stretches = [
+        prose_sentences[len(prose_sentences) * at // count : len(prose_sentences) * (at + 1) // count]
+        for at in range(count)
+    ]
+    ranked = [[sentence.text for sentence in sorted(own, key=lambda one: -worth[one])] for own in stretches]
     return factual.FactTree(roots=[_root(own) for own in ranked])
 
 
@@ -62,7 +69,7 @@ def _root(facts: Sequence[str]) -> factual.Root:
 def facts_faithful(given: factual.ValidateFactsInput) -> factual.FactSupports:
     """Pass a fact if the closest sentence of the excerpt does not contradict it."""
     ground = checker_for((given.excerpt,))
-    return factual.FactSupports(facts=[_support(ground, one) for one in given.facts])
+    return factual.FactSupports(facts=[_support(ground, fact) for fact in given.facts])
 
 
 def _support(ground: SourceChecker, one: factual.TreeFact) -> factual.FactSupport:
@@ -84,20 +91,22 @@ def facts_significant(given: factual.ValidateFactsInput) -> factual.FactAssessme
 
 
 def _opinions(given: factual.ValidateFactsInput, passes: Callable[[str], bool], what: str) -> factual.FactAssessments:
-    found: list[factual.FactAssessment] = []
-    for one in given.facts:
-        verdict: factual.Pass = "pass" if passes(one.fact) else "fail"
+    assessments: list[factual.FactAssessment] = []
+    for fact in given.facts:
+        verdict: factual.Pass = "pass" if passes(fact.fact) else "fail"
         said = f"Judging by its words, the fact is {'' if verdict == 'pass' else 'not '}{what}."
-        found.append(factual.FactAssessment(id=one.id, reason=said, verdict=verdict))
-    return factual.FactAssessments(facts=found)
+        assessments.append(factual.FactAssessment(id=fact.id, reason=said, verdict=verdict))
+    return factual.FactAssessments(facts=assessments)
 
 
 def ask_query(given: factual.QueryInput) -> factual.Query:
     """Ask what the text says about the names that most facts mention; a general question where there are none."""
     found: Counter[str] = Counter()
-    for one in given.facts:
+    for level in given.facts:
         named = [
-            one.fact[it.start : it.end] for it in details(one.fact, words(one.fact)) if it.kind == "name" and it.sure
+            level.fact[it.start : it.end]
+            for it in details(level.fact, words(level.fact))
+            if it.kind == "name" and it.sure
         ]
         found.update(one_line(name) for name in named if not TITLES.issuperset(keys(name)))
     names = [name for name, _ in found.most_common(_MAX_NAMES)]
@@ -110,26 +119,28 @@ def ask_query(given: factual.QueryInput) -> factual.Query:
 
 def align_facts(given: factual.AlignInput) -> factual.Alignments:
     """Align facts: stated if a sentence has nearly the same words, missing if one contradicts it."""
-    ground = checker_for(tuple(one.sentence for one in given.sentences), whole=True)
-    found: list[factual.Alignment] = []
-    for one in given.facts:
-        held = ground.check(one.fact)
+    ground = checker_for(tuple(statement.sentence for statement in given.sentences), whole=True)
+    alignments: list[factual.Alignment] = []
+    for fact in given.facts:
+        held = ground.check(fact.fact)
         line = held.line if held.verdict == "borne out" else None
         said: factual.YesNo | Unsure = "no" if held.is_accused else UNSURE if line is None else "yes"
         on = [] if line is None else [given.sentences[ground.lines[line].of].id]
-        found.append(factual.Alignment(id=one.id, stated=said, sentences=on))
-    return factual.Alignments(facts=found)
+        alignments.append(factual.Alignment(id=fact.id, stated=said, sentences=on))
+    return factual.Alignments(facts=alignments)
 
 
 def verify_sentences(given: factual.VerifyInput) -> factual.Verifications:
     """Verify each sentence by the closest line: the same, contradicted, or undecided."""
     ground = checker_for(tuple(given.texts))
-    held = [(one.id, ground.check(one.sentence)) for one in given.sentences]
-    found = [
-        factual.Verification(id=at, reason=reason(one), quote=ground.text_of(one.line), category=_category(one))
-        for at, one in held
+    held = [(statement.id, ground.check(statement.sentence)) for statement in given.sentences]
+    verifications = [
+        factual.Verification(
+            id=at, reason=reason(support), quote=ground.text_of(support.line), category=_category(support)
+        )
+        for at, support in held
     ]
-    return factual.Verifications(sentences=found)
+    return factual.Verifications(sentences=verifications)
 
 
 def _category(held: SentenceSupport) -> factual.Category | Unsure:
@@ -140,8 +151,8 @@ def _category(held: SentenceSupport) -> factual.Category | Unsure:
 
 def judge_chunk(given: factual.JudgeChunkInput) -> factual.ChunkRating:
     """Grade a chunk: statements count as facts, and words of cause, time or contrast as their relations."""
-    found = read([given.excerpt], language_of(given.excerpt))
-    told = [one.text for one in found if one.standing > LAST_RESORT and is_statement(one.text)]
+    sentences = read([given.excerpt], language_of(given.excerpt))
+    told = [sentence.text for sentence in sentences if sentence.standing > LAST_RESORT and is_statement(sentence.text)]
     links = sum(bool(_LINKS.search(text)) for text in told)
     loose = given.excerpt.lstrip()[:1].islower() + (not ends_sentence(given.excerpt.rstrip()))
     return factual.ChunkRating(
@@ -161,6 +172,6 @@ def _graded(share: float) -> int:
 
 def split_facts(given: SplitFactsInput) -> AllFacts:
     """Return each statement as one fact; splitting sentences takes a reader."""
-    told = [(one.id, one_line(one.sentence)) for one in given.sentences]
-    found = [SentenceFacts(id=at, facts=[text] if is_statement(text) else []) for at, text in told]
-    return AllFacts(sentences=found)
+    told = [(statement.id, one_line(statement.sentence)) for statement in given.sentences]
+    facts = [SentenceFacts(id=at, facts=[text] if is_statement(text) else []) for at, text in told]
+    return AllFacts(sentences=facts)

@@ -38,10 +38,14 @@ _SHARE = 0.5
 def decide(given: DecideInput) -> Decision:
     """Choose the metric furthest from its goal and its first findings, like the policy weakest-first."""
     with_findings = {finding.metric for finding in given.findings}
-    missed = [one for one in given.scoreboard if one.metric in with_findings and one.met == "no"]
-    if not missed:
+    status = [
+        metric_status
+        for metric_status in given.scoreboard
+        if metric_status.metric in with_findings and metric_status.met == "no"
+    ]
+    if not status:
         return Decision(why=f"{_AS_WEAKEST_FIRST}: nothing is left to fix", stop=True)
-    weakest = min(missed, key=_reached)
+    weakest = min(status, key=_reached)
     chosen = [finding.id for finding in given.findings if finding.metric == weakest.metric][: given.at_most]
     return Decision(why=f"{_AS_WEAKEST_FIRST}: {weakest.metric} is furthest from its goal", fix=chosen)
 
@@ -56,7 +60,7 @@ def rule_on_findings(given: RuleInput) -> PointRulings:
     """Return no ruling: rules cannot tell, so every finding stands."""
     why = "The built-in model cannot tell; a language model can (--judge)."
     return PointRulings(
-        points=[PointRuling(id=one.id, reason=why, quote="", verdict="unclear") for one in given.points]
+        points=[PointRuling(id=point.id, reason=why, quote="", verdict="unclear") for point in given.points]
     )
 
 
@@ -69,13 +73,13 @@ def trace_sentences(given: TraceInput) -> AllSources:
     """Return the place that has most content words of a sentence, if it has at least half of them."""
     language = language_of("\n".join(place.passage for place in given.places))
     there = {place.id: telling(place.passage, language) for place in given.places}
-    found: list[Sources] = []
-    for one in given.sentences:
-        wanted = telling(one.sentence, language)
+    sources: list[Sources] = []
+    for statement in given.sentences:
+        wanted = telling(statement.sentence, language)
         shared = {place: len(wanted & own) for place, own in there.items()}
         best = [place for place, count in shared.items() if count == max(shared.values()) >= _SHARE * len(wanted) > 0]
-        found.append(Sources(id=one.id, places=best[:1]))
-    return AllSources(sentences=found)
+        sources.append(Sources(id=statement.id, places=best[:1]))
+    return AllSources(sentences=sources)
 
 
 _MIN_SAID_WORDS = 4
@@ -87,7 +91,9 @@ _NOT_READ = "The built-in judge cannot tell without the document; a language mod
 def find_confusion(given: ConfusionInput) -> Confusions:
     """Return a verdict on each sentence that is certainly confusing; the others are left open."""
     said = [words_key(text) for text in sentences_in(given.summary)]
-    return Confusions(sentences=[_confusion(one.id, one_line(one.sentence), said) for one in given.sentences])
+    return Confusions(
+        sentences=[_confusion(sentence.id, one_line(sentence.sentence), said) for sentence in given.sentences]
+    )
 
 
 def _confusion(number: int, sentence: str, said: Sequence[str]) -> Confusion:
@@ -108,7 +114,7 @@ def prefer_summary(given: PreferInput) -> PreferenceReply:
     if not given.document:
         return _preferred(_NOT_READ)
     held = [list(map(checker_for((given.document,)).check, sentences_in(text))) for text in (given.first, given.second)]
-    first, second = ([one for one in own if one.is_accused] for own in held)
+    first, second = ([support for support in supports if support.is_accused] for supports in held)
     if bool(first) == bool(second):
         return _preferred(_CANNOT_TELL)
     better: Choice = "second" if first else "first"

@@ -118,10 +118,13 @@ def read(parts: Sequence[str], language: str) -> list[ProseSentence]:
     of_others = not foreign and sum(bool(FIRST_PERSON.search(text)) for text in narrated) <= 0.2 * len(narrated)
     names = Counter(name for text in narrated for name in set(_NAME_WITHIN.findall(text)))
     return [
-        replace(one, standing=_manner(one, of_others, foreign) * _substance(one.text, names))
-        if one.standing > LAST_RESORT
-        else one
-        for one in once.values()
+        replace(
+            prose_sentence,
+            standing=_manner(prose_sentence, of_others, foreign) * _substance(prose_sentence.text, names),
+        )
+        if prose_sentence.standing > LAST_RESORT
+        else prose_sentence
+        for prose_sentence in once.values()
     ]
 
 
@@ -160,7 +163,7 @@ def _runs(text: str, limit: int) -> Iterator[str]:
         first = bisect_right(ends, at)
         end = ends[first + limit - 1] if first + limit < len(ends) else len(text)
         if end < len(text):
-            clauses = [found.end() for found in _CLAUSE.finditer(text, (at + end) // 2, end)]
+            clauses = [match.end() for match in _CLAUSE.finditer(text, (at + end) // 2, end)]
             end = clauses[-1] if clauses else end
         yield text[at:end].strip()
         at = end
@@ -180,7 +183,7 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence
             outside = bool(around.search(whole))
         note = (whole.startswith("[") and whole.endswith("]")) or _is_note(body.strip(), referred)
         matter = heading or outside or note or (words <= _NOTICE_WORDS and bool(around.search(whole)))
-        speeches = [found.span() for found in _SPEECH.finditer(body)]
+        speeches = [match.span() for match in _SPEECH.finditer(body)]
         for span in sentences(body):
             spoken = any(start < span.end and span.start < end for start, end in speeches)
             said = plain(body[span.start : span.end])
@@ -196,8 +199,8 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence
 
 def _is_note(paragraph: str, referred: set[str]) -> bool:
     """Return whether a paragraph is a footnote or a note of the editor's; `referred` are the numbers in the text."""
-    found = _FOOTNOTE.match(paragraph)
-    numbered = found and (found["number"] is None or found["number"] in referred)
+    match = _FOOTNOTE.match(paragraph)
+    numbered = match and (match["number"] is None or match["number"] in referred)
     return bool(numbered or _EDITORIAL.search(paragraph[-_LONGEST_DANGLING:]))
 
 

@@ -79,9 +79,9 @@ def ask_summary(given: qa.AskSummaryInput) -> qa.SummaryQuestions:
     """Ask whether each informative sentence of a summary is true."""
     return qa.SummaryQuestions(
         sentences=[
-            qa.SentenceQuestions(id=one.id, questions=_claims(one.sentence) if given.at_most else [])
-            for one in given.sentences
-            if not given.only or one.id in given.only
+            qa.SentenceQuestions(id=line.id, questions=_claims(line.sentence) if given.at_most else [])
+            for line in given.sentences
+            if not given.only or line.id in given.only
         ]
     )
 
@@ -102,16 +102,20 @@ def is_statement(text: str) -> bool:
 
 def ask_document(given: qa.AskDocumentInput) -> qa.DocumentQuestions:
     """Ask questions about the most important sentences, from all stretches of the excerpt."""
-    left = list(_candidates(given.excerpt))
+    candidates = list(_candidates(given.excerpt))
     stretches = max(1, given.count // _QUESTIONS_A_STRETCH)
     asked: list[_Candidate] = []
     crowds: Counter[int] = Counter()
-    while left and len(asked) < given.count:
-        worth = [one.worth * _AGAIN_STRETCH ** crowds[int(one.place * stretches)] for one in left]
-        best = left.pop(worth.index(max(worth)))
+    while candidates and len(asked) < given.count:
+        worth = [
+            candidate.worth * _AGAIN_STRETCH ** crowds[int(candidate.place * stretches)] for candidate in candidates
+        ]
+        best = candidates.pop(worth.index(max(worth)))
         crowds[int(best.place * stretches)] += 1
         asked.append(best)
-    return qa.DocumentQuestions(questions=[one.question for one in sorted(asked, key=lambda one: -one.worth)])
+    return qa.DocumentQuestions(
+        questions=[candidate.question for candidate in sorted(asked, key=lambda one: -one.worth)]
+    )
 
 
 def rank_questions(given: qa.RankInput) -> qa.Ranking:
@@ -124,11 +128,15 @@ def rank_questions(given: qa.RankInput) -> qa.Ranking:
 def ask_typed(given: AskTypedInput) -> TypedReply:
     """Ask a question that the paragraph answers, or whether one of its sentences is true. Abstractive and unanswerable
     questions are left out: it cannot write the former or verify the latter."""
-    for one in ask_document(qa.AskDocumentInput(excerpt=given.excerpt, count=_TRIED)).questions:
+    for question in ask_document(qa.AskDocumentInput(excerpt=given.excerpt, count=_TRIED)).questions:
         if given.type == "binary":
-            return _yes_or_no(one_line(one.quote))
-        if given.type == "extractive" and not read_claim(one.question) and count_words(one.answer) <= _LONGEST_ASKED:
-            return TypedReply(question=one.question, answer=one.answer, reason="")
+            return _yes_or_no(one_line(question.quote))
+        if (
+            given.type == "extractive"
+            and not read_claim(question.question)
+            and count_words(question.answer) <= _LONGEST_ASKED
+        ):
+            return TypedReply(question=question.question, answer=question.answer, reason="")
     return TypedReply(question="", answer="", reason="")
 
 
@@ -150,20 +158,29 @@ class _Candidate(NamedTuple):
 
 def _candidates(excerpt: str) -> Iterator[_Candidate]:
     """Return a question about each self-contained sentence."""
-    found = with_dependent_last(read([excerpt], ENGLISH), ENGLISH)
-    worth = centrality(SentenceVectors([one.text for one in found]), found) if found else ()
+    prose_sentences = with_dependent_last(read([excerpt], ENGLISH), ENGLISH)
+    worth = (
+        centrality(SentenceVectors([prose_sentence.text for prose_sentence in prose_sentences]), prose_sentences)
+        if prose_sentences
+        else ()
+    )
     spans = {as_sentence(plain(excerpt[one.start : one.end])): one for one in sentences(excerpt)}
-    people = NamedPeople([one.text for one in found if not one.spoken])
-    for one, own in zip(found, worth, strict=True):
-        span = spans.get(one.text)
-        if span is None or one.standing <= LAST_RESORT or one.words < _MIN_WORDS or not is_statement(one.text):
+    people = NamedPeople([prose_sentence.text for prose_sentence in prose_sentences if not prose_sentence.spoken])
+    for sentence, own in zip(prose_sentences, worth, strict=True):
+        span = spans.get(sentence.text)
+        if (
+            span is None
+            or sentence.standing <= LAST_RESORT
+            or sentence.words < _MIN_WORDS
+            or not is_statement(sentence.text)
+        ):
             continue
         quote = excerpt[span.start : span.end]
         told = one_line(quote)
         question, answer = question_about(told, people) or (ask_whether(told), told)
         kind: QuestionWord = "who" if question.startswith("Who") else "what"
-        asked = qa.DocumentQuestion(question=question, kind=kind, answer=answer, quote=quote)
-        yield _Candidate(asked, own * (_WHETHER_WORTH if answer == told else 1), span.start / len(excerpt))
+        document_question = qa.DocumentQuestion(question=question, kind=kind, answer=answer, quote=quote)
+        yield _Candidate(document_question, own * (_WHETHER_WORTH if answer == told else 1), span.start / len(excerpt))
 
 
 def question_about(sentence: str, people: NamedPeople) -> tuple[str, str] | None:
@@ -241,18 +258,18 @@ class _QuestionTerms(NamedTuple):
 def answer_from_summary(given: qa.AnswerFromSummaryInput) -> qa.SummaryAnswers:
     """Answer each question from the sentence that shares most words with it. "No answer" is returned only for a summary
     made of quotations, since a paraphrase may still be an answer."""
-    kept = [one for one in given.sentences if words(one.sentence)]
-    ground = checker_for(tuple(one.sentence for one in kept), whole=True)
-    readable = sum(one.quoted for one in kept) >= _MADE_OF_QUOTATIONS * len(kept)
+    lines = [line for line in given.sentences if words(line.sentence)]
+    ground = checker_for(tuple(line.sentence for line in lines), whole=True)
+    readable = sum(line.quoted for line in lines) >= _MADE_OF_QUOTATIONS * len(lines)
     answered: list[qa.SummaryAnswer] = []
-    for asked in given.questions:
-        claim = read_claim(asked.question)
-        found = _answer(ground, asked.question)
-        on = [] if found.line is None else [kept[found.line].id]
-        said = ground.text_of(found.line) if claim else found.answer
-        silent = False if claim else found.answered
-        there = found.answered is True or (silent if readable else UNSURE)
-        answered.append(qa.SummaryAnswer(id=asked.id, sentences=on, answered=there, answer=said))
+    for item in given.questions:
+        claim = read_claim(item.question)
+        answer = _answer(ground, item.question)
+        on = [] if answer.line is None else [lines[answer.line].id]
+        said = ground.text_of(answer.line) if claim else answer.answer
+        silent = False if claim else answer.answered
+        there = answer.answered is True or (silent if readable else UNSURE)
+        answered.append(qa.SummaryAnswer(id=item.id, sentences=on, answered=there, answer=said))
     return qa.SummaryAnswers(answers=answered)
 
 
@@ -261,10 +278,10 @@ def answer_from_document(given: qa.AnswerFromDocumentInput) -> qa.DocumentAnswer
     are answered from the place that shares most words."""
     ground = checker_for(tuple(given.texts))
     answered: list[qa.DocumentAnswer] = []
-    for asked in given.questions:
-        found = _answer(ground, asked.question)
-        quote = ground.text_of(found.line)
-        answered.append(qa.DocumentAnswer(id=asked.id, quote=quote, answered=found.answered, answer=found.answer))
+    for item in given.questions:
+        answer = _answer(ground, item.question)
+        quote = ground.text_of(answer.line)
+        answered.append(qa.DocumentAnswer(id=item.id, quote=quote, answered=answer.answered, answer=answer.answer))
     return qa.DocumentAnswers(answers=answered)
 
 
@@ -286,12 +303,12 @@ def answer_questions(given: qa.AnswerQuestionsInput) -> qa.GivenAnswers:
     """Answer questions from the beginning of a document; whether a sentence is true is answered by yes or no."""
     ground = checker_for((given.document,))
     answered: list[qa.GivenAnswer] = []
-    for asked in given.questions:
-        found, claim = _answer(ground, asked.question), read_claim(asked.question)
-        said, why = found.answer, ""
-        if claim and found.line is not None:
-            said, why = "yes" if said == claim else "no", ground.text_of(found.line)
-        answered.append(qa.GivenAnswer(id=asked.id, answered=found.answered, answer=said, reason=why))
+    for item in given.questions:
+        answer, claim = _answer(ground, item.question), read_claim(item.question)
+        said, why = answer.answer, ""
+        if claim and answer.line is not None:
+            said, why = "yes" if said == claim else "no", ground.text_of(answer.line)
+        answered.append(qa.GivenAnswer(id=item.id, answered=answer.answered, answer=said, reason=why))
     return qa.GivenAnswers(answers=answered)
 
 
@@ -339,7 +356,12 @@ def differ(one: str, other: str) -> bool:
 
 def _keys_of(text: str, kind: str) -> set[str]:
     found = words(text)
-    return {word.key for one in details(text, found) if one.kind == kind for word in found[one.first : one.last + 1]}
+    return {
+        word.key
+        for detail in details(text, found)
+        if detail.kind == kind
+        for word in found[detail.first : detail.last + 1]
+    }
 
 
 def _answer(ground: SourceChecker, question: str) -> _Answer:
@@ -388,13 +410,17 @@ def _rest(line: SourceLine, sought: _QuestionTerms) -> str:
     text, of = line.text, line.words
     kind = "number" if sought.asks in _NUMBERS else "name" if sought.asks.startswith("who") else ""
     known = set(sought.keys)
-    fresh = [one for one in line.details if one.kind == kind and known.isdisjoint(line.keys[one.first : one.last + 1])]
+    fresh = [
+        detail
+        for detail in line.details
+        if detail.kind == kind and known.isdisjoint(line.keys[detail.first : detail.last + 1])
+    ]
     if fresh or kind == "number":
         return text[fresh[0].start : fresh[0].end] if fresh else ""
     if sought.asks != "why" and any(is_negation(word.key) and word.key not in sought.keys for word in of):
         return ""
-    stretches = [_LOOSE_END.sub("", one) for one in _stretches(text, of, sought.keys)]
-    return max(stretches, key=lambda one: sum(map(carries, keys(one))), default="")
+    stretches = [_LOOSE_END.sub("", stretch) for stretch in _stretches(text, of, sought.keys)]
+    return max(stretches, key=lambda stretch: sum(map(carries, keys(stretch))), default="")
 
 
 def _stretches(text: str, of: Sequence[Word], known: Sequence[str]) -> Iterator[str]:

@@ -184,9 +184,9 @@ class NamedPeople:
             named = list(self._named(text))
             if len({name for name, _, _ in named}) == 1:
                 name, _, end = named[0]
-                for one in _PRONOUN.finditer(text, end):
-                    if one.lastgroup in ("he", "she") and not _OBJECT.match(text, one.start()):
-                        counts[name]["he" if one.lastgroup == "he" else "she"] += 1
+                for match in _PRONOUN.finditer(text, end):
+                    if match.lastgroup in ("he", "she") and not _OBJECT.match(text, match.start()):
+                        counts[name]["he" if match.lastgroup == "he" else "she"] += 1
         self._genders = {name: next(iter(seen)) for name, seen in counts.items() if len(seen) == 1 < seen.total()}
 
     def mentions(self, text: str) -> list[Mention]:
@@ -203,15 +203,15 @@ class NamedPeople:
         return _TITLES.get(first) or self._genders.get(name) or self._genders.get(first)
 
     def _named(self, text: str) -> Iterator[tuple[str, int, int]]:
-        for found in _NAME.finditer(text):
-            name, start = found.group(), found.start()
+        for match in _NAME.finditer(text):
+            name, start = match.group(), match.start()
             first, _, rest = name.partition(" ")
             if start == 0 and first not in _TITLES and (first.lower() in self._small or not carries(first.lower())):
                 name, start = rest, len(first) + 1
             elif start == 0 and " " not in name and name not in self._known:
                 continue
             if name and name not in _NO_NAMES:
-                yield name, start, found.end()
+                yield name, start, match.end()
 
 
 def has_outside_reference(text: str, people: NamedPeople) -> bool:
@@ -219,10 +219,10 @@ def has_outside_reference(text: str, people: NamedPeople) -> bool:
     if _BACK.search(text) or _SOMEBODY.search(text) or _TIME.search(text):
         return True
     mentions = people.mentions(text)
-    for one in _PRONOUN.finditer(text):
-        gender: Gender | None = "he" if one["he"] else "she" if one["she"] else None
-        known = (_SEVERAL if one["they"] else _THING).search(text, 0, one.start())
-        if not (_is_named(one, text, gender, mentions) if gender else known):
+    for match in _PRONOUN.finditer(text):
+        gender: Gender | None = "he" if match["he"] else "she" if match["she"] else None
+        known = (_SEVERAL if match["they"] else _THING).search(text, 0, match.start())
+        if not (_is_named(match, text, gender, mentions) if gender else known):
             return True
     return False
 
@@ -231,11 +231,13 @@ def _is_named(pronoun: re.Match[str], text: str, gender: Gender, mentions: Seque
     """Return whether the antecedent of a pronoun stands earlier in its sentence, other than as a possessive."""
     at = pronoun.start()
     before = [
-        one
-        for one in mentions
-        if one.end <= at and one.gender in (None, gender) and text[one.end : one.end + 1] not in ("'", "’")
+        mention
+        for mention in mentions
+        if mention.end <= at
+        and mention.gender in (None, gender)
+        and text[mention.end : mention.end + 1] not in ("'", "’")
     ]
-    if _PEOPLE[gender].search(text, 0, at) or len({one.name for one in before}) > 1:
+    if _PEOPLE[gender].search(text, 0, at) or len({mention.name for mention in before}) > 1:
         return True
     # The subject is not the person called "him".
     return bool(before) and not (_OBJECT.match(text, at) and not _NEW_CLAUSE.search(text, before[0].end, at))

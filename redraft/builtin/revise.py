@@ -34,9 +34,11 @@ class _QuotableSentences:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.language = language_of("\n".join(texts))
-        found = with_dependent_last(read(texts, self.language), self.language)
-        self.places = {self.key(one.text): at for at, one in reversed(list(enumerate(found)))}
-        self._quotable = {self.key(one.text): one.text for one in found if one.standing > LAST_RESORT}
+        prose_sentences = with_dependent_last(read(texts, self.language), self.language)
+        self.places = {self.key(sentence.text): at for at, sentence in reversed(list(enumerate(prose_sentences)))}
+        self._quotable = {
+            self.key(sentence.text): sentence.text for sentence in prose_sentences if sentence.standing > LAST_RESORT
+        }
 
     def key(self, text: str) -> tuple[str, ...]:
         """Return the key of a sentence."""
@@ -52,7 +54,7 @@ class _QuotableSentences:
         found = [self.key(evidence[span.start : span.end]) for span in sentences(evidence)]
         own = _read((evidence,))._quotable
         texts = [(self._quotable if key in self.places else own).get(key, "") for key in found]
-        return [one for one in texts if one and ends_sentence(one) and not one[0].islower()]
+        return [text for text in texts if text and ends_sentence(text) and not text[0].islower()]
 
 
 _read = lru_cache(maxsize=8)(_QuotableSentences)
@@ -67,10 +69,10 @@ def revise(given: ReviseInput) -> str:
     text = reviser.within()
     # Points that only say in words what is wanted, with no sentence that they are about and none that would do.
     changes = [point for point in given.points if point.task == "change"]
-    if not (asked := [one for one in changes if not (one.sentence or one.question or one.evidence)]):
+    if not (points := [change for change in changes if not (change.sentence or change.question or change.evidence)]):
         return text
     tags = Tags(given)
-    left = "\n".join(f"{tags.tag('points', point.id)}: left: {NOT_UNDERSTOOD}" for point in asked)
+    left = "\n".join(f"{tags.tag('points', point.id)}: left: {NOT_UNDERSTOOD}" for point in points)
     return f"<points>\n{left}\n</points>\n<revision>\n{text}\n</revision>"
 
 
@@ -178,10 +180,10 @@ class _Reviser:
 
 def _without(units: Sequence[_DraftSentence], at: int) -> list[_DraftSentence]:
     """Return the sentences without one of them; if it started a paragraph, the next one does."""
-    left, gap = [*units[:at], *units[at + 1 :]], units[at].gap
-    if at < len(left) and (at == 0 or ("\n" in gap and "\n" not in left[at].gap)):
-        left[at] = replace(left[at], gap=gap)
-    return left
+    draft_sentences, gap = [*units[:at], *units[at + 1 :]], units[at].gap
+    if at < len(draft_sentences) and (at == 0 or ("\n" in gap and "\n" not in draft_sentences[at].gap)):
+        draft_sentences[at] = replace(draft_sentences[at], gap=gap)
+    return draft_sentences
 
 
 def corrected(text: str, point: Point, language: str) -> str:
@@ -194,9 +196,10 @@ def corrected(text: str, point: Point, language: str) -> str:
     supported = set(keys(point.evidence))
     own = words(text)
     wrong = [
-        one
-        for one in details(text, own)
-        if one.kind == right[0].kind and not supported.issuperset(word.key for word in own[one.first : one.last + 1])
+        detail
+        for detail in details(text, own)
+        if detail.kind == right[0].kind
+        and not supported.issuperset(word.key for word in own[detail.first : detail.last + 1])
     ]
     if len(wrong) != 1:
         return ""

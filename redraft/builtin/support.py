@@ -158,10 +158,10 @@ class SourceChecker:
         """Return how a line that otherwise says the same contradicts the sentence."""
         line = self.lines[laid.line]
         for here, there in _replaced(laid, len(keys)):
-            for own in known:
-                if its := self._instead(own, keys, here, line, there):
-                    said = sentence[own.start : own.end]
-                    return SentenceSupport("contradicted", laid.line, own.kind, said, line.text[its.start : its.end])
+            for detail in known:
+                if its := self._instead(detail, keys, here, line, there):
+                    said = sentence[detail.start : detail.end]
+                    return SentenceSupport("contradicted", laid.line, detail.kind, said, line.text[its.start : its.end])
         if _is_denied(keys, line.keys, laid):
             return SentenceSupport("contradicted", laid.line, "negation", sentence, line.text)
         return None
@@ -199,10 +199,10 @@ class SourceChecker:
     def _names(self) -> list[list[str]]:
         """Return the multi-word names in the texts."""
         return [
-            line.keys[one.first : one.last + 1]
+            line.keys[detail.first : detail.last + 1]
             for line in self.lines
-            for one in line.details
-            if one.kind == "name" and one.last > one.first
+            for detail in line.details
+            if detail.kind == "name" and detail.last > detail.first
         ]
 
     def _strange(self, sentence: str, found: Sequence[Word], known: Sequence[Detail]) -> str:
@@ -211,11 +211,11 @@ class SourceChecker:
         telling = [word.key for word in found if carries(word.key) and not is_negation(word.key)]
         if len(telling) >= _MIN_STRANGE and not self.known.intersection(telling):
             return sentence
-        for one in known:
-            for at in range(one.first, one.last + 1):
+        for detail in known:
+            for at in range(detail.first, detail.last + 1):
                 spelt = sentence[found[at].start : found[at].end]
-                if self._lacks_figure(found[at].key) if one.kind == "number" else at and self._lacks_name(spelt):
-                    return sentence[one.start : one.end]
+                if self._lacks_figure(found[at].key) if detail.kind == "number" else at and self._lacks_name(spelt):
+                    return sentence[detail.start : detail.end]
         return ""
 
     def _lacks_figure(self, key: str) -> bool:

@@ -123,14 +123,16 @@ def judging(given: Given, refinement: RefineConfig | None = None) -> JudgeConfig
     if missing := [name for name in stated if refinement and name not in refinement.goals]:
         raise UsageError(f"--rubric: {missing[0]} is not a goal", hint=f"add --goal {missing[0]}=0.75")
     metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *stated, *(refinement.goals if refinement else ())]))
-    named["rubrics"] = {name: one for name, one in {**rubric_tables(), **stated}.items() if name in metrics}
-    made = _checked(JudgeConfig, {**named, "metrics": metrics or USUAL_METRICS}, JUDGING)
+    named["rubrics"] = {
+        name: rubric_settings for name, rubric_settings in {**rubric_tables(), **stated}.items() if name in metrics
+    }
+    judging = _checked(JudgeConfig, {**named, "metrics": metrics or USUAL_METRICS}, JUDGING)
     with _said_of("--metric"):
-        evaluators(made)
-    if made.embeddings is None:
+        evaluators(judging)
+    if judging.embeddings is None:
         # Refuse a similarity that needs an embedding model before anything is spent.
-        similarity(made.similarity, None)
-    return made
+        similarity(judging.similarity, None)
+    return judging
 
 
 def refined(given: Given, what: str) -> tuple[JudgeConfig | None, RefineConfig | None]:
@@ -140,8 +142,8 @@ def refined(given: Given, what: str) -> tuple[JudgeConfig | None, RefineConfig |
             name, are = next(iter(stray)).replace("_", "-"), "are" if what.endswith("ies") else "is"
             raise UsageError(f"--{name} only applies when {what} {are} judged and refined", hint="add --refine")
         return None, None
-    wanted = refinement(given)
-    return judging(given, wanted), wanted
+    refine_config = refinement(given)
+    return judging(given, refine_config), refine_config
 
 
 def judging_without_draft(given: Given) -> JudgeConfig:
@@ -153,8 +155,8 @@ def check_query(given: Given, judging: JudgeConfig, writer: str = "") -> None:
     """Raise if the command line has a query that none of the metrics uses, nor the `writer`."""
     from redraft.evaluators.catalog import BUILT_IN, evaluators
 
-    if typed(given, ("query",)) and not any(one.heeds_query for one in evaluators(judging)):
-        heeding = (f"--metric {name}" for name, one in BUILT_IN.items() if one.heeds_query)
+    if typed(given, ("query",)) and not any(evaluator.heeds_query for evaluator in evaluators(judging)):
+        heeding = (f"--metric {name}" for name, evaluator in BUILT_IN.items() if evaluator.heeds_query)
         hint = f"{'name another --model, or ' if writer else ''}add {', or '.join(heeding)}"
         raise UsageError(f"--query is not used by {writer or ' and '.join(judging.metrics)}", hint=hint)
 
@@ -198,9 +200,9 @@ def read_text(source: str, *, quiet: bool) -> str:
 
     if os.path.isdir(source):
         raise DocumentError("it is a directory", place=source, hint="give a file, or use - for stdin")
-    found = read_text(source)
-    _tell(source, found.notes, quiet=quiet)
-    return found.text
+    clean_text = read_text(source)
+    _tell(source, clean_text.notes, quiet=quiet)
+    return clean_text.text
 
 
 def document_part(given: Given) -> Selection:
@@ -229,9 +231,9 @@ def read_document(sources: Sequence[str], *, quiet: bool) -> Document:
     """Return a document, or several read as one, after printing notes on what was left out."""
     from redraft.readers.documents import load_all
 
-    found = load_all(sources)
-    _tell(found.source, found.notes, quiet=quiet)
-    return found
+    document = load_all(sources)
+    _tell(document.source, document.notes, quiet=quiet)
+    return document
 
 
 def _tell(source: str, notes: Collection[str], *, quiet: bool) -> None:
@@ -246,18 +248,18 @@ def refinement(given: Given, run: Run | None = None) -> RefineConfig:
 
     known = run.refinement.model_dump() if run and run.refinement else {}
     stated = {**rubric_tables(), **rubrics_given(given.get("rubric", ()))}
-    own = with_rubrics(run.judging if run else JudgeConfig(rubrics=stated), ())
+    evaluators = with_rubrics(run.judging if run else JudgeConfig(rubrics=stated), ())
     goals = {**known.get("goals", {}), **_goals(given.get("goal", ()))} or _usual_goals()
     values = {**known, **_named(given, REFINEMENT), "goals": goals}
     if typed(given, ("words",)) and not typed(given, ("free_length",)):
         # A limit that is typed holds for revisions too, whatever the preset.
         values["free_length"] = False
-    made = _checked(RefineConfig, values, REFINEMENT)
-    if made.decider and made.policy != "agent" and typed(given, ("decider",)):
-        raise UsageError(f"--decider is not used by --policy {made.policy}", hint="add --policy agent")
+    refinement = _checked(RefineConfig, values, REFINEMENT)
+    if refinement.decider and refinement.policy != "agent" and typed(given, ("decider",)):
+        raise UsageError(f"--decider is not used by --policy {refinement.policy}", hint="add --policy agent")
     with _said_of("--goal"):
-        check_goals(made.goals, metrics(names(own), own))
-    return made
+        check_goals(refinement.goals, metrics(names(evaluators), evaluators))
+    return refinement
 
 
 def _usual_goals() -> dict[str, float]:
@@ -267,7 +269,7 @@ def _usual_goals() -> dict[str, float]:
     if others and context.get_parameter_source("metric") in (None, ParameterSource.DEFAULT_MAP):
         raise UsageError(
             f"the preset judges by {' and '.join(others)}, and has no goals for them",
-            hint=f"add {' '.join(f'-g {one}=VALUE' for one in others)}, with scores from 0 to 1",
+            hint=f"add {' '.join(f'-g {other}=VALUE' for other in others)}, with scores from 0 to 1",
         )
     return dict(DEFAULT_GOALS)
 

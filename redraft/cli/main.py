@@ -71,9 +71,9 @@ class Commands(UserDict[str, Any]):
     """Commands by name, loaded at first use because the overview needs none of them."""
 
     def __getitem__(self, name: str) -> click.Command:
-        if isinstance(listed := self.data[name], HelpEntry):
-            self.data[name] = resolve_name(f"{_HOME}.{listed.place}")
-            self.data[name].short_help = listed.does
+        if isinstance(entry := self.data[name], HelpEntry):
+            self.data[name] = resolve_name(f"{_HOME}.{entry.place}")
+            self.data[name].short_help = entry.does
         command: click.Command = self.data[name]
         return command
 
@@ -84,7 +84,7 @@ class Overview(NearestGroup):
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one line per command without loading it."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, one.does) for name, one in COMMANDS.items()])
+            formatter.write_dl([(name, entry.does) for name, entry in COMMANDS.items()])
 
 
 COMMANDS = {

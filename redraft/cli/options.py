@@ -72,22 +72,22 @@ def of_field(model: type[BaseModel], name: str, **otherwise: Any) -> Callable[[F
     `DraftConfig` belongs to a new run, so its options have the defaults of the fields. Limits and judging settings may
     belong to a resumed run, which keeps its own: the help states their defaults, but the options have none.
     """
-    field, shown = model.model_fields[name], option_of(model, name)
-    assert shown is not None, f"{name} is not an option"
-    has_default = model is DraftConfig and shown.default is None
-    said = shown.default or _in_words(field.default)
+    field, setting_option = model.model_fields[name], option_of(model, name)
+    assert setting_option is not None, f"{name} is not an option"
+    has_default = model is DraftConfig and setting_option.default is None
+    said = setting_option.default or _in_words(field.default)
     text = field.description or ""
     settings: dict[str, Any] = {
-        "section": shown.section,
-        "metavar": shown.metavar,
+        "section": setting_option.section,
+        "metavar": setting_option.metavar,
         "help": text if has_default or not said else f"{text}  [default: {said}]",
         "default": field.default if has_default else None,
-        **_kind(field, shown.names),
+        **_kind(field, setting_option.names),
         **otherwise,
     }
     # A name without dashes is the name of the function's parameter.
-    names = (*shown.names, shown.parameter)
-    return (option if shown.environment else typed_option)(*names, **settings)
+    names = (*setting_option.names, setting_option.parameter)
+    return (option if setting_option.environment else typed_option)(*names, **settings)
 
 
 def _in_words(default: object) -> str:
@@ -125,8 +125,8 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 def size(value: str) -> int:
     """Return the number of bytes that a text such as 50MB means."""
-    found = _SIZE.fullmatch(value)
-    most = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    match = _SIZE.fullmatch(value)
+    most = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
     if not most:
         raise click.BadParameter(f"{value!r} is not a size. Write it as 50MB or 2GB.")
     return most
@@ -137,11 +137,11 @@ _COUNT = re.compile(r"\s*([0-9]{1,6})(?:\s*-\s*([0-9]{1,6}))?\s*")
 
 def count(value: str) -> int | tuple[int, int]:
     """Return a number such as 40, or both ends of a range such as 9-15."""
-    found = _COUNT.fullmatch(value)
-    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
-    if found is None or not 1 <= first <= last <= MAX_QUESTIONS:
+    match = _COUNT.fullmatch(value)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if match is None or not 1 <= first <= last <= MAX_QUESTIONS:
         raise click.BadParameter(f"{value!r} is not a number from 1 to {MAX_QUESTIONS:,} or a range such as 9-15.")
-    return (first, last) if found[2] else first
+    return (first, last) if match[2] else first
 
 
 def set_source_limit(context: click.Context, parameter: click.Parameter, most: int) -> None:  # noqa: ARG001
@@ -410,9 +410,11 @@ def _lay_under(context: click.Context, _: click.Parameter, name: str | None) -> 
 
 def _options(context: click.Context) -> dict[str, click.Parameter]:
     """Return the command's parameters by name, and by option where that is another name."""
-    named = {str(one.name): one for one in context.command.params}
-    options = [(word, one) for one in context.command.params for word in one.opts if word.startswith("--")]
-    return {**{word[2:].replace("-", "_"): one for word, one in options}, **named}
+    named = {str(parameter.name): parameter for parameter in context.command.params}
+    options = [
+        (word, parameter) for parameter in context.command.params for word in parameter.opts if word.startswith("--")
+    ]
+    return {**{word[2:].replace("-", "_"): parameter for word, parameter in options}, **named}
 
 
 def _fitting(option: click.Parameter, value: Any) -> Any:

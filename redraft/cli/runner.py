@@ -80,7 +80,7 @@ class _Review:
         self._draft = store.runs.draft(request["draft"])
         self._writes = store.runs.get(self._draft.run).settings.model != EXTRACTIVE
         judged = store.judgments.of(self._draft.id)
-        known = {finding.id: finding for one in judged.values() for finding in one.findings}
+        known = {finding.id: finding for evaluation in judged.values() for finding in evaluation.findings}
         self._findings = [known[one["id"]] for one in request["findings"] if one["id"] in known]
         self._dropped: set[int] = set()
         self._added: list[str] = []
@@ -226,10 +226,10 @@ def carry_out(
             print_plan(plan, limits)
         return DONE
     with Store(given["db"]) as store:
-        known = with_places(_with_packs(order, store), settings)
+        run_spec = with_places(_with_packs(order, store), settings)
         result = run_task(
             store,
-            lambda session: session.begin_order(document, settings, known),
+            lambda session: session.begin_order(document, settings, run_spec),
             limits=limits,
             prices=prices,
             quiet=quiet,
@@ -256,7 +256,7 @@ def fill_form(
         deliver(lambda notes: form_paper(store, form, notes=notes), record_json(form), to, advice)
     if not quiet:
         close_form(form, to.output)
-    return report_end(form.complete, form.stopped, done=any(one.run for one in form.sections), quiet=quiet)
+    return report_end(form.complete, form.stopped, done=any(section.run for section in form.sections), quiet=quiet)
 
 
 def _with_packs(order: RunSpec, store: Store) -> RunSpec:

@@ -88,7 +88,7 @@ class Command(click.Command):
 
     @property
     def options(self) -> list[SectionOption]:
-        return [one for one in self.params if isinstance(one, SectionOption)]
+        return [parameter for parameter in self.params if isinstance(parameter, SectionOption)]
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments. If a later argument is missing after several sources, the error names that one, not the
@@ -97,11 +97,11 @@ class Command(click.Command):
         try:
             return super().parse_args(context, args)
         except click.MissingParameter as error:
-            arguments = [one for one in self.params if isinstance(one, click.Argument)]
+            arguments = [parameter for parameter in self.params if isinstance(parameter, click.Argument)]
             if not arguments or error.param is not arguments[0] or arguments[0].nargs != -1:
                 raise
             values, _, _ = self.make_parser(context).parse_args(words)
-            given = sum(isinstance(values.get(str(one.name)), str) for one in arguments[1:])
+            given = sum(isinstance(values.get(str(argument.name)), str) for argument in arguments[1:])
             if not given:
                 raise
             missing = arguments[given].make_metavar(context)
@@ -115,7 +115,12 @@ class Command(click.Command):
             check_trusted(context)
             context.meta.get(CHECK, lambda: None)()
             _mind_tracing(context)
-            read = [name for one in self.params if isinstance(one, SourceArgument) for name in one.names(context)]
+            read = [
+                name
+                for parameter in self.params
+                if isinstance(parameter, SourceArgument)
+                for name in parameter.names(context)
+            ]
             say_reading(*read, quiet=not read or context.params.get("quiet", True))
             return super().invoke(context)
         except RedraftError as error:
@@ -124,10 +129,10 @@ class Command(click.Command):
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the most important options, or all if there are few."""
-        known = {one.long.removeprefix("--"): one for one in self.options}
-        chosen = [known[name] for name in self.first] if self.first else self.options
-        self._write(chosen, context, formatter)
-        if len(chosen) < len(known):
+        known = {option.long.removeprefix("--"): option for option in self.options}
+        options = [known[name] for name in self.first] if self.first else self.options
+        self._write(options, context, formatter)
+        if len(options) < len(known):
             path = context.command_path.partition(" ")[2]
             formatter.write_paragraph()
             formatter.write_text(f"`redraft help {path}` lists all {len(known)} options.")
@@ -142,7 +147,7 @@ class Command(click.Command):
         return formatter.getvalue().rstrip("\n")
 
     def _write(self, options: Iterable[SectionOption], context: click.Context, formatter: click.HelpFormatter) -> None:
-        records = [(one.section, record) for one in options if (record := one.get_help_record(context))]
+        records = [(option.section, record) for option in options if (record := option.get_help_record(context))]
         own = self.get_help_option(context)
         if own and (record := own.get_help_record(context)):
             records.append(("output", record))

@@ -220,7 +220,7 @@ def _keys(command: click.Command) -> set[str]:
 
 def _options(command: click.Command) -> dict[str, click.Option]:
     """Return the options with an environment variable, which a file may set too, by long name."""
-    found = [one for one in command.params if isinstance(one, click.Option) and one.envvar]
+    found = [parameter for parameter in command.params if isinstance(parameter, click.Option) and parameter.envvar]
     return {name[2:]: one for one in found for name in one.opts if name.startswith("--")}
 
 

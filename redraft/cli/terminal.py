@@ -187,7 +187,7 @@ def say(line: str) -> None:
 def say_reading(*sources: str, quiet: bool) -> None:
     """Say what is about to be read, before slow imports and reading begin."""
     if not quiet:
-        names = ["stdin" if one == STDIN else "a text" if is_inline_text(one) else one for one in sources]
+        names = ["stdin" if source == STDIN else "a text" if is_inline_text(source) else source for source in sources]
         say(f"reading {', '.join(names)}")
 
 

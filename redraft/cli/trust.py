@@ -134,8 +134,12 @@ def trust(path: Path, places: Places) -> None:
 
 def _used(context: click.Context, content: Mapping[str, Any]) -> set[str]:
     """Return the command's own options whose value comes from the file and needs consent."""
-    options = [one for one in context.command.params if isinstance(one, click.Option) and one.name and one.envvar]
-    given = {word[2:]: str(one.name) for one in options for word in one.opts if word.startswith("--")}
+    options = [
+        parameter
+        for parameter in context.command.params
+        if isinstance(parameter, click.Option) and parameter.name and parameter.envvar
+    ]
+    given = {word[2:]: str(option.name) for option in options for word in option.opts if word.startswith("--")}
     said = {*content, *(key for table in content.values() if isinstance(table, Mapping) for key in table)}
     tables = _models_in(content)
     return {

@@ -95,8 +95,8 @@ class Case:
     @property
     def trees(self) -> tuple[Tree, ...]:
         """Return the key facts that the summary is judged by."""
-        known = self.yardstick.keyfacts
-        return trees_for(known, self.query, self.yardstick.perspectives) if known else ()
+        facts = self.yardstick.keyfacts
+        return trees_for(facts, self.query, self.yardstick.perspectives) if facts else ()
 
 
 class Evaluator(ABC):
@@ -196,7 +196,7 @@ def _problem(given: object, name: str) -> str:
         return f"gave a score of {given.score}, which is not from 0 to 1"
     if given.judged < 0 or given.unjudged < 0:
         return f"judged {given.judged} items and left out {given.unjudged}"
-    if foreign := next((one.metric for one in given.findings if one.metric != name), ""):
+    if foreign := next((finding.metric for finding in given.findings if finding.metric != name), ""):
         return f"gave a finding of the metric {foreign}"
     try:
         json.dumps(dict(given.details), allow_nan=False)
@@ -218,7 +218,7 @@ def statements_of(summary: str) -> tuple[Statement, ...]:
 def conciseness(statements: Sequence[Statement], needed: Collection[int]) -> dict[str, object] | None:
     """Return the share of a summary's sentences that some item rests on, and the numbers of the others; None where the
     judge names no sentence."""
-    unneeded = [one.id for one in statements if one.id not in needed]
+    unneeded = [statement.id for statement in statements if statement.id not in needed]
     return {"share": 1 - len(unneeded) / len(statements), "unneeded": unneeded} if needed else None
 
 
@@ -236,10 +236,10 @@ async def panel_verdicts(
             return first
         return confirmed(first, await judge(case.confirmer, items), items)
 
-    found = await gather_all(judged(one) for one in case.panel)
+    verdicts = await gather_all(judged(one) for one in case.panel)
     # Samples that the same judge confirms do not vote independently.
     voters = [one.voter if case.confirmer is None else "" for one in case.panel]
-    return PanelVerdicts.of(with_votes(found, voters, fine), count)
+    return PanelVerdicts.of(with_votes(verdicts, voters, fine), count)
 
 
 def mean_evaluation(
@@ -255,7 +255,7 @@ def mean_evaluation(
     items were never put to the judges."""
     items, judges, told = panel.items, panel.judges, dict(details or {})
     score = mean([item.value for item in items.values()])
-    trouble = next((one.trouble for one in judges if one.trouble), "")
+    trouble = next((verdicts.trouble for verdicts in judges if verdicts.trouble), "")
     told |= {"trouble": trouble} if trouble else {}
     judged, unjudged = len(items), panel.count - len(items) + unasked
     if score is None:
@@ -264,13 +264,15 @@ def mean_evaluation(
         return replace(metric.failed(reason, unjudged), details=told)
     likely = [item.probability for item in items.values() if item.probability is not None]
     if len(likely) == len(items):
-        deviations = [fit_deviation(one.odds.values(), one.calibration) for one in judges]
-        found = interval_of_mean(likely, math.hypot(*deviations) / len(judges))
-        told["interval"] = [round(one, 4) for one in found]
+        deviations = [fit_deviation(verdicts.odds.values(), verdicts.calibration) for verdicts in judges]
+        interval = interval_of_mean(likely, math.hypot(*deviations) / len(judges))
+        told["interval"] = [round(one, 4) for one in interval]
     if len(judges) > 1:
-        told["judges"] = [{"judge": one.judge, "score": one.score, "judged": len(one.by_item)} for one in judges]
-        told["agreement"] = agreement([one.by_item for one in judges])
-        told["spread"] = spread([own for one in judges if (own := one.score) is not None])
+        told["judges"] = [
+            {"judge": verdicts.judge, "score": verdicts.score, "judged": len(verdicts.by_item)} for verdicts in judges
+        ]
+        told["agreement"] = agreement([verdicts.by_item for verdicts in judges])
+        told["spread"] = spread([own for verdicts in judges if (own := verdicts.score) is not None])
     return Evaluation(
         metric.name, metric.version, "scored", score, judged, unjudged, tuple(findings), tuple(held), details=told
     )

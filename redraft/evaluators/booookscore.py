@@ -93,10 +93,11 @@ class Booookscore(Evaluator):
             panel,
             findings=await asyncio.to_thread(_findings, statements, panel.items, said, case.reader),
             details={
-                "types": by_type([one for one in said.values() if one.confusing]),
+                "types": by_type([confusion for confusion in said.values() if confusion.confusing]),
                 "headings": len(case.statements) - len(statements),
                 "sentences": [
-                    {"id": one.id, **panel.shown(n), **_confusions(said.get(n))} for n, one in enumerate(statements)
+                    {"id": statement.id, **panel.shown(n), **_confusions(said.get(n))}
+                    for n, statement in enumerate(statements)
                 ],
             },
         )
@@ -106,20 +107,24 @@ class Booookscore(Evaluator):
         self, judge: Judge, case: Case, statements: Sequence[Statement]
     ) -> JudgeVerdicts[SentenceConfusion]:
         reader = Proofreader(judge, case.reader.tokenizer, case.reader.window, self.batch)
-        found = await reader.read(case.text, statements)
-        by_item = {n: CONFUSING if one.confusing else CLEAR for n, one in sorted(found.verdicts.items())}
+        results = await reader.read(case.text, statements)
+        by_item = {n: CONFUSING if confusion.confusing else CLEAR for n, confusion in sorted(results.verdicts.items())}
         points = {n: float(verdict == CLEAR) for n, verdict in by_item.items()}
         odds = {
-            n: judge.probability(FIND_CONFUSION, one.odds, NO_CONFUSION) for n, one in found.answers.items() if one.odds
+            n: judge.probability(FIND_CONFUSION, confusion.odds, NO_CONFUSION)
+            for n, confusion in results.answers.items()
+            if confusion.odds
         }
         calibration = judge.calibrations.get(FIND_CONFUSION.name)
-        return JudgeVerdicts(judge.name, by_item, points, found.trouble, odds, found.verdicts, calibration)
+        return JudgeVerdicts(judge.name, by_item, points, results.trouble, odds, results.verdicts, calibration)
 
 
 def _scored(evaluation: Evaluation, panel: PanelVerdicts[SentenceConfusion]) -> Evaluation:
     """Return the evaluation, without a score if all verdicts are faults: a judge that calls no sentence clear and
     leaves some open cannot be trusted on the rest. Its findings stand."""
-    told = evaluation.outcome == "scored" and any(CLEAR in one.by_item.values() or one.trouble for one in panel.judges)
+    told = evaluation.outcome == "scored" and any(
+        CLEAR in verdicts.by_item.values() or verdicts.trouble for verdicts in panel.judges
+    )
     if told or not evaluation.judged or not evaluation.unjudged:
         return evaluation
     reason = f"{evaluation.judged:,} sentences are confusing, and {evaluation.unjudged:,} have no verdict"
@@ -133,7 +138,7 @@ def sentences_of(statements: Sequence[Statement]) -> tuple[Statement, ...]:
 
 def by_type(confusing: Sequence[SentenceConfusion]) -> dict[str, int]:
     """Count each type among the confusing sentences, and those without a known type."""
-    found = Counter(kind for one in confusing for kind in one.types or (UNTYPED,))
+    found = Counter(kind for confusion in confusing for kind in confusion.types or (UNTYPED,))
     return {kind: found[kind] for kind in (*ERROR_TYPES, UNTYPED) if found[kind] or kind != UNTYPED}
 
 
@@ -142,8 +147,8 @@ def _said(n: int, panel: PanelVerdicts[SentenceConfusion]) -> SentenceConfusion:
     confused = panel.answers(n, CONFUSING)
     return SentenceConfusion(
         confusing=bool(confused),
-        questions=tuple(dict.fromkeys(question for one in confused for question in one.questions)),
-        types=tuple(dict.fromkeys(kind for one in confused for kind in one.types)),
+        questions=tuple(dict.fromkeys(question for confusion in confused for question in confusion.questions)),
+        types=tuple(dict.fromkeys(kind for confusion in confused for kind in confusion.types)),
     )
 
 

@@ -17,7 +17,7 @@ from redraft.settings import JudgeConfig
 from redraft.text.vectors import Encoder
 
 BUILT_IN: Mapping[str, Evaluator] = {
-    name: resolve_name(f"redraft.evaluators.{one.place}")() for name, one in OWN.items()
+    name: resolve_name(f"redraft.evaluators.{info.place}")() for name, info in OWN.items()
 }
 """redraft's own metrics in listing order."""
 
@@ -31,8 +31,8 @@ def names(own: Sequence[Evaluator] = ()) -> tuple[str, ...]:
     """Return the names of all metrics: redraft's own, those of installed packages, and `own`."""
     plugins.refuse_taken(_KIND, BUILT_IN)
     taken = [*BUILT_IN, *plugins.names(_KIND)]
-    for one in own:
-        name = named(one)
+    for evaluator in own:
+        name = named(evaluator)
         if name in taken:
             raise UsageError(f"there are two metrics named {name}", hint="give yours another name")
         taken.append(name)
@@ -41,7 +41,7 @@ def names(own: Sequence[Evaluator] = ()) -> tuple[str, ...]:
 
 def metrics(wanted: Iterable[str], own: Sequence[Evaluator] = ()) -> tuple[Evaluator, ...]:
     """Return the metrics of these names in order. Raises `UsageError` for an unknown name, listing the known ones."""
-    there, given = names(own), {one.name: one for one in own}
+    there, given = names(own), {evaluator.name: evaluator for evaluator in own}
     found: list[Evaluator] = []
     for name in wanted:
         if name not in there:
@@ -57,21 +57,21 @@ def evaluators(
     """Return the metrics to judge a draft by, and the statistics, which need no judge. `own` are metrics passed as
     objects."""
     found = metrics(judging.reported_metrics, with_rubrics(judging, own))
-    return tuple(one.configured(judging, encoder) for one in found)
+    return tuple(evaluator.configured(judging, encoder) for evaluator in found)
 
 
 def with_rubrics(judging: JudgeConfig | None, own: Sequence[Evaluator]) -> tuple[Evaluator, ...]:
     """Return the metrics that are not redraft's: those passed as objects, and the rubrics of the settings."""
-    passed = {one.name for one in own}
-    return (*own, *(one for one in rubrics_of(judging or JudgeConfig()) if one.name not in passed))
+    passed = {evaluator.name for evaluator in own}
+    return (*own, *(rubric for rubric in rubrics_of(judging or JudgeConfig()) if rubric.name not in passed))
 
 
 def check_goals(goals: Iterable[str], evaluators: Sequence[Evaluator]) -> None:
     """Refuse a goal for what is not a metric, or has no score that could reach it."""
-    known = {one.name: one for one in evaluators}
+    known = {evaluator.name: evaluator for evaluator in evaluators}
     for goal in goals:
         if goal not in known:
-            raise UsageError(no_metric(goal, [one.name for one in evaluators if one.aim]))
+            raise UsageError(no_metric(goal, [evaluator.name for evaluator in evaluators if evaluator.aim]))
         if known[goal].aim is None:
             nothing = "give no score, so they" if goal.endswith("s") else "gives no score, so it"
             raise UsageError(f"{goal} {nothing} cannot be a goal")
@@ -87,19 +87,23 @@ def _installed(name: str) -> Evaluator:
     """Load the metric of an entry point. Errors name its package."""
     make = plugins.load(_KIND, name)
     try:
-        made = make()
+        evaluator = make()
     except Exception as error:
         raise UsageError(
             f"the installed metric {name} cannot be made: {type(error).__name__}: {error}",
             hint="its entry point must be callable without arguments; update its package, or remove it",
         ) from error
-    if not isinstance(made, Evaluator) or named(made) != name:
-        what = f"calls itself {made.name}" if isinstance(made, Evaluator) else f"is not an Evaluator but {made!r:.80}"
+    if not isinstance(evaluator, Evaluator) or named(evaluator) != name:
+        what = (
+            f"calls itself {evaluator.name}"
+            if isinstance(evaluator, Evaluator)
+            else f"is not an Evaluator but {evaluator!r:.80}"
+        )
         raise UsageError(
             f"the installed metric {name} {what}",
             hint="an entry point of redraft.metrics must have its metric's name, and return an Evaluator when called",
         )
-    return made
+    return evaluator
 
 
 def named(one: object) -> str:
@@ -126,20 +130,20 @@ def named(one: object) -> str:
 def _check_prompts(found: Sequence[Evaluator]) -> None:
     """Raise if two prompts share a name, since prompts are stored by name."""
     known = dict(PROMPTS)
-    for one in found:
-        for prompt in one.prompts:
+    for evaluator in found:
+        for prompt in evaluator.prompts:
             if known.setdefault(prompt.name, prompt) != prompt:
                 raise UsageError(
-                    f"the metric {one.name} has a prompt named {prompt.name}, but another prompt has that name",
+                    f"the metric {evaluator.name} has a prompt named {prompt.name}, but another prompt has that name",
                     hint="give the prompt another name, such as that of the metric",
                 )
             if prompt.name not in PROMPTS and not prompt.template:
                 raise UsageError(
-                    f"the prompt {prompt.name} of the metric {one.name} has no template",
+                    f"the prompt {prompt.name} of the metric {evaluator.name} has no template",
                     hint="pass it: Prompt(..., template=...)",
                 )
 
 
 def scoring(own: Sequence[Evaluator] = ()) -> tuple[str, ...]:
     """Return the names of the metrics that can be goals."""
-    return tuple(one.name for one in metrics(names(own), own) if one.aim)
+    return tuple(evaluator.name for evaluator in metrics(names(own), own) if evaluator.aim)

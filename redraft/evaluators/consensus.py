@@ -146,13 +146,17 @@ def with_votes(
     names the model of each judge; it is empty where none are wanted. By Laplace's rule, as few votes leave some doubt
     even if they agree."""
     votes: dict[tuple[str, int], list[bool]] = {}
-    for one, voter in zip(judges, voters, strict=True):
-        for n in one.by_item.keys() - one.odds.keys() if voter else ():
-            votes.setdefault((voter, n), []).append(one.by_item[n] == fine)
+    for verdicts, voter in zip(judges, voters, strict=True):
+        for n in verdicts.by_item.keys() - verdicts.odds.keys() if voter else ():
+            votes.setdefault((voter, n), []).append(verdicts.by_item[n] == fine)
     shares = {key: (sum(own) + 1) / (len(own) + 2) for key, own in votes.items() if len(own) > 1}
     return [
-        replace(one, odds={n: shares[voter, n] for n in one.by_item if (voter, n) in shares} | dict(one.odds))
-        for one, voter in zip(judges, voters, strict=True)
+        replace(
+            judge_verdicts,
+            odds={n: shares[voter, n] for n in judge_verdicts.by_item if (voter, n) in shares}
+            | dict(judge_verdicts.odds),
+        )
+        for judge_verdicts, voter in zip(judges, voters, strict=True)
     ]
 
 
@@ -204,30 +208,36 @@ class PanelVerdicts(Generic[AnswerT]):
     @classmethod
     def of(cls, judges: Iterable[JudgeVerdicts[AnswerT]], count: int) -> PanelVerdicts[AnswerT]:
         """Return the verdicts of some judges on so many items."""
-        told = tuple(judges)
-        return cls(told, count, aggregate(told, range(count)))
+        verdicts = tuple(judges)
+        return cls(verdicts, count, aggregate(verdicts, range(count)))
 
     def answers(self, n: int, verdict: str | None = None) -> list[AnswerT]:
         """Return the answers behind a verdict on an item, or else behind the panel's own."""
         wanted = verdict or (self.items[n].verdict if n in self.items else None)
-        return [one.answers[n] for one in self.judges if wanted and one.by_item.get(n) == wanted and n in one.answers]
+        return [
+            verdicts.answers[n]
+            for verdicts in self.judges
+            if wanted and verdicts.by_item.get(n) == wanted and n in verdicts.answers
+        ]
 
     def shown(self, n: int) -> dict[str, object]:
         """Return the verdict on an item as it is shown; without one, the probability that its judges gave, if any."""
         if n in self.items:
             return self.items[n].shown()
-        odds = mean([one.odds[n] for one in self.judges if n in one.odds])
+        odds = mean([verdicts.odds[n] for verdicts in self.judges if n in verdicts.odds])
         return {**UNJUDGED, **({} if odds is None else {"probability": round(odds, 4)})}
 
 
 def aggregate(judges: Sequence[JudgeVerdicts[Any]], items: Iterable[int]) -> dict[int, ItemVotes]:
     """Return the votes on each item; items without a verdict are left out."""
     result: dict[int, ItemVotes] = {}
-    for item, verdict in majority([one.by_item for one in judges], items).items():
-        said = [one for one in judges if item in one.by_item]
-        votes = Counter(one.by_item[item] for one in said)
-        odds = mean([one.odds[item] for one in said if item in one.odds])
-        result[item] = ItemVotes(verdict, fmean(one.points[item] for one in said), votes, odds)
+    for item, verdict in majority([judge_verdicts.by_item for judge_verdicts in judges], items).items():
+        verdicts = [judge_verdicts for judge_verdicts in judges if item in judge_verdicts.by_item]
+        votes = Counter(judge_verdicts.by_item[item] for judge_verdicts in verdicts)
+        odds = mean([judge_verdicts.odds[item] for judge_verdicts in verdicts if item in judge_verdicts.odds])
+        result[item] = ItemVotes(
+            verdict, fmean(judge_verdicts.points[item] for judge_verdicts in verdicts), votes, odds
+        )
     return result
 
 
@@ -241,8 +251,8 @@ def interval_of_mean(probabilities: Sequence[float], deviation: float = 0.0) -> 
     """Return the 95% interval of the mean of independent items that are 1 with these probabilities, from the exact
     distribution of their sum. `deviation` is the standard deviation of an error that all of them share."""
     distribution = np.ones(1)
-    for one in probabilities:
-        distribution = np.convolve(distribution, (1 - one, one))
+    for probability in probabilities:
+        distribution = np.convolve(distribution, (1 - probability, probability))
     if deviation > 0:
         width = deviation * len(probabilities)
         reach = ceil(4 * width)

@@ -56,11 +56,15 @@ class _Claim:
 
     def known(self, pack: Sequence[PackQuestion]) -> StoredAnswer | None:
         """Return the pack's answer and quote, if the pack has this very question."""
-        for one in pack:
-            span = one.evidence.span
-            if span and is_same(one.text, self.asked.question) and is_same(one.answer, self.asked.answer):
+        for question in pack:
+            span = question.evidence.span
+            if span and is_same(question.text, self.asked.question) and is_same(question.answer, self.asked.answer):
                 return StoredAnswer(
-                    answered=True, answer=one.answer, evidence=one.evidence.text, start=span.start, end=span.end
+                    answered=True,
+                    answer=question.answer,
+                    evidence=question.evidence.text,
+                    start=span.start,
+                    end=span.end,
                 )
         return None
 
@@ -119,13 +123,13 @@ class Consistency(Evaluator):
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
         examined = case.statements if isinstance(self.claims, tuple) else evenly_spread(case.statements, self.claims)
-        asked = await Examiner(case.panel[0]).questions_about(examined, case.statements, A_SENTENCE, case.reader)
+        results = await Examiner(case.panel[0]).questions_about(examined, case.statements, A_SENTENCE, case.reader)
         most = A_SENTENCE if isinstance(self.claims, tuple) else max(1, min(A_SENTENCE, self.claims // len(examined)))
-        claims, empty = _claims(examined, asked, most, self.claims, self.top_k), _without_answer(asked, most)
-        passed_over = len(asked.open(range(len(examined))))
+        claims, empty = _claims(examined, results, most, self.claims, self.top_k), _without_answer(results, most)
+        passed_over = len(results.open(range(len(examined))))
         if not claims:
             if passed_over or empty:
-                return self.failed(asked.trouble, passed_over + empty)
+                return self.failed(results.trouble, passed_over + empty)
             return self.not_applicable("no sentence of the summary claims anything")
         alike = similarity(self.likeness, self.encoder)
 
@@ -138,7 +142,7 @@ class Consistency(Evaluator):
         return mean_evaluation(
             self,
             panel,
-            unasked=self._unasked(claims, asked, empty, passed_over),
+            unasked=self._unasked(claims, results, empty, passed_over),
             findings=[_finding(n, claims[n], panel) for n in disputed_items(panel.items, CONSISTENT, order)],
             details={
                 "sentences": len(case.statements),
@@ -160,10 +164,13 @@ class Consistency(Evaluator):
         self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity
     ) -> JudgeVerdicts[_ScoredAnswer]:
         pack = case.yardstick.pack.questions if case.yardstick.pack else ()
-        wanted = [claim.wanted(case) for claim in claims]
-        found = await Examiner(judge).answers_from_document(wanted, case.reader)
-        said = {n: one if one.answered else claims[n].known(pack) or one for n, one in sorted(found.verdicts.items())}
-        answers = {n: one for n, one in said.items() if _is_settled(one)}
+        queries = [claim.wanted(case) for claim in claims]
+        results = await Examiner(judge).answers_from_document(queries, case.reader)
+        said = {
+            n: stored_answer if stored_answer.answered else claims[n].known(pack) or stored_answer
+            for n, stored_answer in sorted(results.verdicts.items())
+        }
+        answers = {n: stored_answer for n, stored_answer in said.items() if _is_settled(stored_answer)}
         likeness = {
             n: alike(claims[n].asked.answer, answer.answer) if answer.answered else 0.0 for n, answer in answers.items()
         }
@@ -174,26 +181,28 @@ class Consistency(Evaluator):
         ]
         # The second look includes the place that the first answer is from.
         places = {n: [Span(*place)] if (place := answers[n].place) else [] for n in doubtful}
-        sought = [replace(wanted[n], cited=(*wanted[n].cited, *places[n])) for n in doubtful]
-        settled = await compare_twice(Examiner(judge), pairs, sought, case.reader, confirm=self.second_look)
+        sought = [replace(queries[n], cited=(*queries[n].cited, *places[n])) for n in doubtful]
+        item_results = await compare_twice(Examiner(judge), pairs, sought, case.reader, confirm=self.second_look)
         for at, n in enumerate(doubtful):
             # An answer about something else neither supports nor contradicts the claim.
-            if (one := settled.verdicts.get(at)) is None or one.verdict == "unrelated":
+            if (comparison := item_results.verdicts.get(at)) is None or comparison.verdict == "unrelated":
                 del likeness[n]
                 continue
-            likeness[n] = float(one.verdict == "agrees")
-            answers[n] = one.read or answers[n]
+            likeness[n] = float(comparison.verdict == "agrees")
+            answers[n] = comparison.read or answers[n]
         by_item = {n: self._verdict(like, answers[n]) for n, like in likeness.items()}
         compared = {n: _ScoredAnswer(answers[n], like) for n, like in likeness.items()}
         # Algorithm 1, line 11: similarities up to the threshold count 0, others count as they are.
         points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
         odds = {
-            n: judge.probability(ANSWER_FROM_DOCUMENT, one.odds, SUPPORTED)
-            for n, one in found.answers.items()
-            if one.odds
+            n: judge.probability(ANSWER_FROM_DOCUMENT, stored_answer.odds, SUPPORTED)
+            for n, stored_answer in results.answers.items()
+            if stored_answer.odds
         }
         calibration = judge.calibrations.get(ANSWER_FROM_DOCUMENT.name)
-        return JudgeVerdicts(judge.name, by_item, points, found.trouble or settled.trouble, odds, compared, calibration)
+        return JudgeVerdicts(
+            judge.name, by_item, points, results.trouble or item_results.trouble, odds, compared, calibration
+        )
 
     def _is_to_be_asked(self, claim: _Claim, answer: StoredAnswer, likeness: float) -> bool:
         """Return whether two answers need comparing in words: they differ, or differ in little that may matter."""
@@ -239,7 +248,7 @@ def _claims(
 
 def _most_important(questions: Sequence[SummaryQuestion], at_most: int) -> list[SummaryQuestion]:
     """Return at most so many questions about one sentence, in their original order."""
-    valid = [one for one in questions if is_answer(one.answer)]
+    valid = [question for question in questions if is_answer(question.answer)]
     ranked = sorted(range(len(valid)), key=lambda n: (-valid[n].importance, n))
     return [valid[n] for n in sorted(ranked[:at_most])]
 
@@ -247,8 +256,8 @@ def _most_important(questions: Sequence[SummaryQuestion], at_most: int) -> list[
 def _without_answer(asked: ItemResults[SentenceQuestions], at_most: int) -> int:
     """Count the questions dropped because the judge did not give the sentence's answer."""
     return sum(
-        min(at_most, len(one.questions)) - len(_most_important(one.questions, at_most))
-        for one in asked.verdicts.values()
+        min(at_most, len(questions.questions)) - len(_most_important(questions.questions, at_most))
+        for questions in asked.verdicts.values()
     )
 
 

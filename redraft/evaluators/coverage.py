@@ -86,7 +86,7 @@ class Coverage(Evaluator):
             panel,
             # The unanswered and wrongly answered questions: those with most votes first, then by importance.
             findings=[_finding(case, n, questions[n], panel) for n in disputed_items(panel.items, ANSWERED)],
-            held=[one.sentence for one in case.statements if one.id in needed],
+            held=[statement.sentence for statement in case.statements if statement.id in needed],
             details={
                 "conciseness": conciseness(case.statements, needed),
                 "by_kind": shares(panel.items, [question.kind for question in questions]),
@@ -98,9 +98,10 @@ class Coverage(Evaluator):
 
 def _with_quotations(case: Case) -> tuple[Statement, ...]:
     """Return the sentences of the summary, each with whether it is nearly a quotation of the document."""
-    found = are_quoted([units(one.sentence) for one in case.statements], _indexed(case.document.text))
+    found = are_quoted([units(statement.sentence) for statement in case.statements], _indexed(case.document.text))
     return tuple(
-        one.model_copy(update={"quoted": is_quoted}) for one, is_quoted in zip(case.statements, found, strict=True)
+        statement.model_copy(update={"quoted": is_quoted})
+        for statement, is_quoted in zip(case.statements, found, strict=True)
     )
 
 
@@ -112,20 +113,20 @@ async def _verdicts(
     judge: Judge, case: Case, questions: Sequence[PackQuestion], *, confirm: bool
 ) -> JudgeVerdicts[_CheckedAnswer]:
     """Return a judge's verdicts: an answered question counts, right or wrong, as in the paper."""
-    found = await Examiner(judge).answers_from_summary(
+    results = await Examiner(judge).answers_from_summary(
         case.statements, [question.text for question in questions], case.reader
     )
-    compared_with, trouble = await _compared(judge, case, questions, found.verdicts, confirm=confirm)
+    compared_with, trouble = await _compared(judge, case, questions, results.verdicts, confirm=confirm)
     answers: dict[int, _CheckedAnswer] = {}
     by_item: dict[int, str] = {}
-    for n, given in sorted(found.verdicts.items()):
+    for n, summary_answers in sorted(results.verdicts.items()):
         read = ""
         by_verdict: dict[str, list[SummaryAnswer]] = defaultdict(list)
-        for at, answer in enumerate(given):
-            one = compared_with.get((n, at), _SAME)
-            by_verdict[one.verdict].append(answer)
-            if one.verdict == "contradicts" and one.scope:
-                read = one.scope.description
+        for at, answer in enumerate(summary_answers):
+            comparison = compared_with.get((n, at), _SAME)
+            by_verdict[comparison.verdict].append(answer)
+            if comparison.verdict == "contradicts" and comparison.scope:
+                read = comparison.scope.description
         # Of several answers, one that agrees with the document suffices. An answer to something else is not an answer.
         sound, refuted = by_verdict["agrees"], by_verdict["contradicts"]
         if not sound and by_verdict["unclear"]:
@@ -135,7 +136,7 @@ async def _verdicts(
             own = [answer for answer in sound if is_same(answer.answer, questions[n].answer)]
             answers[n] = _CheckedAnswer((own or sound or refuted)[0], read)
     points = {n: float(verdict != UNANSWERED) for n, verdict in by_item.items()}
-    return JudgeVerdicts(judge.name, by_item, points, found.trouble or trouble, answers=answers)
+    return JudgeVerdicts(judge.name, by_item, points, results.trouble or trouble, answers=answers)
 
 
 async def _compared(
@@ -158,9 +159,9 @@ async def _compared(
         Pair(id=0, question=questions[n].text, document=questions[n].answer, summary=given[n][at].answer)
         for n, at in differing
     ]
-    wanted = [_wanted(questions[n]) for n, _ in differing]
-    found = await compare_twice(Examiner(judge), pairs, wanted, case.reader, confirm=confirm)
-    return {pair: found.verdicts.get(place, _OPEN) for place, pair in enumerate(differing)}, found.trouble
+    queries = [_wanted(questions[n]) for n, _ in differing]
+    results = await compare_twice(Examiner(judge), pairs, queries, case.reader, confirm=confirm)
+    return {pair: results.verdicts.get(place, _OPEN) for place, pair in enumerate(differing)}, results.trouble
 
 
 def _wanted(question: PackQuestion) -> EvidenceQuery:
@@ -171,7 +172,7 @@ def _wanted(question: PackQuestion) -> EvidenceQuery:
 
 def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers) -> Finding:
     item = panel.items[n]
-    said = Finding(
+    finding = Finding(
         Coverage.name,
         UNANSWERED,
         "add",
@@ -183,17 +184,17 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers) -> Fin
         value=item.value,
     )
     if item.objection(ANSWERED) == UNANSWERED:
-        return said
+        return finding
     said_so = panel.answers(n, CONTRADICTED)
     answer = said_so[0].given
     return replace(
-        said,
+        finding,
         kind=CONTRADICTED,
         task="correct",
         explanation="The summary answers this question differently from the document.",
         sentence=wrong_sentence(case.statements, answer),
         found=answer.answer,
-        read=next((one.read for one in said_so if one.read), ""),
+        read=next((checked_answer.read for checked_answer in said_so if checked_answer.read), ""),
     )
 
 
@@ -208,7 +209,7 @@ def wrong_sentence(statements: Sequence[Statement], answer: SummaryAnswer) -> st
 def _answering(panel: _Answers) -> set[int]:
     """Return the numbers of the sentences that answer questions."""
     answered = [n for n, item in panel.items.items() if item.verdict == ANSWERED]
-    return {number for n in answered for one in panel.answers(n) for number in one.given.sentences}
+    return {number for n in answered for answer in panel.answers(n) for number in answer.given.sentences}
 
 
 def _shown(n: int, question: PackQuestion, panel: _Answers) -> dict[str, object]:

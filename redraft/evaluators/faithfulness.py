@@ -77,7 +77,7 @@ class Faithfulness(Evaluator):
             details={
                 "errors": dict(sorted(wrong.items())),
                 "by_level": by_level(values, levels) if levels is not None else None,
-                "sentences": [_shown(n, one, panel, levels) for n, one in enumerate(case.statements)],
+                "sentences": [_shown(n, statement, panel, levels) for n, statement in enumerate(case.statements)],
             },
         )
 
@@ -99,15 +99,19 @@ def _share(values: Sequence[float]) -> dict[str, float | int | None]:
 async def _verdicts(
     judge: Judge, case: Case, statements: Sequence[Statement], within: Span | None
 ) -> JudgeVerdicts[SentenceVerdict]:
-    found = await FactChecker(judge).verify(statements, case.reader, within)
+    results = await FactChecker(judge).verify(statements, case.reader, within)
     # The paper compares an answer to a query only with the chunk of the query.
     by_chunk = within is not None and case.reader.reading == "whole"
-    verdicts = {n: one for n, one in sorted(found.verdicts.items()) if by_chunk or _is_settled(one)}
-    by_item = {n: str(one.category) for n, one in verdicts.items()}
+    verdicts = {n: verdict for n, verdict in sorted(results.verdicts.items()) if by_chunk or _is_settled(verdict)}
+    by_item = {n: str(verdict.category) for n, verdict in verdicts.items()}
     points = {n: float(verdict == SUPPORTED) for n, verdict in by_item.items()}
-    odds = {n: judge.probability(VERIFY_SENTENCES, one.odds, SUPPORTED) for n, one in found.answers.items() if one.odds}
+    odds = {
+        n: judge.probability(VERIFY_SENTENCES, verdict.odds, SUPPORTED)
+        for n, verdict in results.answers.items()
+        if verdict.odds
+    }
     calibration = judge.calibrations.get(VERIFY_SENTENCES.name)
-    return JudgeVerdicts(judge.name, by_item, points, found.trouble, odds, verdicts, calibration)
+    return JudgeVerdicts(judge.name, by_item, points, results.trouble, odds, verdicts, calibration)
 
 
 def _is_settled(one: SentenceVerdict) -> bool:
@@ -129,23 +133,28 @@ async def _levels(case: Case, items: Sequence[ListedFact]) -> dict[int, set[str]
 
 
 def _finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
-    poll, said = panel.items[n], [one.answers[n] for one in panel.judges if n in one.answers]
+    poll, verdicts = (
+        panel.items[n],
+        [judge_verdicts.answers[n] for judge_verdicts in panel.judges if n in judge_verdicts.answers],
+    )
     kind, objecting = poll.objection(SUPPORTED), poll.against(SUPPORTED)[0]
     if 2 * poll.votes[kind] <= objecting:
         kind = DISPUTED
-    against = [one for one in said if one.category == kind] or [one for one in said if one.category != SUPPORTED]
-    one = max(against, key=lambda verified: bool(verified.evidence))
+    against = [verdict for verdict in verdicts if verdict.category == kind] or [
+        verdict for verdict in verdicts if verdict.category != SUPPORTED
+    ]
+    verdict = max(against, key=lambda verified: bool(verified.evidence))
     # Only a contradicting quotation offers a replacement.
-    otherwise = bool(one.evidence) and one.category != _NOT_SAID
-    read = one.scope.description if one.scope else ""
+    otherwise = bool(verdict.evidence) and verdict.category != _NOT_SAID
+    read = verdict.scope.description if verdict.scope else ""
     return Finding(
         Faithfulness.name,
         kind,
         "correct" if otherwise else "remove",
         f"Not found in {read}." if kind == _NOT_SAID and read else _WHAT_IS_WRONG.get(kind, _OTHERWISE),
         sentence=statement.sentence,
-        expected=one.reason,
-        evidence=one.as_evidence,
+        expected=verdict.reason,
+        evidence=verdict.as_evidence,
         said_by=poll.said_against(SUPPORTED),
         read=read,
         value=poll.value,
@@ -154,12 +163,12 @@ def _finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
 
 
 def _shown(n: int, statement: Statement, panel: _Verdicts, levels: Mapping[int, set[str]] | None) -> dict[str, object]:
-    said = panel.answers(n)
+    verdicts = panel.answers(n)
     shown: dict[str, object] = {
         "id": statement.id,
         **panel.shown(n),
-        "reason": said[0].reason if said else "",
-        "place": said[0].place if said else None,
+        "reason": verdicts[0].reason if verdicts else "",
+        "place": verdicts[0].place if verdicts else None,
     }
     if levels is not None:
         shown["levels"] = [level for level in LEVELS if level in levels[n]] or [NONE]

@@ -30,20 +30,29 @@ def stating(aligned: PanelVerdicts[FactAlignment], fact: int) -> list[int]:
     """Return the numbers of the sentences that state a fact according to the majority, in order."""
     if fact not in aligned.items or aligned.items[fact].verdict != STATED:
         return []
-    return sorted({number for one in aligned.judges if fact in one.answers for number in one.answers[fact].sentences})
+    return sorted(
+        {
+            number
+            for verdicts in aligned.judges
+            if fact in verdicts.answers
+            for number in verdicts.answers[fact].sentences
+        }
+    )
 
 
 async def _verdicts(judge: Judge, case: Case, texts: Sequence[str]) -> JudgeVerdicts[FactAlignment]:
     # A fact that several trees share is asked about once.
     place = {text: n for n, text in enumerate(dict.fromkeys(texts))}
-    found = await FactChecker(judge).align(case.statements, list(place), case.reader)
-    known = {n: found.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in found.verdicts}
-    by_item = {n: STATED if told.stated else MISSING for n, told in known.items()}
+    results = await FactChecker(judge).align(case.statements, list(place), case.reader)
+    known = {n: results.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in results.verdicts}
+    by_item = {n: STATED if alignment.stated else MISSING for n, alignment in known.items()}
     points = {n: float(verdict == STATED) for n, verdict in by_item.items()}
-    answers = {n: found.answers.get(place[text]) for n, text in enumerate(texts)}
-    odds = {n: told.odds for n, told in answers.items() if told is not None and told.odds is not None}
+    answers = {n: results.answers.get(place[text]) for n, text in enumerate(texts)}
+    odds = {
+        n: alignment.odds for n, alignment in answers.items() if alignment is not None and alignment.odds is not None
+    }
     calibration = judge.calibrations.get(ALIGN_FACTS.name)
-    return JudgeVerdicts(judge.name, by_item, points, found.trouble, odds, known, calibration)
+    return JudgeVerdicts(judge.name, by_item, points, results.trouble, odds, known, calibration)
 
 
 Shares = dict[str, dict[str, float | int | None]]

@@ -50,22 +50,22 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 def without_overruled(evaluation: Evaluation, rulings: Mapping[str, Ruling]) -> Evaluation:
     """Return the evaluation without the findings that `rulings`, by finding id, overrule."""
-    gone = [one for one in evaluation.findings if one.id in rulings and rulings[one.id].overruled]
+    gone = [finding for finding in evaluation.findings if finding.id in rulings and rulings[finding.id].overruled]
     if not gone:
         return evaluation
-    known = [*withdrawn(evaluation), *(WithdrawnFinding(one, rulings[one.id]) for one in gone)]
+    findings = [*withdrawn(evaluation), *(WithdrawnFinding(finding, rulings[finding.id]) for finding in gone)]
     return replace(
-        without_findings(evaluation, gone), details={**evaluation.details, WITHDRAWN: list(map(record_json, known))}
+        without_findings(evaluation, gone), details={**evaluation.details, WITHDRAWN: list(map(record_json, findings))}
     )
 
 
 def without_findings(evaluation: Evaluation, gone: Sequence[Finding]) -> Evaluation:
     """Return the evaluation without some of its findings; their items count in full."""
-    left = tuple(one for one in evaluation.findings if one not in gone)
+    findings = tuple(finding for finding in evaluation.findings if finding not in gone)
     if evaluation.score is None or not evaluation.judged:
-        return replace(evaluation, findings=left)
-    gain = sum(1 - one.value for one in gone) / evaluation.judged
-    return replace(evaluation, score=min(1.0, evaluation.score + gain), findings=left)
+        return replace(evaluation, findings=findings)
+    gain = sum(1 - finding.value for finding in gone) / evaluation.judged
+    return replace(evaluation, score=min(1.0, evaluation.score + gain), findings=findings)
 
 
 # The share of content words that two questions about the same thing have in common.
@@ -75,11 +75,18 @@ _ALIKE = 0.5
 def without_conflicts(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
     """Return the evaluations of a draft that change because two findings conflict: where one wants removed what another
     wants added, and the latter quotes the document, the former is withdrawn and its item counts as supported."""
-    wanted = [one for said in evaluations.values() for one in said.findings if one.task == "add" and one.evidence]
+    findings = [
+        finding
+        for said in evaluations.values()
+        for finding in said.findings
+        if finding.task == "add" and finding.evidence
+    ]
     changed: dict[str, Evaluation] = {}
     for name, evaluation in evaluations.items():
         dropped = [
-            one for one in evaluation.findings if one.task == "remove" and any(_conflict(one, add) for add in wanted)
+            finding
+            for finding in evaluation.findings
+            if finding.task == "remove" and any(_conflict(finding, add) for add in findings)
         ]
         if dropped:
             changed[name] = without_findings(evaluation, dropped)
@@ -172,9 +179,9 @@ class Panel:
     async def keyfacts(self, *, complete: bool = False) -> KeyFacts:
         """Return the key facts that drafts are judged by: the requested, the imported, stored, or new ones; `complete`
         as for `pack`."""
-        known = await off_loop(self._known_keyfacts)
-        if known and not (complete and known.missing and not known.imported and not self.judging.keyfacts):
-            return known
+        facts = await off_loop(self._known_keyfacts)
+        if facts and not (complete and facts.missing and not facts.imported and not self.judging.keyfacts):
+            return facts
         builder = self._keyfact_builder(self.perspectives)
         built = await builder.build()
         await off_loop(self.store.keyfacts.add, built, builder.key)
@@ -187,7 +194,7 @@ class Panel:
             return shelf.get(self.judging.keyfacts)
         builders = [self._keyfact_builder(perspectives) for perspectives in (self.perspectives, get_args(Perspective))]
         built = (shelf.find(document, builder.key) for builder in builders)
-        return shelf.imported(document) or next((found for found in built if found), None)
+        return shelf.imported(document) or next((facts for facts in built if facts), None)
 
     def _keyfact_builder(self, perspectives: tuple[Perspective, ...]) -> KeyFactBuilder:
         validator = self.validator if self.validator.can_read(self._language) else self._first
@@ -243,7 +250,7 @@ class Panel:
 
     async def resolve_conflicts(self, draft: str) -> dict[str, Evaluation]:
         """Resolve conflicts between the findings of all metrics, and store the changes."""
-        names = {one.name for one in self.evaluators}
+        names = {evaluator.name for evaluator in self.evaluators}
         known = await off_loop(self.store.judgments.of, draft)
         changed = without_conflicts({name: one for name, one in known.items() if name in names})
         for evaluation in changed.values():
@@ -254,8 +261,8 @@ class Panel:
         """Withdraw the findings on a draft that were overruled since; stores and returns the changed evaluations."""
         rulings = await off_loop(self.store.rulings.of, self.reader.document.id)
         known = await off_loop(self.store.judgments.of, draft)
-        new = {name: without_overruled(one, rulings) for name, one in known.items()}
-        changed = [one for name, one in new.items() if one is not known[name]]
+        new = {name: without_overruled(evaluation, rulings) for name, evaluation in known.items()}
+        changed = [evaluation for name, evaluation in new.items() if evaluation is not known[name]]
         for one in changed:
             await off_loop(self.store.judgments.keep, draft, one)
         return changed

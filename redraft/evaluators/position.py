@@ -59,29 +59,32 @@ class Position(Evaluator):
     def _measured(self, case: Case) -> Evaluation:
         document = case.document
         origins = OriginTracer([document.text], self.encoder)
-        traced = origins.trace(case.text)
-        details = {**self._figures(traced, document), "sentences": list(_places(traced, document.text))}
+        sentence_origins = origins.trace(case.text)
+        details = {
+            **self._figures(sentence_origins, document),
+            "sentences": list(_places(sentence_origins, document.text)),
+        }
         if self.reference:
             details["reference"] = self._figures(origins.trace(self.reference), document)
-        found = sum(1 for one in traced if one.links)
-        return self.measured(details, judged=found, unjudged=len(traced) - found)
+        found = sum(1 for origin in sentence_origins if origin.links)
+        return self.measured(details, judged=found, unjudged=len(sentence_origins) - found)
 
     def _figures(self, traced: Sequence[SentenceOrigin], document: Document) -> dict[str, object]:
         length = max(1, len(document.text))
-        found, count = masses(traced, length), sum(1 for one in traced if one.links)
+        origin_masses, count = masses(traced, length), sum(1 for origin in traced if origin.links)
         sections = _outermost(document.sections)
-        parts = parts_of([one.span for one in sections], length)
+        parts = parts_of([section.span for section in sections], length)
         return {
             "traced": count,
             "untraced": len(traced) - count,
-            "thirds": shares(found, bins(3)),
-            "bins": shares(found, bins(BINS)),
+            "thirds": shares(origin_masses, bins(3)),
+            "bins": shares(origin_masses, bins(BINS)),
             "sections": [
-                {"title": one.title, "span": list(one.span), "share": share, "expected": end - start}
-                for one, share, (start, end) in zip(sections, shares(found, parts), parts, strict=True)
+                {"title": section.title, "span": list(section.span), "share": share, "expected": end - start}
+                for section, share, (start, end) in zip(sections, shares(origin_masses, parts), parts, strict=True)
             ],
-            "density": density(found),
-            "spread": spread(found, min(count, BINS)),
+            "density": density(origin_masses),
+            "spread": spread(origin_masses, min(count, BINS)),
             "spread_by_chance": spread_by_chance(count, min(count, BINS)),
         }
 
@@ -89,7 +92,7 @@ class Position(Evaluator):
 def _places(traced: Sequence[SentenceOrigin], text: str) -> Iterator[dict[str, object]]:
     """Return the places of each sentence by number, best first."""
     starts = [span.start for span in paragraphs(text)]
-    for number, one in enumerate(traced, 1):
+    for number, origin in enumerate(traced, 1):
         places = [
             {
                 "span": list(link.span),
@@ -98,18 +101,18 @@ def _places(traced: Sequence[SentenceOrigin], text: str) -> Iterator[dict[str, o
                 "weight": link.weight,
                 "method": link.method,
             }
-            for link in one.links
+            for link in origin.links
         ]
-        yield {"id": number, "places": places, "margin": one.margin}
+        yield {"id": number, "places": places, "margin": origin.margin}
 
 
 def _outermost(sections: Sequence[DocumentSection]) -> Sequence[DocumentSection]:
     """Return the sections of the outermost level that has more than one."""
-    levels = {one.level for one in sections}
+    levels = {section.level for section in sections}
     for level in sorted(levels):
-        found = [one for one in sections if one.level == level]
-        if len(found) > 1:
-            return found[:_MAX_SECTIONS]
+        document_sections = [section for section in sections if section.level == level]
+        if len(document_sections) > 1:
+            return document_sections[:_MAX_SECTIONS]
     return ()
 
 
@@ -147,19 +150,19 @@ class SpreadMetric(Evaluator):
 
     def _scored(self, case: Case) -> Evaluation:
         text = case.document.text
-        traced = OriginTracer([text], self.encoder).trace(case.text)
-        count = sum(1 for one in traced if one.links)
-        found = masses(traced, len(text))
+        origins = OriginTracer([text], self.encoder).trace(case.text)
+        count = sum(1 for origin in origins if origin.links)
+        origin_masses = masses(origins, len(text))
         parts = min(count, BINS)
-        score = spread(found, parts)
+        score = spread(origin_masses, parts)
         if score is None:
-            reason = f"only {count} of {len(traced)} sentences can be traced to the document"
-            return self.not_applicable(reason) if len(traced) < 2 else self.failed(reason, len(traced))
-        told = shares(found, bins(parts))
+            reason = f"only {count} of {len(origins)} sentences can be traced to the document"
+            return self.not_applicable(reason) if len(origins) < 2 else self.failed(reason, len(origins))
+        told = shares(origin_masses, bins(parts))
         return self.scored(
             score,
             judged=count,
-            unjudged=len(traced) - count,
+            unjudged=len(origins) - count,
             findings=self._findings(case, told),
             details={"shares": told},
         )
@@ -195,10 +198,10 @@ def _most_central(text: str, part: Span) -> Span | None:
 def _ranked(text: str, tongues: Sequence[LanguageSpan]) -> tuple[list[Span], Weights]:
     """Return the informative sentences and their centrality; cached, since all drafts of a run use them."""
     found = [
-        (one, language)
+        (sentence, language)
         for span, language in tongues
-        for one in sentences(text, span, language)
-        if count_words(text[one.start : one.end]) >= _SHORTEST
+        for sentence in sentences(text, span, language)
+        if count_words(text[sentence.start : sentence.end]) >= _SHORTEST
     ]
     vectors = SentenceVectors([text[one.start : one.end] for one, _ in found], [language for _, language in found])
     return [one for one, _ in found], rank(vectors)

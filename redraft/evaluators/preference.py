@@ -59,14 +59,14 @@ async def prefer(referees: Sequence[Referee], document: Document, document_token
     """Ask every judge in both orders. A judging of which one order brought no verdict is unjudged, never a tie."""
     panel = await gather_all(referee.prefer(document, document_tokens, a, b) for referee in referees)
     verdicts = [_verdicts(heard) for heard in panel]
-    judged = sum(bool(one) for one in verdicts)
+    judged = sum(bool(verdict) for verdict in verdicts)
     trouble = next((heard.trouble for heard in panel if heard.trouble), "")
     unsure = next((heard.a_first.reason for heard in panel if heard.a_first and heard.b_first), "")
     details: dict[str, object] = {
         "same": False,
         "document_read": all(heard.document_read for heard, said in zip(panel, verdicts, strict=True) if said),
         "aspects": {aspect: _counted(aspect, verdicts) for aspect in ASPECTS},
-        "agreement": agreement([_by_item(one) for one in verdicts]),
+        "agreement": agreement([_by_item(verdict) for verdict in verdicts]),
         "judgings": [_shown(heard, said) for heard, said in zip(panel, verdicts, strict=True)],
     }
     return Evaluation(
@@ -117,7 +117,7 @@ def _named(said: PreferenceReply | None, first: Side, second: Side) -> dict[Aspe
 
 def _counted(aspect: Aspect, verdicts: Sequence[Mapping[Aspect, PreferenceVerdict]]) -> dict[str, object]:
     """Count the votes on an aspect. Leaning verdicts, and those decided by order, count as ties too."""
-    votes = [one[aspect] for one in verdicts if aspect in one]
+    votes = [verdict[aspect] for verdict in verdicts if aspect in verdict]
     said = Counter(vote.winner for vote in votes)
     return {
         "winner": winner_of(votes),
@@ -141,8 +141,8 @@ def _shown(heard: SwappedAnswers, verdicts: Mapping[Aspect, PreferenceVerdict]) 
         "judge": heard.judge,
         "document_read": heard.document_read,
         "verdicts": {
-            aspect: {"winner": one.winner, "leaning": one.leaning, "order_decides": one.order_decides}
-            for aspect, one in verdicts.items()
+            aspect: {"winner": verdict.winner, "leaning": verdict.leaning, "order_decides": verdict.order_decides}
+            for aspect, verdict in verdicts.items()
         },
         "a_first": _reply(heard.a_first, "a", "b"),
         "b_first": _reply(heard.b_first, "b", "a"),

@@ -75,41 +75,45 @@ class Rubric(Evaluator):
         if size > case.reader.window:
             reason = f"the summary and the prompt have {size:,} tokens, more than the judge's {case.reader.window:,}"
             return self.failed(reason, unjudged=1)
-        asked = await gather_all(self._asked(judge, case) for judge in case.panel)
-        decided = [one.decided(lambda verdict: verdict.level != NO_LEVEL) for one in asked]
+        item_results = await gather_all(self._asked(judge, case) for judge in case.panel)
+        decided = [results.decided(lambda verdict: verdict.level != NO_LEVEL) for results in item_results]
         judges: list[JudgeVerdicts[RubricVerdict]] = [
             JudgeVerdicts(
                 judge.name,
-                {n: str(one.level) for n, one in account.verdicts.items()},
-                {n: (one.level - 1) / (self.highest - 1) for n, one in account.verdicts.items()},
+                {n: str(rubric_verdict.level) for n, rubric_verdict in account.verdicts.items()},
+                {n: (rubric_verdict.level - 1) / (self.highest - 1) for n, rubric_verdict in account.verdicts.items()},
                 account.trouble,
             )
             for judge, account in zip(case.panel, decided, strict=True)
         ]
         panel = PanelVerdicts.of(judges, 1)
-        verdicts = [one.verdicts[0] for one in decided if one.verdicts]
+        verdicts = [results.verdicts[0] for results in decided if results.verdicts]
         value = panel.items[0].value if panel.items else 0.0
         return mean_evaluation(
             self,
             panel,
             findings=self._findings(verdicts, case.statements, value) if value < 1 else (),
             details={
-                ABSTAINED: not panel.items and any(one.verdicts for one in asked),
+                ABSTAINED: not panel.items and any(results.verdicts for results in item_results),
                 "levels": self.highest,
                 "verdicts": [
-                    {"judge": judge.name, "level": one.level, "reason": one_line(one.reason, _LONGEST_REASON)}
-                    for judge, account in zip(case.panel, asked, strict=True)
-                    for one in account.verdicts.values()
+                    {
+                        "judge": judge.name,
+                        "level": rubric_verdict.level,
+                        "reason": one_line(rubric_verdict.reason, _LONGEST_REASON),
+                    }
+                    for judge, account in zip(case.panel, item_results, strict=True)
+                    for rubric_verdict in account.verdicts.values()
                 ],
             },
         )
 
     async def _asked(self, judge: Judge, case: Case) -> ItemResults[RubricVerdict]:
         """Return a judge's verdict; a level that there is not is none."""
-        prompt, given = self.prompts[0], RubricInput(summary=case.text, question=case.query)
+        prompt, rubric_input = self.prompts[0], RubricInput(summary=case.text, question=case.query)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[RubricVerdict]:
-            reply = await judge.ask_items(prompt, given, numbers, _REPLY, self.name, attempt)
+            reply = await judge.ask_items(prompt, rubric_input, numbers, _REPLY, self.name, attempt)
             valid = NO_LEVEL <= reply.value.level <= self.highest
             return Entries.of(reply, [(0, reply.value if valid else None)])
 
@@ -132,7 +136,11 @@ class Rubric(Evaluator):
         each = 1 - (1 - value) / max(1, len(order))
         if not order:
             whole = f"Change the summary so that it meets this requirement: {self.requirement}"
-            reasons = [one_line(one.reason, _LONGEST_REASON) for one in verdicts if one.level < self.highest]
+            reasons = [
+                one_line(rubric_verdict.reason, _LONGEST_REASON)
+                for rubric_verdict in verdicts
+                if rubric_verdict.level < self.highest
+            ]
             return [Finding(self.name, SHORT, "change", whole, expected=" ".join(dict.fromkeys(reasons)), value=each)]
         return [
             Finding(
@@ -151,12 +159,15 @@ class Rubric(Evaluator):
 
 def _sentence_with(quote: str, statements: Sequence[Statement]) -> int | None:
     """Return the index of the first sentence that has the words of a quote, or is quoted whole."""
-    for at, one in enumerate(statements):
-        if locate(one.sentence, quote) or locate(quote, one.sentence):
+    for at, statement in enumerate(statements):
+        if locate(statement.sentence, quote) or locate(quote, statement.sentence):
             return at
     return None
 
 
 def rubrics_of(judging: JudgeConfig) -> tuple[Rubric, ...]:
     """Return the rubrics that are part of the judging settings."""
-    return tuple(Rubric(name, one.requirement, one.levels, one.aim) for name, one in judging.rubrics.items())
+    return tuple(
+        Rubric(name, rubric_settings.requirement, rubric_settings.levels, rubric_settings.aim)
+        for name, rubric_settings in judging.rubrics.items()
+    )

@@ -86,7 +86,7 @@ def _lengths(tokens: int, words: int, sentences: int) -> dict[str, int]:
 @lru_cache(maxsize=2)
 def _source(text: str, tongues: Sequence[LanguageSpan]) -> _DocumentFigures:
     """Return the document's figures; cached, since all drafts of a run use them."""
-    spans = [one for span, language in tongues for one in sentences(text, span, language)]
+    spans = [sentence for span, language in tongues for sentence in sentences(text, span, language)]
     return _DocumentFigures(indexed(text), count_words(text), sum(has_words(text[start:end]) for start, end in spans))
 
 

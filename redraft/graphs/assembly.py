@@ -203,7 +203,7 @@ def _finish(session: SessionProtocol | None) -> Node:
         ended: Update = {"best": best, "stop": reason, "why": why}
         if config["configurable"].get("thread_id") == thread_of(state["run"]):
             return ended
-        findings = [to_jsonable_python(finding) for said in judged.values() for finding in said.findings]
+        findings = [to_jsonable_python(finding) for evaluation in judged.values() for finding in evaluation.findings]
         return {**ended, "summary": summary, "findings": findings}
 
     return finish

@@ -50,7 +50,7 @@ async def judge(state: State, job: Job) -> Update:
     elif number == 0:
         begun = {"best": draft}
     job.observe(StageStarted(f"judging draft {number}" if job.run.refinement else "judging", 0))
-    return {**begun, "judged": {}, "due": [one.name for one in job.judges.evaluators]}
+    return {**begun, "judged": {}, "due": [evaluator.name for evaluator in job.judges.evaluators]}
 
 
 async def metric(state: MetricTask, job: Job) -> Update:
@@ -71,7 +71,7 @@ async def gather(state: State, job: Job) -> Update:
     if failed := [job.failures[name] for name in missing if name in job.failures]:
         raise failed[0]
     changed = {} if missing else await job.judges.resolve_conflicts(state["draft"])
-    judged = state["judged"] | {name: metric_verdict(one) for name, one in changed.items()}
+    judged = state["judged"] | {name: metric_verdict(evaluation) for name, evaluation in changed.items()}
     scores = {name: verdict["score"] for name, verdict in judged.items() if verdict["outcome"] != "measured"}
     return {
         "due": missing,
@@ -116,8 +116,8 @@ def _report(evaluation: Evaluation, number: int, job: Job) -> None:
     run = job.run
     itself = evaluation.metric in self_checks(run.settings, run.judging, run.refinement)
     job.observe(MetricScored(evaluation.metric, number, *said, itself))
-    for one in evaluation.findings:
-        job.observe(FindingFound(number, one))
+    for finding in evaluation.findings:
+        job.observe(FindingFound(number, finding))
 
 
 FIRST_PREFERRED = "first_draft_preferred"
@@ -134,25 +134,25 @@ async def compare(state: State, job: Job) -> Update:
         return {"next": "finish"}
     tokens = job.judges.reader.document_tokens
     if (falser := await _is_falser(state, job)) and not all(
-        one.reads_document(tokens, first.text, best.text) for one in job.referees
+        referee.reads_document(tokens, first.text, best.text) for referee in job.referees
     ):
         # Without the document, a judge cannot know which of two fluent texts is true.
         job.observe(Notice(f"the first draft is not compared with the best one: it has the lower {falser}"))
         return {"next": "finish"}
     job.observe(StageStarted("comparing the first draft with the best one", 2 * len(job.referees)))
-    found = await prefer(job.referees, job.document, tokens, first.text, best.text)
-    counted = overall_votes(found.details)
-    made = FinalComparison(
+    evaluation = await prefer(job.referees, job.document, tokens, first.text, best.text)
+    counted = overall_votes(evaluation.details)
+    comparison = FinalComparison(
         job.run.id,
         first.id,
         best.id,
         counted["a"] > counted["b"],
-        _reason(found.details),
+        _reason(evaluation.details),
         (counted["a"], counted["b"], counted["tie"]),
-        bool(found.details["document_read"]),
+        bool(evaluation.details["document_read"]),
     )
-    await off_loop(job.store.rulings.keep_comparison, made)
-    if not made.first_won:
+    await off_loop(job.store.rulings.keep_comparison, comparison)
+    if not comparison.first_won:
         return {"next": "finish"}
     job.observe(Notice("the first draft reads better than the best revision, so it is the result"))
     return {
@@ -199,17 +199,21 @@ CANDIDATE = "candidate "
 
 async def choose(state: State, job: Job) -> Update:
     """Choose the draft to continue with among the candidates; stored verdicts are reused."""
-    known = await off_loop(job.store.candidates.of, job.run.id)
-    drafts = await _drafts(state["draft"], known, job)
+    candidates = await off_loop(job.store.candidates.of, job.run.id)
+    drafts = await _drafts(state["draft"], candidates, job)
     judged = await _judged(drafts, job) if job.panel is not None and len(drafts) > 1 else {}
     best, why = await _best(drafts, judged, job)
-    settled: list[DraftCandidate] = []
-    for one in known:
-        draft = drafts.get(one.number, "")
-        reason = (why if one.number == best else "") if draft else one.reason or "it gave no text, or the same text"
-        settled.append(replace(one, draft=draft, chosen=one.number == best, reason=reason))
-        job.observe(Notice(_said(settled[-1], len(known), judged.get(one.number, {}))))
-    await off_loop(job.store.candidates.settle, job.run.id, settled)
+    draft_candidates: list[DraftCandidate] = []
+    for candidate in candidates:
+        draft = drafts.get(candidate.number, "")
+        reason = (
+            (why if candidate.number == best else "")
+            if draft
+            else candidate.reason or "it gave no text, or the same text"
+        )
+        draft_candidates.append(replace(candidate, draft=draft, chosen=candidate.number == best, reason=reason))
+        job.observe(Notice(_said(draft_candidates[-1], len(candidates), judged.get(candidate.number, {}))))
+    await off_loop(job.store.candidates.settle, job.run.id, draft_candidates)
     await off_loop(job.store.runs.choose_draft, job.run.id, drafts[best])
     return {"draft": drafts[best]}
 
@@ -217,15 +221,15 @@ async def choose(state: State, job: Job) -> Update:
 async def _drafts(own: str, candidates: list[DraftCandidate], job: Job) -> dict[int, str]:
     """Return the drafts by candidate number, each text once; those of other runs are copied into this one."""
     drafts, texts = {1: own}, {(await job.draft(own)).text}
-    for one in candidates:
-        part = await off_loop(job.store.runs.get, one.run) if one.run else None
+    for candidate in candidates:
+        part = await off_loop(job.store.runs.get, candidate.run) if candidate.run else None
         if part is None or part.draft is None or part.status != "done":
             continue
-        made = await job.draft(part.draft)
-        if made.text not in texts:
-            texts.add(made.text)
-            node = f"{CANDIDATE}{one.number}"
-            drafts[one.number] = await job.add_draft(made.text, node, 0, made.notes, [Parent.of_draft(made)])
+        draft = await job.draft(part.draft)
+        if draft.text not in texts:
+            texts.add(draft.text)
+            node = f"{CANDIDATE}{candidate.number}"
+            drafts[candidate.number] = await job.add_draft(draft.text, node, 0, draft.notes, [Parent.of_draft(draft)])
     return drafts
 
 
@@ -247,7 +251,7 @@ async def _best(drafts: Mapping[int, str], judged: Mapping[int, Scores], job: Jo
         return next(iter(drafts)), "it is the only one"
     attained = attainment(judged, job.refinement.goals) if judged else {}
     top = max(attained.values(), default=0.0)
-    equal = [one for one in drafts if not attained or attained[one] >= top - job.refinement.tolerance - 1e-9]
+    equal = [draft for draft in drafts if not attained or attained[draft] >= top - job.refinement.tolerance - 1e-9]
     first = max(equal, key=lambda one: (attained.get(one, 0.0), -one))
     if len(equal) == 1 or not job.referees:
         return first, "by its scores" if attained else "no model can compare them"

@@ -105,12 +105,12 @@ class SourceParagraphs:
         fit."""
         chosen: list[list[Span]] = [[] for _ in summaries]
         for row in zip_longest(*(self._nearest(summary, within) for summary, within in summaries)):
-            for own, place in zip(chosen, row, strict=True):
+            for spans, place in zip(chosen, row, strict=True):
                 if place is None:
                     continue
                 needed = self._meter.tokens(*place) + _BETWEEN
                 if needed <= room:
-                    own.append(place)
+                    spans.append(place)
                     room -= needed
         return [sorted(own) for own in chosen]
 
@@ -139,7 +139,9 @@ class SourceParagraphs:
 
     def _language(self, place: Span) -> str:
         language_spans = language_spans_of(self._document)
-        return next((one.language for one in language_spans if place.start < one.span.end), language_spans[-1].language)
+        return next(
+            (span.language for span in language_spans if place.start < span.span.end), language_spans[-1].language
+        )
 
     @cached_property
     def _meter(self) -> Meter:
@@ -147,11 +149,11 @@ class SourceParagraphs:
 
     def _paragraphs(self, within: Span) -> Iterator[Span]:
         text = self._document.text[within.start : within.end]
-        for one in paragraphs(text):
-            stripped = text[one.start : one.end].strip()
+        for span in paragraphs(text):
+            stripped = text[span.start : span.end].strip()
             if not stripped:
                 continue
-            start = within.start + text.index(stripped, one.start)
+            start = within.start + text.index(stripped, span.start)
             yield from self._parts(Span(start, start + len(stripped)))
 
     def _parts(self, paragraph: Span) -> Iterator[Span]:
@@ -160,11 +162,11 @@ class SourceParagraphs:
             yield paragraph
             return
         begin = end = paragraph.start
-        for one in sentences(self._document.text, paragraph):
-            if end > begin and self._meter.tokens(begin, one.end) > _LONGEST:
+        for span in sentences(self._document.text, paragraph):
+            if end > begin and self._meter.tokens(begin, span.end) > _LONGEST:
                 yield Span(begin, end)
-                begin = one.start
-            end = one.end
+                begin = span.start
+            end = span.end
         if end > begin:
             yield Span(begin, end)
 
@@ -280,28 +282,28 @@ class SummaryTree:
         limit = min(job.plan.levels[0].words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
         place = f"chunk {chunk.index + 1}/{len(job.chunks)}"
         try:
-            written = await job.writer.summarize_chunk(
+            completion = await job.writer.summarize_chunk(
                 *(excerpt, limit, place, self._most(limit, "leaf")),
                 place=job.place(chunk),
                 before=job.before(chunk),
                 cap=job.run.settings.token_cap(job.plan.levels[0].words),
             )
-            if not written.text:
+            if not completion.text:
                 raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
         except (ReplyError, RejectedRequest) as error:
             await job.gap(chunk.index, error)
             return None
         await job.close_gap(chunk.index)
-        if job.writer.says_nothing(written.text):
+        if job.writer.says_nothing(completion.text):
             self._silent += 1
             return None
         self._count(0)
-        return await job.piece(written, 0, chunk.index, (chunk.index, chunk.index), limit, [job.part(chunk)])
+        return await job.piece(completion, 0, chunk.index, (chunk.index, chunk.index), limit, [job.part(chunk)])
 
     async def _chapter(self, chunk: Chunk) -> Piece | None:
         """Return the summary of a chapter by another run; None if that failed."""
         pieces = await off_loop(self._job.store.runs.pieces, self._job.run.id)
-        found = next((one for one in pieces if (one.level, one.index) == (0, chunk.index)), None)
+        found = next((piece for piece in pieces if (piece.level, piece.index) == (0, chunk.index)), None)
         if found is not None:
             self._count(0)
         return found
@@ -399,21 +401,21 @@ class SummaryTree:
         with self._scheduler.merging():
             texts = [piece.text for piece in group]
             cap = job.run.settings.token_cap(words)
-            written = await job.writer.merge(
+            completion = await job.writer.merge(
                 texts, before, limit, place, most, outline=outline, sources=sources, cap=cap
             )
-        if not written.text:
+        if not completion.text:
             raise IncompleteError(
                 "every reply to a merge was empty", place=place, hint="try another --model, then resume the run"
             )
-        if job.writer.says_nothing(written.text):
+        if job.writer.says_nothing(completion.text):
             first, last = group[0].first_chunk + 1, group[-1].last_chunk + 1
             job.observe(Notice(f"{place}: chunks {first} to {last} do not help to answer the question"))
             return None
         context = [Parent.of_piece(previous, "context", len(before))] if previous and before else []
         read = [Parent("evidence", job.document.id, span) for spans in shown for span in spans]
         parents: list[Parent | Piece] = [*context, *group, *read]
-        piece = await job.piece(written, level, index, (group[0].first_chunk, group[-1].last_chunk), limit, parents)
+        piece = await job.piece(completion, level, index, (group[0].first_chunk, group[-1].last_chunk), limit, parents)
         self._totals[level] = self._totals.get(level, 0) + piece.words
         self._count(level)
         return piece
@@ -424,8 +426,8 @@ class SummaryTree:
         room, chunks = limits.sources - len(group) * self._job.plan.label_tokens, self._job.chunks
         if room <= 0:
             return []
-        within = [Span(chunks[one.first_chunk].span.start, chunks[one.last_chunk].span.end) for one in group]
-        shown = self._source.under([(one.text, place) for one, place in zip(group, within, strict=True)], room)
+        within = [Span(chunks[piece.first_chunk].span.start, chunks[piece.last_chunk].span.end) for piece in group]
+        shown = self._source.under([(piece.text, place) for piece, place in zip(group, within, strict=True)], room)
         return shown if any(shown) else []
 
     def _most(self, limit: int, stage: Stage) -> int:
@@ -500,9 +502,11 @@ async def tidy(state: TreeState, job: Job) -> Update:
     """Remove the traces of the process from the top of the tree, and keep the result as the run's draft."""
     if not state["top"]:
         return {"draft": state["draft"]}
-    written = await job.writer.tidy(await job.text(state["top"]), "tidy")
+    completion = await job.writer.tidy(await job.text(state["top"]), "tidy")
     top = await job.as_parent(state["top"])
-    return {"draft": await job.keep(written.text, "hierarchical", (written.flaw,) if written.flaw else (), [top])}
+    return {
+        "draft": await job.keep(completion.text, "hierarchical", (completion.flaw,) if completion.flaw else (), [top])
+    }
 
 
 def hierarchical_graph(session: SessionProtocol | None = None) -> StateGraph[TreeState, Any, TreeState, TreeOutput]:

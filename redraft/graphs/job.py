@@ -97,7 +97,7 @@ class Job:
 
     def before(self, chunk: Chunk) -> str:
         """Return the last lines before a chunk, as many as fit the plan."""
-        begin = max((one.start for one in self.document.members if one.start <= chunk.span.start), default=0)
+        begin = max((mark.start for mark in self.document.members if mark.start <= chunk.span.start), default=0)
         most = min(LINES_BEFORE, int(self.plan.lead_tokens / self.plan.tokens_per_word))
         return last_sentences(self.document.text, Span(max(begin, self.read.start), chunk.span.start), most)
 
@@ -251,7 +251,7 @@ class Job:
         rounds = await off_loop(self.store.judgments.rounds, self.run.id)
         taken = [made.draft for made in reversed(rounds) if made.accepted]
         drafts = [await self.draft(one) for one in taken]
-        return next((one.id for one in drafts if self.is_within_limit(one)), None)
+        return next((draft.id for draft in drafts if self.is_within_limit(draft)), None)
 
     async def judged(self, draft: str) -> dict[str, Evaluation]:
         """Return the evaluations of a draft, by metric."""
@@ -260,7 +260,7 @@ class Job:
 
 def _parents_or_whole(parents: Sequence[Parent | Piece]) -> list[Parent]:
     """Return the parents of a text; partial summaries as a whole unless specified otherwise."""
-    return [Parent.of_piece(one) if isinstance(one, Piece) else one for one in parents]
+    return [Parent.of_piece(parent) if isinstance(parent, Piece) else parent for parent in parents]
 
 
 @dataclass(frozen=True, slots=True)

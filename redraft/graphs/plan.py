@@ -140,7 +140,7 @@ class Planner:
         given["sources"] = [_TEXT] if settings.merge == "source" else []
         if "place" in fields:
             chunks = self.chunks
-            places = (part_of(self._document, one.span, one.index + 1, len(chunks)) for one in chunks)
+            places = (part_of(self._document, chunk.span, chunk.index + 1, len(chunks)) for chunk in chunks)
             given["place"] = max(places, key=len)
         return self._book.render(prompt, prompt.given(**{name: given[name] for name in fields if name in given}))
 
@@ -193,8 +193,8 @@ class Planner:
         largest = max(chunk.tokens for chunk in self.chunks)
         self.fits(largest + update + 2 * room + MARGIN, "a chunk with the running summary")
         chunks = len(self.chunks)
-        made = self.made((Level(self.words, room, largest, chunks),), 2 * chunks + 1)
-        return replace(made, compressions=chunks, tidying=1)
+        plan = self.made((Level(self.words, room, largest, chunks),), 2 * chunks + 1)
+        return replace(plan, compressions=chunks, tidying=1)
 
     def hierarchical(self) -> Plan:
         """Return the plan of a tree."""
@@ -220,8 +220,8 @@ class Planner:
         # Chapters are summarized by runs of their own.
         asked = levels[1:] if self.settings.by_chapter else levels
         outlines = self._outlines()
-        made = self.made(levels, sum(level.pieces for level in asked) + 1 + outlines)
-        return replace(made, lead_tokens=lead, outlines=outlines, tidying=1)
+        plan = self.made(levels, sum(level.pieces for level in asked) + 1 + outlines)
+        return replace(plan, lead_tokens=lead, outlines=outlines, tidying=1)
 
     def _outlines(self) -> int:
         """Return whether the document is outlined: by a language model, with a large enough window, for a general

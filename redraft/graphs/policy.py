@@ -129,8 +129,8 @@ def plan_revision(
 def _contradicted(judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims) -> list[Finding]:
     """Return the findings that say that the document says something else than the draft."""
     about = [metric for metric in goals if metric in judged and aims.get(metric) in ("truth", "content")]
-    found = interleaved([judged[metric].findings for metric in about])
-    return [one for one in found if one.task == "correct" and one.id not in tried][:FINDINGS_AT_ONCE]
+    findings = interleaved([judged[metric].findings for metric in about])
+    return [finding for finding in findings if finding.task == "correct" and finding.id not in tried][:FINDINGS_AT_ONCE]
 
 
 def reviser_feedback(judged: Judged, feedback: FeedbackName) -> Judged:
@@ -139,8 +139,13 @@ def reviser_feedback(judged: Judged, feedback: FeedbackName) -> Judged:
     if feedback != "questions":
         return judged
     return {
-        metric: replace(said, findings=tuple(one for one in said.findings if (one.metric, one.kind) != _WRONG_ANSWER))
-        for metric, said in judged.items()
+        metric: replace(
+            evaluation,
+            findings=tuple(
+                finding for finding in evaluation.findings if (finding.metric, finding.kind) != _WRONG_ANSWER
+            ),
+        )
+        for metric, evaluation in judged.items()
     }
 
 
@@ -167,36 +172,54 @@ def _more_findings(
     def of(aim: MetricAim, tasks: Sequence[str]) -> list[Finding]:
         among = goals if aim == "content" else correcting
         about = [one for one in among if aims.get(one) == aim and one in judged]
-        found = interleaved([[one for one in judged[metric].findings if one.task in tasks] for metric in about])
-        return [one for one in found if one.id not in tried and one not in chosen]
+        findings = interleaved(
+            [[finding for finding in judged[metric].findings if finding.task in tasks] for metric in about]
+        )
+        return [finding for finding in findings if finding.id not in tried and finding not in chosen]
 
-    missing = of("content", ("add",))[: max(0, free - sum(one.task == "add" for one in chosen))]
+    missing = of("content", ("add",))[: max(0, free - sum(finding.task == "add" for finding in chosen))]
     return [*of("truth", ACCUSING), *missing][: max(0, FINDINGS_AT_ONCE - len(chosen))]
 
 
 def missing_content(judged: Judged) -> list[str]:
     """Return what the draft lacks, most important first: questions with the document's answers, or facts."""
-    found = interleaved([[one for one in said.findings if one.task == "add"] for _, said in sorted(judged.items())])
-    return [f"{one.question} {one.answer}".strip() for one in found if one.answer][:MAX_MISSING_ITEMS]
+    findings = interleaved(
+        [
+            [finding for finding in evaluation.findings if finding.task == "add"]
+            for _, evaluation in sorted(judged.items())
+        ]
+    )
+    return [f"{finding.question} {finding.answer}".strip() for finding in findings if finding.answer][
+        :MAX_MISSING_ITEMS
+    ]
 
 
 def open_requests(judged: Judged, tried: Sequence[str]) -> list[Finding]:
     """Return a person's requests that no revision has tried to fix yet."""
-    return [one for one in judged[REVIEW].findings if one.id not in tried] if REVIEW in judged else []
+    return [finding for finding in judged[REVIEW].findings if finding.id not in tried] if REVIEW in judged else []
 
 
 def all_requests_refused(judged: Judged, answers: Sequence[PointAnswer]) -> bool:
     """Return whether the reviser says of every request that it tried that it did not meet it."""
-    asked = {one.id for one in judged[REVIEW].findings} if REVIEW in judged else set()
-    became = [one.became for one in answers if one.finding in asked]
+    asked = {finding.id for finding in judged[REVIEW].findings} if REVIEW in judged else set()
+    became = [answer.became for answer in answers if answer.finding in asked]
     return bool(became) and all(one == "left" for one in became)
 
 
 def sentences_to_keep(judged: Judged, aims: Aims, dropped: Sequence[str] = ()) -> list[str]:
     """Return the sentences that a revision should keep: those that support what matters and have no findings, and those
     that a person asked for. Findings that a person has `dropped` do not count."""
-    faulty = {found.sentence for said in judged.values() for found in said.findings if found.id not in dropped}
-    sound = (metric for metric, one in judged.items() if aims.get(metric) == "content" and one.outcome != "failed")
+    faulty = {
+        finding.sentence
+        for evaluation in judged.values()
+        for finding in evaluation.findings
+        if finding.id not in dropped
+    }
+    sound = (
+        metric
+        for metric, evaluation in judged.items()
+        if aims.get(metric) == "content" and evaluation.outcome != "failed"
+    )
     about_content = sorted({*sound, *({REVIEW} & judged.keys())})
     held = dict.fromkeys(sentence for metric in about_content for sentence in judged[metric].held)
     return [sentence for sentence in held if sentence not in faulty]
@@ -274,10 +297,10 @@ def _difference(by: float) -> str:
 def _certain_score(judged: Judged, metric: str, aims: Aims) -> int:
     """Return what is certain about a draft with few verdicts, higher being better: how much content is present, or how
     few errors are known."""
-    said = judged.get(metric)
-    if said is None:
+    evaluation = judged.get(metric)
+    if evaluation is None:
         return 0
-    return said.judged - len(said.findings) if aims.get(metric) == "content" else -len(said.findings)
+    return evaluation.judged - len(evaluation.findings) if aims.get(metric) == "content" else -len(evaluation.findings)
 
 
 def reason_to_stop(

@@ -101,13 +101,17 @@ async def confirm(state: State, job: Job) -> Update:
     arbiter, judged = arbiter_of(job), await job.judged(state["best"])
     if arbiter is None:
         return onward
-    chosen = findings_in(judged, state["to_fix"])
-    metrics = dict.fromkeys(one.metric for one in chosen if is_accusing(one))
-    beside = [one for metric in metrics for one in judged[metric].findings]
+    findings = findings_in(judged, state["to_fix"])
+    metrics = dict.fromkeys(finding.metric for finding in findings if is_accusing(finding))
+    beside = [finding for metric in metrics for finding in judged[metric].findings]
     known = await off_loop(job.store.rulings.of, job.document.id)
     gone = {*state["tried"], *state["dropped"]}
-    due = {one.id: one for one in (*chosen, *beside) if is_accusing(one) and one.id not in {*known, *gone}}
-    ruling_requests = [RulingRequest(one) for one in due.values()]
+    due = {
+        finding.id: finding
+        for finding in (*findings, *beside)
+        if is_accusing(finding) and finding.id not in {*known, *gone}
+    }
+    ruling_requests = [RulingRequest(finding) for finding in due.values()]
     ruled = await ruled_on(state, job, arbiter, ruling_requests, f"second look before revision {state['round'] + 1}")
     return {**ruled, "next": "decide"} if ruled else onward
 
@@ -115,9 +119,9 @@ async def confirm(state: State, job: Job) -> Update:
 async def contest(state: State, job: Job) -> Update:
     """Let a judge rule on the sentences that the reviser kept, with its quotes from the document."""
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
-    kept = {one.finding: one.said for one in rounds[-1].answers if one.became == "kept"}
+    kept = {answer.finding: answer.said for answer in rounds[-1].answers if answer.became == "kept"}
     judged = await job.judged(state["best"])
-    ruling_requests = [RulingRequest(one, kept[one.id]) for one in findings_in(judged, list(kept))]
+    ruling_requests = [RulingRequest(finding, kept[finding.id]) for finding in findings_in(judged, list(kept))]
     return {
         "next": "judge",
         **await contested(state, job, ruling_requests, f"sentences that revision {state['round']} kept"),
@@ -130,8 +134,12 @@ async def contested(state: State, job: Job, ruling_requests: Sequence[RulingRequ
     if arbiter is None or not ruling_requests:
         return {}
     known = await off_loop(job.store.rulings.of, job.document.id)
-    heard = {(one.finding, one.contested) for one in known.values()}
-    new = [one for one in ruling_requests if is_accusing(one.finding) and (one.finding.id, one.against) not in heard]
+    heard = {(ruling.finding, ruling.contested) for ruling in known.values()}
+    new = [
+        request
+        for request in ruling_requests
+        if is_accusing(request.finding) and (request.finding.id, request.against) not in heard
+    ]
     return await ruled_on(state, job, arbiter, new, label)
 
 
@@ -141,9 +149,11 @@ async def ruled_on(
     """Rule on findings, and withdraw those that are overruled."""
     if not ruling_requests:
         return {}
-    rulings = [replace(one, run=job.run.id, round=state["round"]) for one in await arbiter.rule(ruling_requests, label)]
+    rulings = [
+        replace(ruling, run=job.run.id, round=state["round"]) for ruling in await arbiter.rule(ruling_requests, label)
+    ]
     await off_loop(job.store.rulings.keep, rulings)
-    if overruled := [one for one in rulings if one.overruled]:
+    if overruled := [ruling for ruling in rulings if ruling.overruled]:
         of = f"{len(overruled)} of {len(ruling_requests)} finding{'s' * (len(ruling_requests) != 1)}"
         job.observe(Notice(f"{label}: {of} withdrawn, since the document says so"))
     best = state["best"]
@@ -185,7 +195,7 @@ async def settle(state: State, job: Job) -> Update:
     tried = state["to_fix"]
     if REVIEW in state["aims"]:
         # What was to be corrected beside a person's requests gets a revision of its own.
-        requests = {one.id for one in open_requests(await job.judged(best), [])}
+        requests = {finding.id for finding in open_requests(await job.judged(best), [])}
         tried = [one for one in tried if one in requests] or tried
     elif policy.follows:
         tried = []
@@ -197,12 +207,16 @@ async def _pass_on_requests(state: State, job: Job, draft: str) -> None:
     base, judged = await job.draft(state["best"]), await job.judged(state["best"])
     if REVIEW not in judged:
         return
-    left = open_requests(judged, [*state["to_fix"], *state["tried"], *state["dropped"]])
+    findings = open_requests(judged, [*state["to_fix"], *state["tried"], *state["dropped"]])
     had, held = set(sentences_in(base.text)), judged[REVIEW].held
     brought = REVIEW in state["aims"]
-    kept = [one for one in sentences_in((await job.draft(draft)).text) if one in held or (brought and one not in had)]
-    if left or kept:
-        await off_loop(job.store.judgments.keep, draft, reviewed(None, left, kept))
+    kept = [
+        sentence
+        for sentence in sentences_in((await job.draft(draft)).text)
+        if sentence in held or (brought and sentence not in had)
+    ]
+    if findings or kept:
+        await off_loop(job.store.judgments.keep, draft, reviewed(None, findings, kept))
 
 
 async def _rule_on_revision(state: State, job: Job, policy: Policy) -> AcceptanceDecision:
@@ -219,7 +233,7 @@ async def _rule_on_revision(state: State, job: Job, policy: Policy) -> Acceptanc
     before, start, after = [await job.judged(one) for one in (base.id, state["first"], revised.id)]
     aims = state["aims"]
     if REVIEW in aims and all_requests_refused(before, await _answers(job, state["round"])):
-        aims = [one for one in aims if one != REVIEW]
+        aims = [aim for aim in aims if aim != REVIEW]
         if not aims:
             return AcceptanceDecision(policy.follows, "no request was met")
     return acceptance(policy, aims, settings.goals, job.judges.aims, before, start, after, settings.tolerance)
@@ -240,10 +254,10 @@ async def decide(state: State, job: Job) -> Update:
     policy = POLICIES[settings.policy]
     free = room_for_more(best.words, job.revision_words)
     gone = [*state["tried"], *state["dropped"]]
-    chosen = plan_revision(policy, judged, settings.goals, gone, job.judges.aims, free)
-    is_generic = settings.feedback_name == "generic" and (chosen is None or REVIEW not in chosen.metrics)
+    revision_plan = plan_revision(policy, judged, settings.goals, gone, job.judges.aims, free)
+    is_generic = settings.feedback_name == "generic" and (revision_plan is None or REVIEW not in revision_plan.metrics)
     if is_generic:
-        chosen = (
+        revision_plan = (
             RevisionPlan(tuple(missed), ()) if (missed := missed_metrics(scores_of(judged), settings.goals)) else None
         )
     stop = reason_to_stop(
@@ -252,11 +266,11 @@ async def decide(state: State, job: Job) -> Update:
         settings.goals,
         rounds_left=settings.rounds - state["round"],
         refused_in_a_row=state["refused"],
-        next_aim=chosen,
+        next_aim=revision_plan,
         unsure=undecided_metrics(judged, settings.goals, settings.judged_share),
     )
-    if chosen is None or stop:
-        if chosen is not None and REVIEW in chosen.metrics:
+    if revision_plan is None or stop:
+        if revision_plan is not None and REVIEW in revision_plan.metrics:
             job.observe(Notice("no rounds are left for all requests (use a higher --rounds)"))
         end = await _step_at_end(state, job)
         # A shortened draft may have new findings.
@@ -265,10 +279,10 @@ async def decide(state: State, job: Job) -> Update:
     new: Update = {"by_hand": False, "shortening": False, "next": "confirm", "why": "", "instruction": ""}
     if is_generic:
         criticism = await job.reviser.criticize(best.text, state["round"] + 1)
-        return {**new, **_aimed(chosen.metrics, ()), "instruction": criticism}
-    if job.decider is not None and REVIEW not in chosen.metrics:
-        return {**new, **await _model_decision(state, job, job.decider, judged, chosen)}
-    return {**new, **_aimed(chosen.metrics, chosen.findings)}
+        return {**new, **_aimed(revision_plan.metrics, ()), "instruction": criticism}
+    if job.decider is not None and REVIEW not in revision_plan.metrics:
+        return {**new, **await _model_decision(state, job, job.decider, judged, revision_plan)}
+    return {**new, **_aimed(revision_plan.metrics, revision_plan.findings)}
 
 
 async def _model_decision(
@@ -276,21 +290,27 @@ async def _model_decision(
 ) -> Update:
     """Return a model's decision; the policy's choice `otherwise`, if that is invalid."""
     goals, number = job.refinement.goals, state["round"]
-    found = await decider.decide(await _decision_input(state, job, judged), f"decision before revision {number + 1}")
-    await off_loop(job.store.judgments.keep_lookups, job.run.id, number + 1, found.lookups)
-    ruling_requests = [RulingRequest(*one) for one in found.kept]
+    decision_result = await decider.decide(
+        await _decision_input(state, job, judged), f"decision before revision {number + 1}"
+    )
+    await off_loop(job.store.judgments.keep_lookups, job.run.id, number + 1, decision_result.lookups)
+    ruling_requests = [RulingRequest(*one) for one in decision_result.kept]
     if contests := await contested(state, job, ruling_requests, f"contested before revision {number + 1}"):
         # The scores are different now.
         return {**contests, "next": "decide"}
-    if found.stop:
-        return {"stop": "decided", **await _step_at_end(state, job), "why": found.why}
-    if not found.findings:
-        why = f"{found.why}; using weakest-first instead"
+    if decision_result.stop:
+        return {"stop": "decided", **await _step_at_end(state, job), "why": decision_result.why}
+    if not decision_result.findings:
+        why = f"{decision_result.why}; using weakest-first instead"
         job.observe(Notice(f"revision {number + 1}: {why}"))
         return {**_aimed(otherwise.metrics, otherwise.findings), "why": why}
-    metrics = dict.fromkeys(one.metric for one in found.findings)
+    metrics = dict.fromkeys(finding.metric for finding in decision_result.findings)
     aims = [metric for metric in metrics if metric in goals] or list(metrics)
-    return {**_aimed(aims, found.findings), "why": found.why, "instruction": found.instruction}
+    return {
+        **_aimed(aims, decision_result.findings),
+        "why": decision_result.why,
+        "instruction": decision_result.instruction,
+    }
 
 
 async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluation]) -> DecisionContext:
@@ -300,11 +320,11 @@ async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluatio
     # Metrics finish in any order, and the prompt must not depend on that.
     scores = {name: known[name] for name in (*goals, *sorted(known.keys() - goals.keys())) if name in known}
     missed = set(missed_metrics(scores, goals))
-    offered = {name: [one for one in judged[name].findings if one.id not in gone] for name in scores}
+    offered = {name: [finding for finding in judged[name].findings if finding.id not in gone] for name in scores}
     findings = [
-        one
+        finding
         for first in (True, False)
-        for one in interleaved([offered[name] for name in scores if (name in missed) is first])
+        for finding in interleaved([offered[name] for name in scores if (name in missed) is first])
     ]
     draft = await job.draft(state["best"])
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
@@ -315,7 +335,7 @@ async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluatio
 
 
 def _aimed(metrics: Sequence[str], findings: Sequence[Finding]) -> Update:
-    return {"aims": list(metrics), "to_fix": [one.id for one in findings]}
+    return {"aims": list(metrics), "to_fix": [finding.id for finding in findings]}
 
 
 async def review(state: State, job: Job) -> Update:
@@ -365,7 +385,7 @@ async def revise(state: State, job: Job) -> Update:
     purpose = "to keep to the word limit" if state.get("shortening") else f"for {' and '.join(state['aims'])}"
     job.observe(StageStarted(f"revision {number}, {purpose}", 1))
     base = await job.draft(state["best"])
-    text, note, unread, read, said = await _revision(base, state, job, number)
+    text, note, unread, read, point_answers = await _revision(base, state, job, number)
     made = REVISION_OF if text or state.get("shortening") else NO_REVISION_OF
     if note:
         job.observe(Notice(f"revision {number} could not be used: {note}"))
@@ -378,7 +398,7 @@ async def revise(state: State, job: Job) -> Update:
     left = f"{_NO_ROOM} {unread} of {len(state['to_fix'])} findings" if unread else ""
     parents = [Parent.of_draft(base), *(Parent("evidence", job.document.id, place) for place in read)]
     draft = await job.add_draft(text, f"{made}{base.id}", number, tuple(filter(None, (note, left))), parents)
-    answers = tuple(one for one in said if one.finding in findings)
+    answers = tuple(answer for answer in point_answers if answer.finding in findings)
     await job.keep_round(_round({**state, "to_fix": findings}, number, draft, answers))
     return {"draft": draft, "round": number, "to_fix": findings}
 
@@ -411,12 +431,12 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
         told = state.get("instruction", "")
         instruction = [Finding(INSTRUCTION, "instruction", "change", told)] if told else []
         rulings = await off_loop(job.store.rulings.of, job.document.id)
-        found = findings_in(judged, state["to_fix"])
-        chosen = await off_loop(_with_ruled_evidence, found, rulings, reviser.reader)
+        findings = findings_in(judged, state["to_fix"])
+        chosen = await off_loop(_with_ruled_evidence, findings, rulings, reviser.reader)
         # A general criticism does not say what is good, so nothing is told to be kept.
         generic = job.refinement.feedback_name == "generic"
         keep = () if generic else tuple(sentences_to_keep(judged, job.judges.aims, state["dropped"]))
-        missing = missing_content(judged) if any(one.metric == REVIEW for one in chosen) else ()
+        missing = missing_content(judged) if any(finding.metric == REVIEW for finding in chosen) else ()
         request = replace(request, findings=(*chosen, *instruction), keep=keep, missing=tuple(missing))
     brief = await reviser.brief(request)
     if number == 1 and request.findings and brief.given.document is None:
@@ -428,8 +448,8 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
         revised = await reviser.revise(request, brief.given, f"revision {number}")
     except (ReplyError, RejectedRequest) as error:
         return _Revision("", error.message, unread, ())
-    written = revised.written
-    return _Revision(written.text, written.flaw, unread, brief.places, () if written.flaw else revised.answers)
+    completion = revised.written
+    return _Revision(completion.text, completion.flaw, unread, brief.places, () if completion.flaw else revised.answers)
 
 
 def _with_ruled_evidence(

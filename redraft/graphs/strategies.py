@@ -34,14 +34,14 @@ from redraft.text.words import count_words
 async def summarize(state: State, job: Job) -> Update:
     """Ask once for a summary of everything."""
     text, words = job.document.text[slice(*job.read)], job.plan.words
-    written = await job.writer.summarize_whole(text, words, "document", cap=job.run.settings.token_cap(words))
-    if not written.text:
+    completion = await job.writer.summarize_whole(text, words, "document", cap=job.run.settings.token_cap(words))
+    if not completion.text:
         raise IncompleteError("every reply was empty", hint="try another --model, or another --strategy")
-    if job.writer.says_nothing(written.text):
+    if job.writer.says_nothing(completion.text):
         raise await job.nothing_written()
     chunks = (0, len(job.chunks) - 1)
-    piece = await job.piece(written, 0, 0, chunks, job.plan.words, [job.whole()])
-    draft = await job.keep(written.text, "direct", (written.flaw,) if written.flaw else (), [piece])
+    piece = await job.piece(completion, 0, 0, chunks, job.plan.words, [job.whole()])
+    draft = await job.keep(completion.text, "direct", (completion.flaw,) if completion.flaw else (), [piece])
     return {"draft": draft, "pieces": {"0": 1}}
 
 
@@ -85,20 +85,20 @@ async def read_chunk(state: RunningState, job: Job) -> Command[str]:
     try:
         if state["running"]:
             summary = await job.text(state["running"])
-            written = await job.writer.update(excerpt, summary, target, room, place, place=where)
+            completion = await job.writer.update(excerpt, summary, target, room, place, place=where)
         else:
-            written = await job.writer.begin(excerpt, target, room, place, place=where)
-        if not written.text:
+            completion = await job.writer.begin(excerpt, target, room, place, place=where)
+        if not completion.text:
             raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
     except (ReplyError, RejectedRequest) as error:
         await job.gap(index, error)
         return Command(update=passed, goto=_onward(index + 1, job))
     await job.close_gap(index)
-    if job.writer.says_nothing(written.text):
+    if job.writer.says_nothing(completion.text):
         return Command(update=passed, goto=_onward(index + 1, job))
     running = [await job.as_parent(state["running"], "running")] if state["running"] else []
     parents = [*running, job.part(job.chunks[index])]
-    piece = await job.piece(written, 0, index, (0, index), target, parents)
+    piece = await job.piece(completion, 0, index, (0, index), target, parents)
     onward = "compress" if job.is_too_long(piece) else _onward(index + 1, job)
     update = {**passed, "running": await job.keep_text(piece.text), "pieces": {"0": index + 1}}
     return Command(update=update, goto=onward)
@@ -110,9 +110,9 @@ async def compress(state: RunningState, job: Job) -> Command[str]:
     target = running_target(job.plan.words, index, count)
     place = f"compress after chunk {index + 1}/{count}"
     text, limit = await job.text(state["running"]), job.plan.words
-    written = await job.writer.compress(text, target, limit, place, cap=job.run.settings.token_cap(limit))
+    completion = await job.writer.compress(text, target, limit, place, cap=job.run.settings.token_cap(limit))
     running = await job.as_parent(state["running"], "running")
-    piece = await job.piece(written, 0, index, (0, index), target, [running], step=1)
+    piece = await job.piece(completion, 0, index, (0, index), target, [running], step=1)
     return Command(update={"running": await job.keep_text(piece.text)}, goto=_onward(state["read"], job))
 
 
@@ -120,9 +120,13 @@ async def tidy(state: RunningState, job: Job) -> Update:
     """Remove the traces of the process, and keep the result as the run's draft."""
     if not state["running"]:
         raise await job.nothing_written()
-    written = await job.writer.tidy(await job.text(state["running"]), "tidy")
+    completion = await job.writer.tidy(await job.text(state["running"]), "tidy")
     running = await job.as_parent(state["running"], "running")
-    return {"draft": await job.keep(written.text, "incremental", (written.flaw,) if written.flaw else (), [running])}
+    return {
+        "draft": await job.keep(
+            completion.text, "incremental", (completion.flaw,) if completion.flaw else (), [running]
+        )
+    }
 
 
 def _onward(read: int, job: Job) -> str:
@@ -148,13 +152,13 @@ async def answer(state: State, job: Job) -> Update:
     """Answer the run's question; keep the answer as its draft, and store its citations."""
     assert job.answerer is not None, "only a run that asks has this node"
     job.observe(StageStarted("answering", 1))
-    found = await job.answerer.answer(job.run.settings.query or "", job.plan.words)
-    cited = [Parent("excerpt", job.document.id, Span(*place)) for place in found.places]
+    answer = await job.answerer.answer(job.run.settings.query or "", job.plan.words)
+    cited = [Parent("excerpt", job.document.id, Span(*place)) for place in answer.places]
     silent = NOT_FOUND if job.run.settings.model == EXTRACTIVE else NOT_SAID
-    text, made_by = (found.text, ANSWER) if found.answered else (silent, UNANSWERED)
-    draft = await job.keep(text, made_by, found.notes, cited)
-    kept = Evaluation(ANSWER, 1, "measured", details=found.model_dump(mode="json"))
-    await off_loop(job.store.judgments.keep, draft, kept)
+    text, made_by = (answer.text, ANSWER) if answer.answered else (silent, UNANSWERED)
+    draft = await job.keep(text, made_by, answer.notes, cited)
+    evaluation = Evaluation(ANSWER, 1, "measured", details=answer.model_dump(mode="json"))
+    await off_loop(job.store.judgments.keep, draft, evaluation)
     return {"draft": draft}
 
 

@@ -36,7 +36,7 @@ def explained(evaluation: Evaluation) -> str:
     if evaluation.score is None:
         return f"{evaluation.metric} has no score: {one_line(evaluation.reason, _LONGEST)}"
     first = f"{evaluation.metric} {evaluation.score:.2f}, {len(evaluation.findings)} findings"
-    return "\n".join([first, *(f"- {'; '.join(_parts(one))}" for one in evaluation.findings)])
+    return "\n".join([first, *(f"- {'; '.join(_parts(finding))}" for finding in evaluation.findings)])
 
 
 def _parts(finding: Finding) -> Iterator[str]:

@@ -171,29 +171,29 @@ class McpTools:
         """Tell how far a run is, what it has cost, and what to call next."""
         if job := self._jobs.get(of.run):
             await asyncio.wait([job.task], timeout=of.wait)
-        found = await self.session.result(of.run)
+        result = await self.session.result(of.run)
         at_work = self._is_at_work(of.run)
         return {
-            "run": found.run.id,
-            "kind": found.run.kind,
-            "status": "running" if at_work else found.status,
+            "run": result.run.id,
+            "kind": result.run.kind,
+            "status": "running" if at_work else result.status,
             "stage": job.stage if job and at_work else "",
-            "calls": found.usage.calls,
-            "cost_usd": found.usage.cost_usd,
-            "rounds": max((made.number for made in found.rounds), default=0),
-            "scores": found.scores,
-            "error": found.run.error if not at_work else None,
-            "next": _next(found, at_work=at_work),
+            "calls": result.usage.calls,
+            "cost_usd": result.usage.cost_usd,
+            "rounds": max((made.number for made in result.rounds), default=0),
+            "scores": result.scores,
+            "error": result.run.error if not at_work else None,
+            "next": _next(result, at_work=at_work),
         }
 
     async def result(self, of: ResultArguments) -> dict[str, Any]:
         """Return a run's summary with its scores, the goals it meets or misses, and the findings on it."""
         found = await self.session.result(of.run)
-        listed = [one for each in found.evaluations.values() for one in each.findings]
-        shown = listed[of.first_finding - 1 :][: of.findings]
+        findings = [finding for evaluation in found.evaluations.values() for finding in evaluation.findings]
+        shown = findings[of.first_finding - 1 :][: of.findings]
         chapters = [
-            {"title": _short(one.title), "summary": one.result.summary if one.result else None}
-            for one in found.chapters
+            {"title": _short(chapter.title), "summary": chapter.result.summary if chapter.result else None}
+            for chapter in found.chapters
         ]
         kept = {"run", "kind", "status", "stop_reason", "words", "scores", "initial_scores", "self_check", "goals"}
         kept |= {"unscored", "certificates", "notes", "error"}
@@ -203,24 +203,28 @@ class McpTools:
             "complete": found.complete,
             "summary": _shortened(found.summary),
             "chapters": _fitting(chapters),
-            "findings": [_bounded(record_json(one)) for one in shown],
-            "findings_in_all": len(listed),
+            "findings": [_bounded(record_json(finding)) for finding in shown],
+            "findings_in_all": len(findings),
         }
 
     async def find_passages(self, search: PassageArguments) -> dict[str, Any]:
         """Find the passages of a document that are nearest to a query, with their places."""
         document, index = await off_loop(self._index, search.source)
-        asked = SearchRequest(query=search.query, count=search.count)
-        found = await off_loop(find_passages, document, index, asked)
-        return {"passages": [one.model_dump() for one in found]}
+        request = SearchRequest(query=search.query, count=search.count)
+        passages = await off_loop(find_passages, document, index, request)
+        return {"passages": [passage.model_dump() for passage in passages]}
 
     async def cite(self, of: RunArguments) -> dict[str, Any]:
         """Return the sentences of a run's summary with the places of the document that they come from."""
         citations = await off_loop(cited, await self.session.lineage(of.run))
         places = [
-            {"number": one.number, "place": one.place, "quote": one.quote, "by": one.by} for one in citations.places
+            {"number": place.number, "place": place.place, "quote": place.quote, "by": place.by}
+            for place in citations.places
         ]
-        sentences = [{"text": _short(one.text), "cites": list(one.cites)} for one in citations.sentences]
+        sentences = [
+            {"text": _short(sentence_citations.text), "cites": list(sentence_citations.cites)}
+            for sentence_citations in citations.sentences
+        ]
         return {"sentences": _fitting(sentences), "places": _fitting(places), "basis": citations.basis}
 
     async def aclose(self) -> None:
@@ -243,7 +247,7 @@ class McpTools:
             return await self._begun(streaming(partial(work, document)))
 
     def _check_room(self) -> None:
-        self._jobs = {key: one for key, one in self._jobs.items() if not one.task.done()}
+        self._jobs = {key: job for key, job in self._jobs.items() if not job.task.done()}
         if len(self._jobs) >= _AT_WORK:
             raise RunError(
                 f"{_AT_WORK} runs are in progress: {', '.join(self._jobs)}", hint="wait for one, or stop one"
@@ -333,11 +337,11 @@ def _fitting(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the first items whose texts fit one reply."""
     room = _LONGEST_SHOWN
     kept: list[dict[str, Any]] = []
-    for one in items:
-        room -= len(str(one))
+    for item in items:
+        room -= len(str(item))
         if room < 0:
             return [*kept, {"more": len(items) - len(kept)}]
-        kept.append(one)
+        kept.append(item)
     return kept
 
 
@@ -375,13 +379,16 @@ def server(desk: McpTools) -> Server[Any]:
     tools = [
         Tool(
             name=name,
-            description=one.work.__doc__,
-            input_schema=one.takes.model_json_schema(),
+            description=tool_spec.work.__doc__,
+            input_schema=tool_spec.takes.model_json_schema(),
             annotations=ToolAnnotations(
-                read_only_hint=one.reads, destructive_hint=False, open_world_hint=False, idempotent_hint=one.reads
+                read_only_hint=tool_spec.reads,
+                destructive_hint=False,
+                open_world_hint=False,
+                idempotent_hint=tool_spec.reads,
             ),
         )
-        for name, one in _OFFERS.items()
+        for name, tool_spec in _OFFERS.items()
     ]
 
     async def listed(*_: Any) -> ListToolsResult:

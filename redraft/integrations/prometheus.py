@@ -40,7 +40,7 @@ _STAGES: Mapping[ModuleType, str] = {
     coherence: "judging",
     revision: "revising",
 }
-_OF = {one.name: stage for where, stage in _STAGES.items() for one in vars(where).values() if isinstance(one, Prompt)}
+_OF = {var.name: stage for where, stage in _STAGES.items() for var in vars(where).values() if isinstance(var, Prompt)}
 _OF |= {revision.DECIDE.name: "deciding", qa.TRACE_SENTENCES.name: "tracing", qa.WRITE_ANSWER.name: "answering"}
 STAGES = (*dict.fromkeys([*_STAGES.values(), *_OF.values()]), OTHER)
 
@@ -115,19 +115,19 @@ class MetricsObserver:
         """Count what an event says."""
         match event:
             case CallStarted(model=model, prompt=prompt, waited=waited):
-                asked = CallLabels(model, stage_of(prompt))
-                self._metrics.in_flight.labels(*asked).inc()
-                self._metrics.waited(asked, waited)
+                labels = CallLabels(model, stage_of(prompt))
+                self._metrics.in_flight.labels(*labels).inc()
+                self._metrics.waited(labels, waited)
                 self._began.set(time.monotonic())
             case CallAnswered(_, usage, cost, cached=False, model=model, prompt=prompt):
-                asked = CallLabels(model, stage_of(prompt))
-                self._metrics.answered(asked, usage, cost, self._ended(asked))
+                labels = CallLabels(model, stage_of(prompt))
+                self._metrics.answered(labels, usage, cost, self._ended(labels))
             case CallFailed(again_in=again_in, model=model, prompt=prompt):
-                asked = CallLabels(model, stage_of(prompt))
-                self._ended(asked)
-                self._metrics.failed(asked)
+                labels = CallLabels(model, stage_of(prompt))
+                self._ended(labels)
+                self._metrics.failed(labels)
                 if again_in is not None:
-                    self._metrics.repeated(asked)
+                    self._metrics.repeated(labels)
 
     def _ended(self, asked: CallLabels) -> float | None:
         """Return the seconds that the current task's call took; None if it was never sent."""
@@ -208,15 +208,15 @@ class BatchCollector(Collector):
             self._counted = {one for one in self._counted if one > self._from}
 
     def _count(self, row: Row) -> None:
-        asked = _asked(row)
-        self._calls.waited(asked, row["waited"])
+        labels = _asked(row)
+        self._calls.waited(labels, row["waited"])
         if row["attempt"] > 1:
-            self._calls.repeated(asked)
+            self._calls.repeated(labels)
         if row["outcome"] != OK:
-            self._calls.failed(asked, row["outcome"], row["cost_usd"])
+            self._calls.failed(labels, row["outcome"], row["cost_usd"])
             return
         tokens = ("prompt_tokens", "completion_tokens", "cached_prompt_tokens", "reasoning_tokens")
-        self._calls.answered(asked, Usage(*(row[name] for name in tokens)), row["cost_usd"], row["seconds"])
+        self._calls.answered(labels, Usage(*(row[name] for name in tokens)), row["cost_usd"], row["seconds"])
 
 
 def _asked(row: Row) -> CallLabels:

@@ -31,7 +31,7 @@ def _entries(evaluation: Evaluation) -> Iterator[Mapping[str, Any]]:
 def verdicts_by_sentence(evaluation: Evaluation) -> dict[int, bool]:
     """Return whether each sentence with a verdict is right, by number: it is wrong if anything in it is."""
     _, number, right = LISTED[evaluation.metric]
-    known = (one for one in _entries(evaluation) if one["verdict"] not in OPEN)
+    known = (entry for entry in _entries(evaluation) if entry["verdict"] not in OPEN)
     return _least((one[number], one["verdict"] == right) for one in known)
 
 
@@ -47,7 +47,7 @@ def verdicts_on(evaluation: Evaluation, sentences: Sequence[str]) -> tuple[bool 
 def probabilities_on(evaluation: Evaluation, sentences: Sequence[str]) -> tuple[float | None, ...]:
     """Return the probability that each of these sentences is right; empty if the judge gives none. Of several claims in
     a sentence, the least likely one counts."""
-    known = (one for one in _entries(evaluation) if one.get("probability") is not None)
+    known = (entry for entry in _entries(evaluation) if entry.get("probability") is not None)
     found = _least((one[LISTED[evaluation.metric][1]], float(one["probability"])) for one in known)
     return _matched(found, sentences) if found else ()
 

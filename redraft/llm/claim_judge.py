@@ -110,9 +110,9 @@ class ClaimJudge(ABC):
 
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Judge all claims of a request."""
-        asked = self.claims_of(request)
-        found, usage, by = await self.answers(asked) if asked.claims else ({}, Usage(), "")
-        value = asked.read(found)
+        claim_set = self.claims_of(request)
+        found, usage, by = await self.answers(claim_set) if claim_set.claims else ({}, Usage(), "")
+        value = claim_set.read(found)
         return Reply(cast("ValueT", value), value.model_dump_json(), usage, answered_by=by)
 
     @abstractmethod
@@ -122,14 +122,14 @@ class ClaimJudge(ABC):
     def claims_of(self, request: Request[Any, Any]) -> ClaimSet:
         """Return what a request asks. Raises `ProviderError` for what this judge cannot do."""
         form = _FORMS.get(request.prompt.name)
-        found = form(request.given, self.name) if form else None
-        if found is None or found.kind not in self.kinds:
+        claim_set = form(request.given, self.name) if form else None
+        if claim_set is None or claim_set.kind not in self.kinds:
             raise ProviderError(
                 f"{'an' if self.name[0] in 'aeiou' else 'a'} {self.name} cannot do what the prompt"
                 f" {request.prompt.name} asks",
                 hint=f"it judges by {', '.join(self.serves[:-1])} and {self.serves[-1]}",
             )
-        return found
+        return claim_set
 
 
 def likeliest(odds: Mapping[str, float], fine: str) -> str:
@@ -143,18 +143,18 @@ def claims_asked(given: AskSummaryInput) -> SummaryQuestions:
     return SummaryQuestions(
         sentences=[
             SentenceQuestions(
-                id=one.id,
+                id=line.id,
                 questions=[
                     SummaryQuestion(
-                        question=f"{_BEFORE}{one_line(one.sentence)}{_AFTER}",
-                        answer=one_line(one.sentence),
+                        question=f"{_BEFORE}{one_line(line.sentence)}{_AFTER}",
+                        answer=one_line(line.sentence),
                         search="",
                         importance=_USUAL_IMPORTANCE,
                     )
                 ],
             )
-            for one in given.sentences
-            if not given.only or one.id in given.only
+            for line in given.sentences
+            if not given.only or line.id in given.only
         ]
     )
 
@@ -179,19 +179,19 @@ def _ask(given: AskSummaryInput, _: str) -> ClaimSet:
 
 def _compare(given: CompareInput, name: str) -> ClaimSet:
     """Compare answers about claims: what the document denies contradicts the summary. Other pairs are left out."""
-    found = [
-        Comparison(id=one.id, reason=f"by the {name}", verdict="contradicts" if contradicted else "agrees")
-        for one in given.pairs
-        for contradicted in [one.document == NOT_SO]
+    comparisons = [
+        Comparison(id=pair.id, reason=f"by the {name}", verdict="contradicts" if contradicted else "agrees")
+        for pair in given.pairs
+        for contradicted in [pair.document == NOT_SO]
         # A long answer is stored by its beginning.
-        if contradicted or one.summary.startswith(one.document.removesuffix("…"))
+        if contradicted or pair.summary.startswith(pair.document.removesuffix("…"))
     ]
-    return ClaimSet("support", (), {}, lambda _: Comparisons(comparisons=found))
+    return ClaimSet("support", (), {}, lambda _: Comparisons(comparisons=comparisons))
 
 
 def _answer(given: AnswerFromDocumentInput, _: str) -> ClaimSet:
     """Ask whether claims hold; other questions are left open."""
-    claims = {one.id: claim for one in given.questions if (claim := claim_in(one.question))}
+    claims = {item.id: claim for item in given.questions if (claim := claim_in(item.question))}
 
     def answered(number: int, found: ClaimAnswer | None) -> DocumentAnswer:
         if found is None:
@@ -208,7 +208,7 @@ def _answer(given: AnswerFromDocumentInput, _: str) -> ClaimSet:
         "support",
         given.texts,
         {number: Claim(claim) for number, claim in claims.items()},
-        lambda found: DocumentAnswers(answers=[answered(one.id, found.get(one.id)) for one in given.questions]),
+        lambda found: DocumentAnswers(answers=[answered(item.id, found.get(item.id)) for item in given.questions]),
     )
 
 
@@ -227,16 +227,18 @@ def _verify(given: VerifyInput, name: str) -> ClaimSet:
     return ClaimSet(
         "support",
         given.texts,
-        {one.id: Claim(one.sentence, one.before) for one in given.sentences},
+        {statement.id: Claim(statement.sentence, statement.before) for statement in given.sentences},
         lambda found: Verifications(
-            sentences=[verified(one.id, one.sentence, found.get(one.id)) for one in given.sentences]
+            sentences=[
+                verified(statement.id, statement.sentence, found.get(statement.id)) for statement in given.sentences
+            ]
         ),
     )
 
 
 def _align(given: AlignInput, _: str) -> ClaimSet:
-    ids = [one.id for one in given.sentences]
-    told = [one.sentence for one in given.sentences]
+    ids = [statement.id for statement in given.sentences]
+    told = [statement.sentence for statement in given.sentences]
 
     def aligned(number: int, fact: str, found: ClaimAnswer | None) -> Alignment:
         if found is None:
@@ -254,7 +256,7 @@ def _align(given: AlignInput, _: str) -> ClaimSet:
 
     return ClaimSet(
         "statement",
-        [f"{one.before} {one.sentence}".strip() for one in given.sentences],
+        [f"{statement.before} {statement.sentence}".strip() for statement in given.sentences],
         {one.id: Claim(one.fact) for one in given.facts},
         lambda found: Alignments(facts=[aligned(one.id, one.fact, found.get(one.id)) for one in given.facts]),
     )
@@ -270,8 +272,10 @@ def _confusion(given: ConfusionInput, _: str) -> ClaimSet:
     return ClaimSet(
         "confusion",
         [given.summary],
-        {one.id: Claim(one.sentence, one.place) for one in given.sentences},
-        lambda found: Confusions(sentences=[confusion(one.id, found.get(one.id)) for one in given.sentences]),
+        {sentence.id: Claim(sentence.sentence, sentence.place) for sentence in given.sentences},
+        lambda found: Confusions(
+            sentences=[confusion(sentence.id, found.get(sentence.id)) for sentence in given.sentences]
+        ),
     )
 
 

@@ -75,7 +75,7 @@ def _message(message: Mapping[str, Any], odd: list[str]) -> dict[str, Any]:
         odd.append(f"refusal is {_shown(refusal)}")
         made["refusal"] = None
     calls = message.get("tool_calls")
-    made["tool_calls"] = [one for one in calls if _is_call(one)] if isinstance(calls, list) else None
+    made["tool_calls"] = [call for call in calls if _is_call(call)] if isinstance(calls, list) else None
     if calls is not None and (not isinstance(calls, list) or len(made["tool_calls"]) < len(calls)):
         odd.append(f"tool_calls is {_shown(calls)}")
     for name in ("name", "id"):

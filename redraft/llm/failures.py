@@ -70,7 +70,9 @@ def translate(
 ) -> ModelError:
     """Return our error for any exception of a chat model; `used` names the features that the request relied on.
     Programming errors are named, and not retried."""
-    if (ours := next((one for one in _causes(error) if isinstance(one, ModelError)), None)) is not None:
+    if (
+        ours := next((model_error for model_error in _causes(error) if isinstance(model_error, ModelError)), None)
+    ) is not None:
         return ours
     message = redact(str(error) or type(error).__name__, secrets)
     status = status_of(error)
@@ -140,8 +142,8 @@ def _of_status(status: int, error: Exception, message: str, used: frozenset[str]
         return _redirected(status, error)
     if status == 429 or (status in (503, 529) and _retry_after(error) is not None):
         return _too_many(error, message)
-    if known := _known_complaint(status, message, used):
-        return known
+    if model_error := _known_complaint(status, message, used):
+        return model_error
     if status in (401, 403):
         if status == 403 and _FILTERED.search(message):
             return _filtered(message)
@@ -160,7 +162,7 @@ def _of_status(status: int, error: Exception, message: str, used: frozenset[str]
 
 def _redirected(status: int, error: Exception) -> ProviderError:
     """Return the error for a redirecting server: documents and keys go only to the chosen address."""
-    headers: Any = next((found for one in _causes(error) if (found := _of_response(one, "headers"))), {})
+    headers: Any = next((found for cause in _causes(error) if (found := _of_response(cause, "headers"))), {})
     try:
         elsewhere = plain_address(str(headers.get("location") or ""))
     except UsageError:
@@ -200,10 +202,10 @@ def _filtered(message: str) -> RefusedReply:
 
 def status_of(error: Exception) -> int | None:
     """Return the HTTP status of an exception, of its response, or of its cause."""
-    for one in _causes(error):
+    for cause in _causes(error):
         for value in (
-            *(getattr(one, name, None) for name in ("status_code", "code")),
-            _of_response(one, "status_code"),
+            *(getattr(cause, name, None) for name in ("status_code", "code")),
+            _of_response(cause, "status_code"),
         ):
             if isinstance(value, int) and 100 <= value < 600:
                 return value
@@ -222,7 +224,7 @@ def _of_response(error: BaseException, name: str) -> Any:
 
 def _retry_after(error: Exception) -> float | None:
     """Return the seconds of `retry-after-ms` or `retry-after`, which may be a date; nonsense is ignored."""
-    headers: Any = next((found for one in _causes(error) if (found := _of_response(one, "headers"))), {})
+    headers: Any = next((found for cause in _causes(error) if (found := _of_response(cause, "headers"))), {})
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         given = str(headers.get(name) or "")
         try:
@@ -242,10 +244,10 @@ def _seconds_until(date: str) -> float:
 
 
 def _is_connection_trouble(error: Exception) -> bool:
-    for one in _causes(error):
+    for cause in _causes(error):
         # The HTTP libraries of the SDKs share these names, and no base class.
-        names = {kind.__name__ for kind in type(one).__mro__}
+        names = {kind.__name__ for kind in type(cause).__mro__}
         # A missing file is not a connection error.
-        if (isinstance(one, OSError) and one.filename is None) or names & _LOST:
+        if (isinstance(cause, OSError) and cause.filename is None) or names & _LOST:
             return True
     return False

@@ -135,4 +135,4 @@ def _without_tracers(config: RunnableConfig) -> RunnableConfig:
 
 
 def _kept(handlers: list[BaseCallbackHandler]) -> list[BaseCallbackHandler]:
-    return [one for one in handlers if not isinstance(one, LangChainTracer)]
+    return [handler for handler in handlers if not isinstance(handler, LangChainTracer)]

@@ -57,7 +57,7 @@ def verdict_field(shape: object) -> VerdictField | None:
         entry = next((one for one in getattr(field.annotation, "__args__", ())), None)
         if not isinstance(entry, type) or not issubclass(entry, BaseModel) or "id" not in entry.model_fields:
             continue
-        names = next((one for one in entry.model_fields["id"].metadata if isinstance(one, ItemRef)), None)
+        names = next((ref for ref in entry.model_fields["id"].metadata if isinstance(ref, ItemRef)), None)
         for name, told in entry.model_fields.items():
             for mark in told.metadata:
                 if isinstance(mark, VerdictLabels) and names is not None:
@@ -89,7 +89,7 @@ def with_odds(value: ValueT, given: BaseModel, text: str, tokens: Sequence[Reply
     """Return a reply whose entries have the probabilities of their verdicts, as far as the tokens of its text tell
     them. An entry whose verdict is not found exactly where the JSON has it gets none."""
     weighed = verdict_field(type(value))
-    begin = b"".join(one.text for one in tokens).rfind(text.encode("utf-8", "replace")) if text else -1
+    begin = b"".join(token.text for token in tokens).rfind(text.encode("utf-8", "replace")) if text else -1
     if weighed is None or begin < 0 or not isinstance(value, BaseModel):
         return value
     places = _places(text, weighed, Tags(given))
@@ -128,7 +128,7 @@ def _places(text: str, weighed: VerdictField, tags: Tags) -> dict[int, _TokenPla
             # A label that is written with escapes has no place of its own.
             if isinstance(said, str) and text.startswith(f'"{said}"', place):
                 found[number] = _TokenPlace(said, place + 1)
-    return {number: one for number, one in found.items() if number not in twice}
+    return {number: token_place for number, token_place in found.items() if number not in twice}
 
 
 def _parts(text: str, at: int) -> Iterator[tuple[str, object, int]]:
@@ -147,15 +147,15 @@ def _parts(text: str, at: int) -> Iterator[tuple[str, object, int]]:
 
 
 def _next(text: str, at: int) -> int:
-    found = _BETWEEN.match(text, at)
-    return found.end() if found else at
+    match = _BETWEEN.match(text, at)
+    return match.end() if match else at
 
 
 def _odds(tokens: Sequence[ReplyToken], at: int, label: str, labels: Sequence[str]) -> dict[str, float] | None:
     """Return the probability of each label where one of them begins at a byte of the tokens' text. Each token that
     might have stood there counts for the label that it begins, and one that begins several for none of them; while the
     label itself could still become another, the next token is read, too."""
-    ends = [*accumulate(len(one.text) for one in tokens)]
+    ends = [*accumulate(len(reply_token.text) for reply_token in tokens)]
     n = next((n for n, end in enumerate(ends) if end > at), len(tokens))
     mass = dict.fromkeys(labels, 0.0)
     path, done = 1.0, b""
@@ -181,4 +181,4 @@ def _odds(tokens: Sequence[ReplyToken], at: int, label: str, labels: Sequence[st
 def _begun(said: bytes, labels: Sequence[str]) -> list[str]:
     """Return the labels that may be meant where this stands after the quotation mark."""
     words = said.decode("utf-8", "replace").casefold()
-    return [one for one in labels if one.startswith(words) or words.startswith(f'{one}"')]
+    return [label for label in labels if label.startswith(words) or words.startswith(f'{label}"')]

@@ -72,10 +72,10 @@ class Entailment:
                 self._known[pair] = EntailmentScores(
                     *(0.0 if column is None else float(row[column]) for column in self._columns)
                 )
-        found = [self._known[pair] for pair in pairs]
+        scores = [self._known[pair] for pair in pairs]
         for pair in list(self._known)[: max(0, len(self._known) - _REMEMBERED)]:
             del self._known[pair]
-        return found
+        return scores
 
     def tokens(self, text: str) -> int:
         """Return how many tokens a text has by itself."""
@@ -165,9 +165,9 @@ def check_claims(model: Entailment, claims: Sequence[str], passages: Sequence[st
     """Return the answer about each claim, all in one batch; None for a claim that is too long."""
     with model.alone:
         premises = [_premises(model, claim, passages) for claim in claims]
-        pairs = [(one.text, claim) for claim, some in zip(claims, premises, strict=True) for one in some]
+        pairs = [(premise.text, claim) for claim, some in zip(claims, premises, strict=True) for premise in some]
         odds = iter(model.odds(pairs))
-    return [_answer([(one, next(odds)) for one in some]) for some in premises]
+    return [_answer([(premise, next(odds)) for premise in some]) for some in premises]
 
 
 def _answer(scores: Sequence[tuple[_Premise, EntailmentScores]]) -> ClaimAnswer | None:
@@ -175,8 +175,8 @@ def _answer(scores: Sequence[tuple[_Premise, EntailmentScores]]) -> ClaimAnswer 
     how it is wrong, since models call unrelated texts contradictory."""
     if not scores:
         return None
-    best, support = max(scores, key=lambda one: one[1].entailment)
-    near, fault = max((one for one in scores if one[0].nearest), key=lambda one: one[1].contradiction)
+    best, support = max(scores, key=lambda score: score[1].entailment)
+    near, fault = max((score for score in scores if score[0].nearest), key=lambda one: one[1].contradiction)
     share = fault.contradiction / ((fault.contradiction + fault.neutral) or 1)
     left = 1 - support.entailment
     odds = {SUPPORTED: support.entailment, CONTRADICTED: left * share, ABSENT: left * (1 - share)}
@@ -194,12 +194,12 @@ def _premises(model: Entailment, claim: str, passages: Sequence[str]) -> list[_P
         (text, n) for n, passage in enumerate(passages) for text in model.windows(passage, min(room, _STRETCH))
     ]
     order = sorted(range(len(stretches)), key=lambda at: (-len(said & set(words(stretches[at][0]))), at))[:_NEAREST]
-    found = [_Premise(stretches[at][0], frozenset({stretches[at][1]}), at == order[0]) for at in order]
+    premises = [_Premise(stretches[at][0], frozenset({stretches[at][1]}), at == order[0]) for at in order]
     for pair in combinations(sorted(order[:_PAIRED]), 2):
         text = " ".join(stretches[at][0] for at in pair)
         if model.tokens(text) <= room:
-            found.append(_Premise(text, frozenset(stretches[at][1] for at in pair), order[0] in pair))
-    return found
+            premises.append(_Premise(text, frozenset(stretches[at][1] for at in pair), order[0] in pair))
+    return premises
 
 
 VERSION = 3
@@ -220,8 +220,8 @@ def _identity(name_or_path: str) -> str:
     folder = folder_of(name_or_path)
     if folder is None:
         return f"nli:{name_or_path}:{VERSION}"
-    files = sorted(one for one in Path(folder).rglob("*") if one.is_file())
-    seen = [(str(one.relative_to(folder)), one.stat().st_size, one.stat().st_mtime_ns) for one in files]
+    files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+    seen = [(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     digest = hashlib.sha256(repr(seen).encode()).hexdigest()[:8]
     return f"nli:{os.path.abspath(folder)}:{VERSION}:{digest}"
 
@@ -239,7 +239,9 @@ class EntailmentModel(ClaimJudge):
     async def answers(self, asked: ClaimSet) -> tuple[Mapping[int, ClaimAnswer], Usage, str]:
         """Return the answers about claims that leave room for a text; one request at a time, as each uses the whole
         machine."""
-        texts = [one.text for one in asked.claims.values()]
-        found = await asyncio.to_thread(check_claims, self._model, texts, asked.texts)
-        known = {number: one for number, one in zip(asked.claims, found, strict=True) if one is not None}
+        texts = [claim.text for claim in asked.claims.values()]
+        claim_answers = await asyncio.to_thread(check_claims, self._model, texts, asked.texts)
+        known = {
+            number: answer for number, answer in zip(asked.claims, claim_answers, strict=True) if answer is not None
+        }
         return known, Usage(reported=False), ""

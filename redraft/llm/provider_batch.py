@@ -174,7 +174,7 @@ class BatchClient:
                 now = time.monotonic()
                 if self._gathered and now >= self._joined + _QUIET and not (self._crowded and self._pending):
                     await self._post()
-                for pending in [one for one in self._pending.values() if one.due <= now]:
+                for pending in [job for job in self._pending.values() if job.due <= now]:
                     await self._poll(pending)
                 await self._tidy()
                 await asyncio.sleep(self._pause())

@@ -76,10 +76,10 @@ class LenientParser:
         parts: list[str] = []
         within: list[str] = []
         at = start
-        while found := _TOKEN.match(self.text, at):
-            at = found.end()
-            self.left -= at - found.start()
-            kind, token = found.lastgroup or "", found.group()
+        while match := _TOKEN.match(self.text, at):
+            at = match.end()
+            self.left -= at - match.start()
+            kind, token = match.lastgroup or "", match.group()
             if kind == "closing" and parts[-1] == ",":
                 parts.pop()
             _keep_count(within, token)
@@ -204,7 +204,7 @@ def _field(name: str, annotation: Any, metadata: Sequence[Any]) -> _Field:
 
 def _is_label(annotation: Any) -> bool:
     choices = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-    return all(get_origin(one) is Literal for one in choices)
+    return all(get_origin(choice) is Literal for choice in choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +326,7 @@ class ReplyShape:
         """Return whether a parsed reply names things, but none of its items."""
         entries = getattr(value, self.entries) if self.entries else ()
         if entries and self._names() is not None:
-            return all(one.id == NO_ITEM for one in entries)
+            return all(entry.id == NO_ITEM for entry in entries)
         return bool(wire.strangers) and not wire.named
 
     def _names(self) -> ItemRef | None:
@@ -442,7 +442,7 @@ def _plain(name: object) -> str:
 
 def _known(name: object, fields: dict[str, _Field]) -> str:
     """Return the field of this name, however it is spelled; None without one."""
-    return next((one for one in fields if _plain(one) == _plain(name)), "")
+    return next((field for field in fields if _plain(field) == _plain(name)), "")
 
 
 def _named(value: dict[Any, object], fields: dict[str, _Field]) -> dict[str, object]:
@@ -459,7 +459,7 @@ def _named(value: dict[Any, object], fields: dict[str, _Field]) -> dict[str, obj
         if field in said or not others:
             continue
         says_none = known.is_label and read_label(others[0]) in ("", "none", "no", "n/a", "null")
-        if all(one == others[0] for one in others) and not says_none:
+        if all(other == others[0] for other in others) and not says_none:
             said[field] = others[0]
     return {name: one for name, one in said.items() if name not in disputed}
 

@@ -136,7 +136,7 @@ def final_channel(text: str) -> str:
     if not sections:
         bare = _BARE_CHANNELS.match(text.lstrip())
         return text.lstrip()[bare.end() :] if bare else text
-    answers = [one for one in sections if one[1].strip().startswith("final") or "to=functions" in one[1]]
+    answers = [match for match in sections if match[1].strip().startswith("final") or "to=functions" in match[1]]
     if not answers:
         return ""
     end = _END_OF_CHANNEL.search(text, answers[-1].end())
@@ -224,7 +224,7 @@ def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
     tags = Tags(given) if given is not None else None
     form = ReplyShape(shape, tags)
     failure = NoValueError("the reply holds no JSON object")
-    found = list[_FoundValue[T]]()
+    found_values = list[_FoundValue[T]]()
     for candidate, before in _joined(_candidates(final_channel(text), form), form):
         try:
             wire = TagContext(tags) if tags else None
@@ -242,13 +242,15 @@ def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
             complaint = _complaint(trouble) if trouble else _STRANGERS
             failure = NoValueError(complaint, formless=False, nameless=True)
             continue
-        found.append(_FoundValue(value, before))
-    if not found:
+        found_values.append(_FoundValue(value, before))
+    if not found_values:
         raise failure
-    settled = max((place for place, one in enumerate(found) if _FINAL.search(one.before)), default=0)
-    if any(_at_odds(one.value, found[-1].value) for one in found[settled:]):
+    settled = max(
+        (place for place, found_value in enumerate(found_values) if _FINAL.search(found_value.before)), default=0
+    )
+    if any(_at_odds(found_value.value, found_values[-1].value) for found_value in found_values[settled:]):
         raise NoValueError("the reply holds two answers that differ")
-    return _continued(found[settled:], form)
+    return _continued(found_values[settled:], form)
 
 
 def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
@@ -273,8 +275,8 @@ def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
         # The cut value came after it.
         return None
     with suppress(TruncatedJsonError, NoJsonError):
-        while found := _NEXT.match(said, at):
-            value, at = loose.value(found.end())
+        while match := _NEXT.match(said, at):
+            value, at = loose.value(match.end())
             entries.append(value)
     folded, _ = form.without_unreadable(form.reshaped(entries))
     try:
@@ -319,10 +321,10 @@ def _continued(found: Sequence[_FoundValue[T]], form: ReplyShape) -> T:
     said: list[Any] = list(getattr(last.value, name)) if name else []
     if not (said and isinstance(said[0], BaseModel)):
         return last.value
-    for one, after in zip(reversed(found[:-1]), reversed(found[1:]), strict=True):
+    for found_value, after in zip(reversed(found[:-1]), reversed(found[1:]), strict=True):
         if not _BETWEEN.fullmatch(after.before):
             break
-        said = [entry for entry in getattr(one.value, name) if entry not in said] + said
+        said = [entry for entry in getattr(found_value.value, name) if entry not in said] + said
     return last.value.model_copy(update={name: said})
 
 
@@ -388,11 +390,11 @@ def _at_odds(one: BaseModel, other: BaseModel) -> bool:
 def _entries(value: dict[str, Any]) -> dict[tuple[str, int], object]:
     """Return the entries of a reply by the item that they name."""
     return {
-        (name, one["id"]): one
+        (name, entry["id"]): entry
         for name, entries in value.items()
         if isinstance(entries, list)
-        for one in entries
-        if isinstance(one, dict) and "id" in one
+        for entry in entries
+        if isinstance(entry, dict) and "id" in entry
     }
 
 

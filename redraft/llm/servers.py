@@ -137,7 +137,7 @@ def _at(port: Port) -> LocalServer:
     entries = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(entries, list):
         return LocalServer(port, None)
-    names = (one.get("id") for one in entries if isinstance(one, dict))
+    names = (entry.get("id") for entry in entries if isinstance(entry, dict))
     return LocalServer(
         port, tuple(one_line(name, _LONGEST) for name in names if isinstance(name, str) and name.strip())
     )
@@ -160,7 +160,9 @@ def _families() -> Mapping[str, int]:
 def window_of_family(name: str) -> int | None:
     """Return the window of a hosted model by its family, through any proxy; None for an unknown family."""
     plain = name.rpartition("/")[2].lower()
-    fitting = [one for one in _families() if plain.startswith(one) and _SIGN.match(plain[len(one) :] or "-")]
+    fitting = [
+        family for family in _families() if plain.startswith(family) and _SIGN.match(plain[len(family) :] or "-")
+    ]
     return _families()[max(fitting, key=len)] if fitting else None
 
 
@@ -181,8 +183,8 @@ def _answers(server: ModelServer, name: str) -> Iterator[int | None]:
     yield _number(_dict(server.get("/props", above=True), "default_generation_settings").get("n_ctx"))
     loaded = _entry(_list(server.get("/api/v0/models", above=True), "data"), "id", name)
     yield _number(loaded.get("loaded_context_length"))
-    shown = _OLLAMAS_OWN.search(str(_object(server.post("/api/show", {"model": name}, above=True)).get("parameters")))
-    yield int(shown[1]) if shown else None
+    match = _OLLAMAS_OWN.search(str(_object(server.post("/api/show", {"model": name}, above=True)).get("parameters")))
+    yield int(match[1]) if match else None
     running = _entry(_list(server.get("/api/ps", above=True), "models"), "name", name)
     yield _number(running.get("context_length"))
 
@@ -190,7 +192,7 @@ def _answers(server: ModelServer, name: str) -> Iterator[int | None]:
 def _entry(entries: list[Any], key: str, name: str) -> dict[str, Any]:
     """Return a model's entry in a list; Ollama's `qwen3` is its `qwen3:latest`."""
     wanted = (name, f"{name}:latest")
-    return next((one for one in entries if isinstance(one, dict) and one.get(key) in wanted), {})
+    return next((entry for entry in entries if isinstance(entry, dict) and entry.get(key) in wanted), {})
 
 
 def _object(value: object) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def _defined() -> Iterator[Prompt[Any, Any]]:
     for found in iter_modules([str(Path(__file__).parent)]):
         if found.name not in _WITHOUT:
             module = import_module(f"redraft.prompts.{found.name}")
-            yield from (one for one in vars(module).values() if isinstance(one, Prompt))
+            yield from (prompt for prompt in vars(module).values() if isinstance(prompt, Prompt))
 
 
 PROMPTS: dict[str, Prompt[Any, Any]] = {prompt.name: prompt for prompt in _defined()}
@@ -196,7 +196,7 @@ def _sample_values(info: FieldInfo) -> list[object]:
     if get_origin(kind) is list:
         return [[*get_args(get_args(kind)[0])] or "1", []]
     known: dict[object, list[object]] = {bool: [True, False], int: [100], str: ["German"], type(None): [None]}
-    values = [value for one in get_args(kind) or [kind] for value in known[one]]
+    values = [value for arg in get_args(kind) or [kind] for value in known[arg]]
     return values if info.is_required() else [*values, info.default]
 
 
@@ -256,8 +256,8 @@ def _fenced(given: BaseModel) -> dict[str, object]:
         value = values[name]
         empty = value in ("", []) and not type(given).model_fields[name].is_required()
         values[name] = None if empty else _fence(value, mark, own, partial(tags.tag, name))
-    for name, named in _marks(type(given), ItemTags):
-        values[name] = ", ".join(tags.tag(named.field, number) for number in getattr(given, name))
+    for name, item_tags in _marks(type(given), ItemTags):
+        values[name] = ", ".join(tags.tag(item_tags.field, number) for number in getattr(given, name))
     return values
 
 

@@ -128,7 +128,7 @@ class Confusion(ReplyModel):
     @property
     def is_confusing(self) -> bool | None:
         """Return the verdict; None where there is none, or a contradictory one."""
-        clear = [one for one in self.questions if not is_denied(one, "none")]
+        clear = [question for question in self.questions if not is_denied(question, "none")]
         denied = NO_CONFUSION in self.types or any(map(_DENIAL.match, clear))
         if self.asked or self.errors:
             return None if denied else True

@@ -403,8 +403,8 @@ _FIRST_WORD = re.compile(r"[^\w]*(\w+)")
 
 def yes_or_no(answer: str) -> Literal["yes", "no"] | None:
     """Return whether an answer begins with yes or no; None where it begins with neither."""
-    found = None if is_denied(answer, "yes") else _FIRST_WORD.match(answer.casefold())
-    word = found.group(1) if found else ""
+    match = None if is_denied(answer, "yes") else _FIRST_WORD.match(answer.casefold())
+    word = match.group(1) if match else ""
     return "yes" if word in _YES_OF_TYPED else "no" if word in _NO_OF_TYPED else None
 
 

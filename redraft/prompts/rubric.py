@@ -73,10 +73,10 @@ def _level(value: object) -> object:
     """Return the number at the start of a text such as "4 of 5" or "Level 4"; a judge that cannot tell gives none."""
     if value is None or value == UNSURE:
         return NO_LEVEL
-    found = _NUMBER.match(value) if isinstance(value, str) else None
-    if isinstance(value, bool) or (isinstance(value, str) and found is None):
+    match = _NUMBER.match(value) if isinstance(value, str) else None
+    if isinstance(value, bool) or (isinstance(value, str) and match is None):
         raise ValueError("the level is not a whole number")
-    return int(found[1]) if found else value
+    return int(match[1]) if match else value
 
 
 class RubricInput(PromptInput):

@@ -96,7 +96,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         _spent.get().step()
         if isinstance(obj, LoopContext):
             # The inner loop has values of its own.
-            args = tuple(_counted(one) for one in args)
+            args = tuple(_counted(arg) for arg in args)
         elif obj is Namespace:
             _measured([*args, *kwargs.values()])
         return _measured(super().call(context, obj, *args, **kwargs))
@@ -122,7 +122,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         for loop in tree.find_all(nodes.For):
             loop.iter = _through("redraft_counted", loop.iter)
         for output in tree.find_all(nodes.Output):
-            output.nodes = [_through("redraft_put", one) for one in output.nodes]
+            output.nodes = [_through("redraft_put", node) for node in output.nodes]
         for set_ in tree.find_all(nodes.Assign):
             if isinstance(set_.target, nodes.NSRef):
                 # A cyclic value has no end.

@@ -112,4 +112,4 @@ def is_sign(sentence: str) -> bool:
 
 def after_sign(text: str) -> str:
     """Return what follows the sign in capitals at the beginning of a reply; else all of it."""
-    return text[found.end() :] if (found := _NOTHING_AHEAD.match(text)) else text
+    return text[match.end() :] if (match := _NOTHING_AHEAD.match(text)) else text

@@ -69,7 +69,7 @@ def _lines(outline: Outline) -> Iterator[str]:
         yield "Turning points:"
         yield from (f"{at}. {_one(point)}" for at, point in enumerate(outline.turning_points, 1))
     if outline.cast:
-        yield f"Cast: {'; '.join(f'{_one(each.name)}: {_one(each.phrase)}' for each in outline.cast)}"
+        yield f"Cast: {'; '.join(f'{_one(term.name)}: {_one(term.phrase)}' for term in outline.cast)}"
 
 
 def _one(text: str) -> str:

@@ -159,7 +159,7 @@ def asked_about(given: BaseModel, field: str) -> list[int]:
     for name, info in type(given).model_fields.items():
         if ItemTags(field) in info.metadata and (some := getattr(given, name)):
             return list(some)
-    return [one.id for one in getattr(given, field, ()) if isinstance(one, TaggedItem)]
+    return [item.id for item in getattr(given, field, ()) if isinstance(item, TaggedItem)]
 
 
 class Tags:
@@ -167,13 +167,13 @@ class Tags:
 
     def __init__(self, given: BaseModel) -> None:
         lists = {name: value for name in type(given).model_fields if isinstance(value := getattr(given, name), list)}
-        items = {name: [one for one in value if isinstance(one, TaggedItem)] for name, value in lists.items()}
+        items = {name: [item for item in value if isinstance(item, TaggedItem)] for name, value in lists.items()}
         self._tags: dict[str, dict[int, str]] = {}
         taken: set[str] = set()
-        for name, some in items.items():
-            drawn = _drawn(name, some, taken)
+        for name, tagged_items in items.items():
+            drawn = _drawn(name, tagged_items, taken)
             taken.update(drawn)
-            self._tags[name] = {one.id: tag for one, tag in zip(some, drawn, strict=True)}
+            self._tags[name] = {item.id: tag for item, tag in zip(tagged_items, drawn, strict=True)}
         self._numbers = {name: {tag: number for number, tag in own.items()} for name, own in self._tags.items()}
         self._asked = {name: asked_about(given, name) for name in items}
 
@@ -259,7 +259,7 @@ def _drawn(field: str, items: Sequence[TaggedItem], taken: Container[str]) -> li
     letters = _MIN
     while len(_LETTERS) ** letters < _SPARSE * len(items):
         letters += 1
-    said = json.dumps([field, [one.model_dump(mode="json", exclude={"id"}) for one in items]])
+    said = json.dumps([field, [item.model_dump(mode="json", exclude={"id"}) for item in items]])
     seed = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
     tags: dict[str, None] = {}
     for place in range(len(items)):

@@ -61,17 +61,17 @@ class ReadCoverage(NamedTuple):
 
 def missing(parts: Sequence[ReadCoverage]) -> tuple[str, ...]:
     """Return a sentence for each part of which text is missing."""
-    return tuple(str(one) for one in parts if one.is_short)
+    return tuple(str(coverage) for coverage in parts if coverage.is_short)
 
 
 def check(parts: Sequence[ReadCoverage], name: str) -> None:
     """Raise if too little of a file was read, in total or in a part that is not small."""
-    held = sum(one.held for one in parts)
-    whole = ReadCoverage(name, held, held - sum(one.missing for one in parts))
-    lacking = [one for one in parts if one.is_short and one.share < MIN_SHARE]
-    if not whole.is_short or (whole.share >= MIN_SHARE and all(one.missing < _SMALL for one in lacking)):
+    held = sum(coverage.held for coverage in parts)
+    whole = ReadCoverage(name, held, held - sum(coverage.missing for coverage in parts))
+    lacking = [coverage for coverage in parts if coverage.is_short and coverage.share < MIN_SHARE]
+    if not whole.is_short or (whole.share >= MIN_SHARE and all(coverage.missing < _SMALL for coverage in lacking)):
         return
-    worst = max(parts, key=lambda one: one.missing)
+    worst = max(parts, key=lambda part: part.missing)
     more = f"; in all {whole.percent} of the file" if len(parts) > 1 else ""
     raise DocumentError(
         f"it is damaged: {worst}{more}",
@@ -226,7 +226,7 @@ class TextBuilder:
     @property
     def first_title(self) -> str:
         """The first heading of level 1, unless it is a chapter's."""
-        outer = [one.title for one in self.headings if one.level == 1]
+        outer = [heading.title for heading in self.headings if heading.level == 1]
         return outer[0] if outer and names_document(outer[0], len(outer) - 1) else ""
 
     def span_since(self, start: int) -> Span:

@@ -110,7 +110,7 @@ def read_installed(name: str, data: bytes, file: str) -> Document:
     """Return the document of an installed reader; its failures are reported as those of its package."""
     reader, package = plugins.load(_KIND, name), plugins.package_of(_KIND, name)
     try:
-        made = reader(data, file)
+        document = reader(data, file)
     except RedraftError:
         raise
     except Exception as error:
@@ -119,13 +119,14 @@ def read_installed(name: str, data: bytes, file: str) -> Document:
             place=file,
             hint=f"check the file; if it is valid, update {package}",
         ) from error
-    if not isinstance(made, Document) or not isinstance(made.text, str) or not isinstance(made.title, str):
+    if not isinstance(document, Document) or not isinstance(document.text, str) or not isinstance(document.title, str):
         raise DocumentError(
-            f"the reader for .{name} files, of the package {package}, returned no document, but {type(made).__name__}",
+            f"the reader for .{name} files, of the package {package}, returned no document,"
+            f" but {type(document).__name__}",
             place=file,
             hint="a reader returns redraft.Document.from_text(text, title)",
         )
-    return made
+    return document
 
 
 def load(
@@ -204,8 +205,8 @@ def text_in(data: bytes, name: str) -> CleanText:
         document = load_bytes(data, name)
         return CleanText(document.text.strip(), document.notes)
     raw = decode(data, name)
-    found = clean_with_notes(raw.text)
-    return CleanText(found.text.strip(), (*raw.notes, *found.notes))
+    clean_text = clean_with_notes(raw.text)
+    return CleanText(clean_text.text.strip(), (*raw.notes, *clean_text.notes))
 
 
 def parse(data: bytes, *, name: str, markdown: bool = True) -> Document:
@@ -238,15 +239,15 @@ def load_all(sources: Sequence[str | Path], *, wanted: Selection | None = None) 
             hint="select a part of one file, or give files that contain only what is wanted",
         )
     documents: list[Document] = []
-    for one in sources:
-        document = load(one, wanted=wanted)
+    for source in sources:
+        document = load(source, wanted=wanted)
         documents = [*documents, document]
     return combine(documents)
 
 
 def check_sources(sources: Sequence[object]) -> None:
     """Raise if standard input is to be read twice."""
-    if sum(one == STDIN for one in sources) > 1:
+    if sum(source == STDIN for source in sources) > 1:
         raise UsageError("stdin can be read for one document only", hint="give the others as files")
 
 
@@ -257,14 +258,14 @@ def combine(documents: Sequence[Document]) -> Document:
     first_of: dict[str, str] = {}
     kept: list[tuple[str, Document]] = []
     again: list[str] = []
-    for name, one in zip(_names(documents), documents, strict=True):
-        if any(mark.kind == "document" for mark in one.marks):
+    for name, document in zip(_names(documents), documents, strict=True):
+        if any(mark.kind == "document" for mark in document.marks):
             raise UsageError("a list of documents was given as one document", hint="give each one separately")
-        if one.id in first_of:
-            again.append(f"{name} has the same text as {first_of[one.id]}, so it is read once")
+        if document.id in first_of:
+            again.append(f"{name} has the same text as {first_of[document.id]}, so it is read once")
         else:
-            first_of[one.id] = name
-            kept.append((name, one))
+            first_of[document.id] = name
+            kept.append((name, document))
     if len(kept) == 1:
         return replace(kept[0][1], notes=(*kept[0][1].notes, *again))
     return _joined(kept, again)
@@ -286,32 +287,34 @@ def _joined(parts: Sequence[tuple[str, Document]], told: Sequence[str]) -> Docum
         texts.append(text)
         start = whole.end + len(_BETWEEN)
     text = _BETWEEN.join(texts)
-    language = _common([one.language for _, one in parts])
-    said = any(one.own_language is not None for _, one in parts)
-    notes = [f"{name}: {note}" for name, one in parts for note in one.notes]
+    language = _common([document.language for _, document in parts])
+    said = any(document.own_language is not None for _, document in parts)
+    notes = [f"{name}: {note}" for name, document in parts for note in document.notes]
     return Document(
         id=content_id(text),
-        title=one_line(_title([one.title for _, one in parts]), TITLE_WIDTH),
+        title=one_line(_title([document.title for _, document in parts]), TITLE_WIDTH),
         text=text,
         sections=tuple(sections),
         source=", ".join(name for name, _ in parts),
-        encoding=", ".join(dict.fromkeys(one.encoding for _, one in parts)),
+        encoding=", ".join(dict.fromkeys(document.encoding for _, document in parts)),
         notes=(*notes, *told),
         marks=tuple(sorted(marks)),
         language=language,
-        own_language=_common([own_language(one) for _, one in parts]) if said else None,
+        own_language=_common([own_language(document) for _, document in parts]) if said else None,
     )
 
 
 def _common(languages: Sequence[str]) -> str:
     """Return the common language of all documents; empty if they are in several."""
-    found = {primary(one): one for one in languages}
+    found = {primary(language): language for language in languages}
     return next(iter(found.values())) if len(found) == 1 else ""
 
 
 def _names(documents: Sequence[Document]) -> Iterator[str]:
     """Yield the name of each document: its file's name, else its title; equal names are numbered."""
-    called = [one_line(PurePath(one.source).name or one.title or "text", TITLE_WIDTH) for one in documents]
+    called = [
+        one_line(PurePath(document.source).name or document.title or "text", TITLE_WIDTH) for document in documents
+    ]
     often, told = Counter(called), Counter[str]()
     for name in called:
         told[name] += 1
@@ -326,11 +329,13 @@ def _heading(document: Document) -> str:
 
 def _sections(document: Document, whole: Span, at: int) -> Iterator[DocumentSection]:
     """Yield its sections at their new offsets, within one section for the document."""
-    own = [replace(one, span=Span(one.span.start + at, one.span.end + at)) for one in document.sections]
-    if not own or own[0].title != document.title or own[0].level > 1 or own[0].span.end < whole.end:
+    sections = [
+        replace(section, span=Span(section.span.start + at, section.span.end + at)) for section in document.sections
+    ]
+    if not sections or sections[0].title != document.title or sections[0].level > 1 or sections[0].span.end < whole.end:
         yield DocumentSection(document.title, 1, whole)
-        own = [replace(one, level=one.level + 1) for one in own]
-    yield from own
+        sections = [replace(section, level=section.level + 1) for section in sections]
+    yield from sections
 
 
 def _title(titles: Sequence[str]) -> str:

@@ -76,7 +76,7 @@ def read(data: bytes, name: str) -> ReadText:
     if not archive.has(_CONTENT_TYPES):
         raise DocumentError("this is not a DOCX document", place=name, hint=_HINT)
     types = xml(archive.part(_CONTENT_TYPES), name)
-    main = next((_part(one) for one in types.iter() if _is_main(one)), "word/document.xml")
+    main = next((_part(element) for element in types.iter() if _is_main(element)), "word/document.xml")
     return _DocxReader(archive, main, name).read()
 
 
@@ -111,7 +111,7 @@ class _DocxReader:
         for kind in ("footnote", "endnote"):
             self._read_notes(kind)
         root = self._root(self._main)
-        has_pages = any(tag(one) == "lastrenderedpagebreak" for one in root.iter())
+        has_pages = any(tag(element) == "lastrenderedpagebreak" for element in root.iter())
         if has_pages:
             self._builder.begin_page(Anchor("1", ""))
             self._builder.oddities.append("its page numbers are from the last layout by its word processor")
@@ -128,10 +128,10 @@ class _DocxReader:
 
     def _root(self, name: str) -> Element:
         """Return the root of a part with text."""
-        found = part(self._archive.part(name), self._name, name)
-        self._builder.oddities.extend(found.notes)
-        self._held = found.held
-        return found.root
+        xml_part = part(self._archive.part(name), self._name, name)
+        self._builder.oddities.extend(xml_part.notes)
+        self._held = xml_part.held
+        return xml_part.root
 
     def _block(self, block: Element) -> None:
         if tag(block) == "tbl":
@@ -206,31 +206,31 @@ class _DocxReader:
         """Yield the text of a paragraph in order."""
         stack = list(reversed(paragraph))
         while stack:
-            one = stack.pop()
-            name = tag(one)
+            element = stack.pop()
+            name = tag(element)
             if name == "t":
-                self._seen += size(one.text or "")
-                yield one.text or ""
+                self._seen += size(element.text or "")
+                yield element.text or ""
             elif name in _SIGNS:
                 yield _SIGNS[name]
             elif name == "br":
-                yield BREAK if attr(one, "type") not in ("page", "column") else " "
+                yield BREAK if attr(element, "type") not in ("page", "column") else " "
             elif name == "lastrenderedpagebreak":
                 self._page += 1
                 yield Anchor(str(self._page), "")
             elif name in ("footnotereference", "endnotereference"):
-                self._notes.waiting.append((name.removesuffix("reference"), attr(one, "id")))
-            elif self._is_text(one, name):
+                self._notes.waiting.append((name.removesuffix("reference"), attr(element, "id")))
+            elif self._is_text(element, name):
                 # A nested paragraph is that of a text box.
-                stack.extend(reversed(one))
+                stack.extend(reversed(element))
                 yield BREAK if name == "p" else ""
             elif name in ("drawing", "pict", "object"):
                 # The fallback for older programs repeats the same box.
-                boxes = list(outermost(one, "txbxcontent", skip=frozenset({"fallback"})))
-                self._seen += text_in(one) - sum(map(text_in, boxes))
+                boxes = list(outermost(element, "txbxcontent", skip=frozenset({"fallback"})))
+                self._seen += text_in(element) - sum(map(text_in, boxes))
                 stack.extend(reversed(boxes))
             else:
-                self._seen += text_in(one)
+                self._seen += text_in(element)
 
     def _is_text(self, one: Element, name: str) -> bool:
         """Return whether an element may have text; what other elements contain is recorded."""
@@ -245,7 +245,7 @@ class _DocxReader:
         of_run = child(run, "rpr")
         if of_run is None:
             return False
-        hides = [attr(one, "val") not in _OFF for one in of_run.iterchildren() if tag(one) == "vanish"]
+        hides = [attr(element, "val") not in _OFF for element in of_run.iterchildren() if tag(element) == "vanish"]
         return hides[-1] if hides else self._styles.get(_value(of_run, "rstyle"), _Style()).is_hidden
 
     def _style(self, paragraph: Element) -> _Style:
@@ -260,7 +260,7 @@ class _DocxReader:
         numbered = child(child(paragraph, "ppr"), "numpr")
         if numbered is None:
             return ""
-        said = {tag(one): attr(one, "val") for one in numbered.iterchildren()}
+        said = {tag(element): attr(element, "val") for element in numbered.iterchildren()}
         key, level = said.get("numid", "0"), _number(said.get("ilvl", "0"))
         if key == "0":
             return ""
@@ -273,7 +273,10 @@ class _DocxReader:
         name, _ = resolve(self._main, "styles.xml")
         if not self._archive.has(name):
             return {f"Heading{rank}": _Style(rank=rank) for rank in range(1, 7)}
-        raw = {attr(one, "styleId"): one for one in elements(xml(self._archive.part(name), self._name), "style")}
+        raw = {
+            attr(element, "styleId"): element
+            for element in elements(xml(self._archive.part(name), self._name), "style")
+        }
         return {key: _style_of(key, raw) for key in raw}
 
     def _read_numbering(self) -> set[tuple[str, int]]:
@@ -283,14 +286,14 @@ class _DocxReader:
             return set()
         root = xml(self._archive.part(name), self._name)
         ordered: dict[str, set[int]] = {}
-        for one in elements(root, "abstractnum"):
+        for element in elements(root, "abstractnum"):
             levels = {
                 _number(attr(level, "ilvl"))
-                for level in one.iterchildren()
+                for level in element.iterchildren()
                 if tag(level) == "lvl"
                 and any(tag(form) == "numfmt" and attr(form, "val") not in ("bullet", "none") for form in level)
             }
-            ordered[attr(one, "abstractNumId")] = levels
+            ordered[attr(element, "abstractNumId")] = levels
         lists = elements(root, "num")
         means = {attr(one, "numId"): next((attr(sub, "val") for sub in one), "") for one in lists}
         return {(key, level) for key, abstract in means.items() for level in ordered.get(abstract, ())}
@@ -300,12 +303,12 @@ class _DocxReader:
         if not self._archive.has(name):
             return
         root, self._seen = self._root(name), 0
-        for one in elements(root, kind):
-            if attr(one, "type") in ("", "normal"):
-                texts = [list(self._runs(paragraph)) for paragraph in self._blocks(one, "p")]
-                self._notes.texts[kind, attr(one, "id")] = texts
+        for element in elements(root, kind):
+            if attr(element, "type") in ("", "normal"):
+                texts = [list(self._runs(paragraph)) for paragraph in self._blocks(element, "p")]
+                self._notes.texts[kind, attr(element, "id")] = texts
             else:
-                self._seen += text_in(one)
+                self._seen += text_in(element)
         self._builder.extents.append(ReadCoverage(name, self._held, self._seen))
 
     def _say_what_was_not_read(self) -> None:
@@ -332,8 +335,8 @@ def _is_joined_to_next(paragraph: Element) -> bool:
 
 def _value(holder: Element | None, name: str) -> str:
     """Return the value of a property; empty if it is not set."""
-    found = child(holder, name)
-    return "" if found is None else attr(found, "val")
+    element = child(holder, name)
+    return "" if element is None else attr(element, "val")
 
 
 def _style_of(key: str, raw: dict[str, Element]) -> _Style:
@@ -344,10 +347,10 @@ def _style_of(key: str, raw: dict[str, Element]) -> _Style:
     hidden = False
     while key in raw and key not in seen:
         seen.add(key)
-        said = {tag(one): attr(one, "val") for one in raw[key].iter()}
+        said = {tag(element): attr(element, "val") for element in raw[key].iter()}
         name = name or said.get("name", "")
-        if found := _HEADING_STYLE.fullmatch(said.get("name", "").strip()):
-            rank = rank or int(found[1])
+        if match := _HEADING_STYLE.fullmatch(said.get("name", "").strip()):
+            rank = rank or int(match[1])
         if (outline := said.get("outlinelvl", "")).isdigit() and int(outline) < 9:
             rank = rank or int(outline) + 1
         hidden = hidden or ("vanish" in said and said["vanish"] not in _OFF)

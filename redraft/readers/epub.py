@@ -121,10 +121,10 @@ class _Book:
     def _find_package(self) -> str:
         if self._archive.has(_CONTAINER):
             root = xml(self._archive.part(_CONTAINER), self._name)
-            found = next((one.get("full-path") for one in elements(root, "rootfile")), None)
+            found = next((element.get("full-path") for element in elements(root, "rootfile")), None)
             if found and self._archive.has(found):
                 return found
-        found = next((one for one in self._archive.names() if one.endswith(".opf")), None)
+        found = next((name for name in self._archive.names() if name.endswith(".opf")), None)
         if found is None:
             raise DocumentError(
                 "this is not an EPUB book: it has no list of its parts", place=self._name, hint=_BAD_BOOK
@@ -132,18 +132,18 @@ class _Book:
         return found
 
     def _manifest(self) -> Iterator[tuple[str, _Item]]:
-        for one in elements(self._package, "item"):
-            if (key := one.get("id")) and (href := one.get("href")):
+        for element in elements(self._package, "item"):
+            if (key := element.get("id")) and (href := element.get("href")):
                 part, _ = resolve(self._package_part, href)
-                properties = frozenset((one.get("properties") or "").split())
-                yield key, _Item(part, one.get("media-type") or "", properties)
+                properties = frozenset((element.get("properties") or "").split())
+                yield key, _Item(part, element.get("media-type") or "", properties)
 
     def _guide(self) -> dict[str, MarkKind]:
         """Return the parts that the book declares as front matter, contents, notes or index."""
         found: dict[str, MarkKind] = {}
-        for one in elements(self._package, "reference"):
-            if kind := _MATTER.get((one.get("type") or "").lower()):
-                part, fragment = resolve(self._package_part, one.get("href") or "")
+        for element in elements(self._package, "reference"):
+            if kind := _MATTER.get((element.get("type") or "").lower()):
+                part, fragment = resolve(self._package_part, element.get("href") or "")
                 if not fragment:
                     found[part] = kind
         return found
@@ -153,7 +153,7 @@ class _Book:
         if not self._archive.has(_ENCRYPTION):
             return
         root = xml(self._archive.part(_ENCRYPTION), self._name)
-        methods = [attr(one, "Algorithm") for one in elements(root, "encryptionmethod")]
+        methods = [attr(element, "Algorithm") for element in elements(root, "encryptionmethod")]
         if any(not any(font in method.lower() for font in _FONTS) for method in methods):
             raise DocumentError(
                 "the book is encrypted, and only its seller's programs can open it",
@@ -172,13 +172,13 @@ class _Book:
             raise DocumentError(
                 f"its contents have more than {MAX_ENTRIES:,} entries", place=self._name, hint=_BAD_BOOK
             )
-        found = [
+        headings = [
             Heading(at, entry.level, entry.title)
             for entry in contents
             if entry.title and (at := self._place(entry.part, entry.fragment)) is not None and at < len(reading.text)
         ]
-        settled = sorted({one._replace(at=_after_blank(reading.text, one.at)) for one in found})
-        if len({one.at for one in settled}) < 2 <= len(reading.headings):
+        settled = sorted({heading._replace(at=_after_blank(reading.text, heading.at)) for heading in headings})
+        if len({heading.at for heading in settled}) < 2 <= len(reading.headings):
             return ()
         return tuple(_with_inner(settled, reading.headings))
 
@@ -189,31 +189,31 @@ class _Book:
 
     def _contents(self) -> Iterator[_Entry]:
         """Yield the entries of the navigation document (EPUB 3), else of the NCX file (EPUB 2)."""
-        nav = next((one.part for one in self._items.values() if "nav" in one.properties), None)
+        nav = next((item.part for item in self._items.values() if "nav" in item.properties), None)
         if nav and self._archive.has(nav):
             root = page(self._archive.part(nav), self._name).roots[0]
-            lists = [one for one in elements(root, "nav") if "toc" in kinds(one)]
-            if found := [entry for one in lists[:1] for entry in islice(_nav(one, nav), MAX_ENTRIES + 1)]:
-                yield from found
+            lists = [element for element in elements(root, "nav") if "toc" in kinds(element)]
+            if entries := [entry for element in lists[:1] for entry in islice(_nav(element, nav), MAX_ENTRIES + 1)]:
+                yield from entries
                 return
-        ncx = next((one.part for one in self._items.values() if "ncx" in one.kind), None)
+        ncx = next((item.part for item in self._items.values() if "ncx" in item.kind), None)
         if ncx and self._archive.has(ncx):
             yield from _ncx(xml(self._archive.part(ncx), self._name), ncx)
 
     def _add_pages(self) -> None:
         """Add the pages of the page list, unless the text itself marks where they begin."""
-        nav = next((one.part for one in self._items.values() if "nav" in one.properties), None)
+        nav = next((item.part for item in self._items.values() if "nav" in item.properties), None)
         if any(mark.kind == "page" for mark in self._builder.marks) or not nav or not self._archive.has(nav):
             return
         root = page(self._archive.part(nav), self._name).roots[0]
-        lists = [one for one in elements(root, "nav") if "page-list" in kinds(one)]
+        lists = [element for element in elements(root, "nav") if "page-list" in kinds(element)]
         begins = []
-        for link in (one for listed in lists for one in elements(listed, "a")):
+        for link in (one for element in lists for one in elements(element, "a")):
             part, fragment = resolve(nav, link.get("href") or "")
             if (at := self._place(part, fragment)) is not None:
                 label = one_line(text_of(link), 20)
                 begins.append((at, Anchor(label, f"{part}#{fragment}" if fragment else part)))
-        begins.sort(key=lambda one: one[0])
+        begins.sort(key=lambda begin: begin[0])
         ends = [*(at for at, _ in begins[1:]), self._builder.length][: len(begins)]
         for (at, anchor), end in zip(begins, ends, strict=True):
             if end > at:
@@ -224,10 +224,10 @@ def _with_inner(listed: list[Heading], seen: tuple[Heading, ...]) -> Iterator[He
     """Yield the headings of the table of contents, with those found only in the text one level below."""
     places = {one.at for one in listed}
     level = 0
-    for one in sorted([*listed, *(other for other in seen if other.at not in places)], key=lambda each: each.at):
-        if one.at in places:
-            level = one.level
-        yield one if one.at in places or not level else one._replace(level=min(6, level + 1))
+    for heading in sorted([*listed, *(other for other in seen if other.at not in places)], key=lambda each: each.at):
+        if heading.at in places:
+            level = heading.level
+        yield heading if heading.at in places or not level else heading._replace(level=min(6, level + 1))
 
 
 def _after_blank(text: str, at: int) -> int:
@@ -239,14 +239,14 @@ def _after_blank(text: str, at: int) -> int:
 
 def _nav(nav: Element, part: str) -> Iterator[_Entry]:
     for link in elements(nav, "a", "span"):
-        level = sum(1 for one in link.iterancestors() if tag(one) == "ol")
-        if not level or (tag(link) == "span" and any(tag(one) == "a" for one in link.iterancestors())):
+        level = sum(1 for element in link.iterancestors() if tag(element) == "ol")
+        if not level or (tag(link) == "span" and any(tag(element) == "a" for element in link.iterancestors())):
             continue
         href = link.get("href")
         if href is None:
             # A heading of the contents without a target gets that of the first entry below it.
             parent = link.getparent()
-            below = (one.get("href") for one in elements(link if parent is None else parent, "a"))
+            below = (element.get("href") for element in elements(link if parent is None else parent, "a"))
             href = next((one for one in below if one), None)
         if href:
             yield _Entry(level, one_line(text_of(link), TITLE_WIDTH), *resolve(part, href))
@@ -254,7 +254,7 @@ def _nav(nav: Element, part: str) -> Iterator[_Entry]:
 
 def _ncx(root: Element, part: str) -> Iterator[_Entry]:
     for point in elements(root, "navpoint"):
-        level = 1 + sum(1 for one in point.iterancestors() if tag(one) == "navpoint")
+        level = 1 + sum(1 for element in point.iterancestors() if tag(element) == "navpoint")
         label, content = child(point, "navlabel"), child(point, "content")
         if label is not None and content is not None:
             title = one_line(text_of(label), TITLE_WIDTH)

@@ -43,17 +43,17 @@ def clutter(body: Element) -> Mapping[Element, str]:
     comments: dict[Element, int] = {}
     stack = [body]
     while stack:
-        one = stack.pop()
-        kind = kind_of(one) if one is not body else ""
-        words = _word_count(one) if kind else 0
+        element = stack.pop()
+        kind = kind_of(element) if element is not body else ""
+        words = _word_count(element) if kind else 0
         total = total or (_word_count(body) if kind else 0)
         if kind == _COMMENTS:
-            comments[one] = words
+            comments[element] = words
         elif kind and words <= _LARGEST * total and not (kind == "share bars" and words > _FEW_IN_SHARE_BAR):
-            found[one] = kind
+            found[element] = kind
             removed += words
         else:
-            stack.extend(reversed(one))
+            stack.extend(reversed(element))
     beside = total - removed - sum(comments.values())
     if beside >= max(_MIN_REMAINING, _LEFT_BESIDE * sum(comments.values())):
         found |= dict.fromkeys(comments, _COMMENTS)
@@ -167,7 +167,7 @@ def read(data: bytes, name: str) -> ReadText:
 def body_of(root: Element) -> Element:
     """Return the body of a page, or its root if there is text outside the body."""
     body = next(elements(root, "body"), root)
-    heads = sum(text_in(one) for one in root.iterchildren() if tag(one) == "head")
+    heads = sum(text_in(element) for element in root.iterchildren() if tag(element) == "head")
     return body if text_in(root) <= text_in(body) + heads else root
 
 
@@ -179,12 +179,16 @@ def title_of(root: Element, builder: TextBuilder) -> str:
         return builder.first_title
     # A first heading further in may well repeat the name of the page.
     if title == builder.first_title or title not in {
-        one.title for one in heads if one is not heads[0] or one.level == 1
+        heading.title for heading in heads if heading is not heads[0] or heading.level == 1
     }:
         return title
-    inside = {one.title for one in heads}
-    called = [one_line(one.get("content") or "") for one in elements(root, "meta") if one.get("property") == "og:title"]
-    called += [builder.first_title, *(one_line(text_of(one)) for one in elements(root, "h1"))]
+    inside = {heading.title for heading in heads}
+    called = [
+        one_line(element.get("content") or "")
+        for element in elements(root, "meta")
+        if element.get("property") == "og:title"
+    ]
+    called += [builder.first_title, *(one_line(text_of(element)) for element in elements(root, "h1"))]
     return next((one for one in called if one and one not in inside - {builder.first_title}), title)
 
 
@@ -200,7 +204,7 @@ def _main(body: Element) -> Element:
         lambda one: tag(one) == "article",
         lambda one: tag(one) == "div" and (one.get("id") or "").lower() in _MAIN_IDS,
     ):
-        found = [one for one in body.iter() if wanted(one)]
+        found = [element for element in body.iter() if wanted(element)]
         largest = max(found, key=lambda one: len(_words(one)), default=None)
         if largest is not None and len(_words(largest)) >= _MAIN_SHARE * whole:
             return largest
@@ -336,7 +340,7 @@ class HtmlWalker:
         label = one_line(_words(child(table, "caption")))
         if label:
             self._builder.mark("caption", self._builder.add([label]), label)
-        rows = ([_cell(one) for one in cells] for cells in _rows(table))
+        rows = ([_cell(element) for element in cells] for cells in _rows(table))
         self._builder.table(rows, label, self._address(table))
 
     def _page(self, element: Element, name: str) -> Anchor | None:
@@ -347,11 +351,11 @@ class HtmlWalker:
         if "pagebreak" not in kinds(element) and not (classes & _PAGE_CLASS and name in ("span", "a", "div", "p")):
             return None
         said = element.get("aria-label") or element.get("title") or one_line(_words(element)) or element.get("id") or ""
-        found = _PAGE_NUMBER.fullmatch(said.strip().rstrip(".")) or re.search(r"(\d{1,5}|[ivxlcdm]{1,8})\W*\Z", said)
-        if not found:
+        match = _PAGE_NUMBER.fullmatch(said.strip().rstrip(".")) or re.search(r"(\d{1,5}|[ivxlcdm]{1,8})\W*\Z", said)
+        if not match:
             return None
         inner = next((one.get("id") for one in element.iter() if one.get("id")), "") or ""
-        return Anchor(found[1], f"{self._place}#{inner}" if inner else self._place)
+        return Anchor(match[1], f"{self._place}#{inner}" if inner else self._place)
 
     def _address(self, element: Element) -> str:
         key = element.get("id")
@@ -396,8 +400,8 @@ def _mark_of(element: Element, name: str) -> MarkKind | None:
 
 
 def _label(element: Element) -> str:
-    found = re.match(r"\W*(\d{1,4}|[*†‡§])\W", _words(element)[:20].strip() + " ")
-    return found[1] if found and tag(element) not in ("section", "nav") else ""
+    match = re.match(r"\W*(\d{1,4}|[*†‡§])\W", _words(element)[:20].strip() + " ")
+    return match[1] if match and tag(element) not in ("section", "nav") else ""
 
 
 def _is_data(table: Element) -> bool:
@@ -407,17 +411,17 @@ def _is_data(table: Element) -> bool:
     cells = list(elements(table, "td", "th"))
     rows = len(list(elements(table, "tr")))
     nested = any(True for cell in cells for _ in elements(cell, "table", "h1", "h2", "h3", "ul", "ol", "pre"))
-    if not cells or nested or len(cells) <= rows or any(len(_words(one)) > _LONG_CELL for one in cells):
+    if not cells or nested or len(cells) <= rows or any(len(_words(element)) > _LONG_CELL for element in cells):
         return False
     read = [cell for cells in _rows(table) for cell in cells]
-    captions = [one for one in table.iterchildren() if tag(one) == "caption"][:1]
+    captions = [element for element in table.iterchildren() if tag(element) == "caption"][:1]
     return text_in(table) <= sum(map(text_in, (*read, *captions)))
 
 
 def _rows(table: Element) -> Iterator[list[Element]]:
     """Yield the cells of each row of a table."""
     for row in elements(table, "tr"):
-        yield [one for one in row.iterchildren() if tag(one) in ("td", "th")]
+        yield [element for element in row.iterchildren() if tag(element) in ("td", "th")]
 
 
 def _cell(cell: Element) -> str:
@@ -425,5 +429,5 @@ def _cell(cell: Element) -> str:
     unread = list(elements(cell, "script", "style"))
     if not unread:
         return cell_text(text_of(cell))
-    read = (one for one in cell.iter() if one not in unread)
-    return cell_text(f"{one.text or ''}{one.tail or ''}" for one in read)
+    read = (element for element in cell.iter() if element not in unread)
+    return cell_text(f"{element.text or ''}{element.tail or ''}" for element in read)

@@ -179,7 +179,7 @@ def page(data: bytes, name: str) -> Page:
     held = _size(found)
     pieces = _pieces(text)
     parsed = [_parsed(piece) for piece in pieces] if len(pieces) <= _MAX_PAGES else []
-    roots = tuple(one for one in parsed if one is not None)
+    roots = tuple(element for element in parsed if element is not None)
     ends_early = len(_END_OF_BODY.findall(text)) > max(1, len(_BODY.findall(text)))
     if ends_early or ReadCoverage(name, held, sum(map(text_in, roots))).is_short:
         roots = (tree(found, xml=False),)
@@ -190,7 +190,7 @@ def page(data: bytes, name: str) -> Page:
 
 def elements(root: Element, *names: str) -> Iterator[Element]:
     """Iterate over an element and all within it that have one of these names."""
-    return (one for one in root.iter() if tag(one) in names)
+    return (element for element in root.iter() if tag(element) in names)
 
 
 def child(element: Element | None, name: str) -> Element | None:
@@ -205,19 +205,19 @@ def outermost(
     """Iterate over the outermost elements of these names; those to `skip` are not entered, but passed to `skipped`."""
     stack = list(reversed(holder))
     while stack:
-        one = stack.pop()
-        name = tag(one)
+        element = stack.pop()
+        name = tag(element)
         if name in names:
-            yield one
+            yield element
         elif name in skip:
-            skipped(one)
+            skipped(element)
         else:
-            stack.extend(reversed(one))
+            stack.extend(reversed(element))
 
 
 def texts_by_name(root: Element) -> dict[str, str]:
     """Return the texts of all elements by name; for equal names the last one."""
-    return {tag(one): one.text or "" for one in root.iter()}
+    return {tag(element): element.text or "" for element in root.iter()}
 
 
 def text_of(element: Element | None) -> str:
@@ -228,7 +228,7 @@ def text_of(element: Element | None) -> str:
 def text_in(root: Element) -> int:
     """Return the number of characters of text in an element, without scripts and style sheets."""
     return size(text_of(root)) - sum(
-        size(str(one.text or "")) for one in root.iter() if tag(one) in RAW and _is_of_page(one)
+        size(str(element.text or "")) for element in root.iter() if tag(element) in RAW and _is_of_page(element)
     )
 
 
@@ -238,12 +238,12 @@ def _is_of_page(one: Element) -> bool:
 
 
 def _size(found: list[Token]) -> int:
-    return sum(size(one.value) for one in found if one.kind == "text")
+    return sum(size(token.value) for token in found if token.kind == "text")
 
 
 def _pieces(text: str) -> list[str]:
     """Return the pages of a file that holds several; each ends with its end tag."""
-    ends = [0, *(found.end() for found in _END_OF_PAGE.finditer(text))]
+    ends = [0, *(match.end() for match in _END_OF_PAGE.finditer(text))]
     found = [text[start:end] for start, end in zip(ends, [*ends[1:], len(text)], strict=True)]
     return [one for one in found if one.strip()]
 
@@ -301,14 +301,16 @@ def _character(found: re.Match[str]) -> str:
 
 def _decoded(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
     """Decode a page in its declared encoding if possible, else in the detected one."""
-    said = _CHARSET.search(data[:_HEAD])
-    if said and not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
-        encoding = said[1].decode("ascii").lower()
+    match = _CHARSET.search(data[:_HEAD])
+    if match and not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
+        encoding = match[1].decode("ascii").lower()
         # Browsers do the same.
         encoding = "cp1252" if encoding in ("iso-8859-1", "latin-1", "latin1", "us-ascii", "ascii") else encoding
         try:
             return data.decode(encoding), encoding, ()
         except (UnicodeDecodeError, LookupError, UnicodeError):
             pass
-    found = decode(data.replace(b"\x00", b" ") if not data.startswith((b"\xff\xfe", b"\xfe\xff")) else data, name)
-    return found.text, found.encoding, found.notes
+    decoded_text = decode(
+        data.replace(b"\x00", b" ") if not data.startswith((b"\xff\xfe", b"\xfe\xff")) else data, name
+    )
+    return decoded_text.text, decoded_text.encoding, decoded_text.notes

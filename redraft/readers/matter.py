@@ -74,13 +74,13 @@ def recognised(document: Document) -> Document:
     text = document.text
     around = [*_gutenberg(text)]
     inner_end = next((mark.start for mark in around if mark.end == len(text) and mark.start), len(text))
-    found = {*document.marks, *around, *_contents(document), *_index(text, inner_end), *_notes(document.sections)}
+    marks = {*document.marks, *around, *_contents(document), *_index(text, inner_end), *_notes(document.sections)}
     if not any(mark.kind in ("page", "time") for mark in document.marks):
-        found.update(times_in(text))
+        marks.update(times_in(text))
     begin = max((mark.end for mark in around if not mark.start), default=0)
-    if not any(mark.kind == "front" for mark in found) and (front := before_chapters(document, begin)):
-        found.add(Mark(*front, "front"))
-    return replace(document, marks=tuple(sorted(found)))
+    if not any(mark.kind == "front" for mark in marks) and (front := before_chapters(document, begin)):
+        marks.add(Mark(*front, "front"))
+    return replace(document, marks=tuple(sorted(marks)))
 
 
 def _gutenberg(text: str) -> Iterator[Mark]:
@@ -101,13 +101,13 @@ def _contents(document: Document) -> Iterator[Mark]:
     text, after = document.text, 0
     begins = {section.span.start for section in document.sections}
     headings = list(_CONTENTS.finditer(text))
-    alone = {_key(found[0]) for found in _NUMBER_ALONE.finditer(text)} if headings else set()
+    alone = {_key(match[0]) for match in _NUMBER_ALONE.finditer(text)} if headings else set()
     for heading in headings:
         if heading.start() >= after and (end := _end_of_contents(text, heading.end(), begins, alone)):
             after = end
             yield Mark(heading.start(), after, "contents")
-    if not after and (found := _list_of_chapters(text)):
-        yield Mark(*found, "contents")
+    if not after and (span := _list_of_chapters(text)):
+        yield Mark(*span, "contents")
 
 
 def _end_of_contents(text: str, start: int, begins: set[int], alone: set[str]) -> int:
@@ -188,8 +188,8 @@ def _has_reference(line: str) -> bool:
 
 
 def _number_in(line: str) -> str:
-    found = _NUMBERED_ENTRY.match(line)
-    return _key(found[1]) if found else ""
+    match = _NUMBERED_ENTRY.match(line)
+    return _key(match[1]) if match else ""
 
 
 def _is_sentence(line: str) -> bool:
@@ -214,6 +214,6 @@ def _index(text: str, end: int) -> Iterator[Mark]:
 
 
 def _notes(sections: Sequence[DocumentSection]) -> Iterator[Mark]:
-    for one in sections:
-        if _NOTES.match(one.title):
-            yield Mark(*one.span, "notes")
+    for section in sections:
+        if _NOTES.match(section.title):
+            yield Mark(*section.span, "notes")

@@ -45,12 +45,12 @@ def read(data: bytes, name: str) -> ReadText:
         raise DocumentError("it is encrypted", place=name, hint="save it without a password first")
     if not archive.has(_CONTENT):
         raise DocumentError("this is not an ODT document", place=name, hint="save it again as .odt, or as .docx")
-    found = part(archive.part(_CONTENT), name, _CONTENT)
+    xml_part = part(archive.part(_CONTENT), name, _CONTENT)
     said = texts_by_name(xml(archive.part(_META), name)) if archive.has(_META) else {}
     reader = _OdtReader()
-    reader.read(found.root)
-    reader.builder.oddities.extend(found.notes)
-    reader.builder.extents.append(ReadCoverage(_CONTENT, found.held, reader.seen))
+    reader.read(xml_part.root)
+    reader.builder.oddities.extend(xml_part.notes)
+    reader.builder.extents.append(ReadCoverage(_CONTENT, xml_part.held, reader.seen))
     return reader.builder.reading(reader.builder.first_title or said.get("title", ""), said.get("language", ""))
 
 
@@ -65,27 +65,27 @@ class _OdtReader:
     def read(self, body: Element) -> None:
         stack: list[tuple[Element, int]] = [(one, 0) for one in reversed(body)]
         while stack:
-            one, depth = stack.pop()
-            name = tag(one)
+            element, depth = stack.pop()
+            name = tag(element)
             if name == "tracked-changes":
-                self.builder.leave_out(_LEFT_OUT[name], len(list(elements(one, "deletion"))))
-                self.seen += text_in(one)
+                self.builder.leave_out(_LEFT_OUT[name], len(list(elements(element, "deletion"))))
+                self.seen += text_in(element)
             elif name in ("p", "h"):
-                self._paragraph(one, name, depth)
+                self._paragraph(element, name, depth)
             elif name == "table":
-                self._table(one)
+                self._table(element)
             elif name in ("table-of-content", "alphabetical-index"):
-                start, seen = self.builder.length, self.seen + text_in(one)
-                for line in elements(one, "p", "h"):
+                start, seen = self.builder.length, self.seen + text_in(element)
+                for line in elements(element, "p", "h"):
                     self._paragraph(line, "p", 0)
                 self.builder.mark(
                     "index" if name == "alphabetical-index" else "contents", self.builder.span_since(start)
                 )
                 self.seen = seen
             elif name in _LEFT_OUT:
-                stack.extend((box, depth) for box in reversed(self._leave_out(one)))
+                stack.extend((box, depth) for box in reversed(self._leave_out(element)))
             else:
-                stack.extend((sub, depth + (name == "list")) for sub in reversed(one))
+                stack.extend((sub, depth + (name == "list")) for sub in reversed(element))
 
     def _paragraph(self, one: Element, name: str, depth: int) -> None:
         runs = list(self._runs(one))
@@ -110,26 +110,26 @@ class _OdtReader:
         """Yield the text of a paragraph in order."""
         stack: list[Element | str] = [paragraph]
         while stack:
-            one = stack.pop()
-            if isinstance(one, str):
-                self.seen += size(one)
-                yield one
+            element = stack.pop()
+            if isinstance(element, str):
+                self.seen += size(element)
+                yield element
                 continue
-            name = tag(one)
-            if one is not paragraph and one.tail:
-                stack.append(one.tail)
+            name = tag(element)
+            if element is not paragraph and element.tail:
+                stack.append(element.tail)
             if name == "note":
-                self._note(one)
+                self._note(element)
             elif name in _LEFT_OUT:
-                stack.extend(reversed(self._leave_out(one)))
+                stack.extend(reversed(self._leave_out(element)))
             elif name in _SIGNS:
-                self.seen += text_in(one)
+                self.seen += text_in(element)
                 yield _SIGNS[name]
             elif name:
-                yield " " if name in ("p", "h") and one is not paragraph else ""
-                stack.extend(reversed(one))
-                self.seen += size(one.text or "")
-                yield one.text or ""
+                yield " " if name in ("p", "h") and element is not paragraph else ""
+                stack.extend(reversed(element))
+                self.seen += size(element.text or "")
+                yield element.text or ""
 
     def _leave_out(self, one: Element) -> list[Element]:
         """Record that an element is not read, and return the text boxes in it, which are."""
@@ -142,10 +142,10 @@ class _OdtReader:
 
     def _note(self, note: Element) -> None:
         label, runs = "", list[str]()
-        for one in note.iterchildren():
-            if tag(one) == "note-citation":
-                label = one_line(text_of(one), 10)
-                self.seen += text_in(one)
-            elif tag(one) == "note-body":
-                runs += self._runs(one)
+        for element in note.iterchildren():
+            if tag(element) == "note-citation":
+                label = one_line(text_of(element), 10)
+                self.seen += text_in(element)
+            elif tag(element) == "note-body":
+                runs += self._runs(element)
         self._notes.append((label, runs))

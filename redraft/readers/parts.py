@@ -55,21 +55,23 @@ class ChapterSection(NamedTuple):
 def chapters(document: Document) -> list[ChapterSection]:
     """Return the chapters in order: the sections with chapter titles, else those of the outermost level."""
     for pattern in (_NAMED, _NUMBERED):
-        titles = [one for one in document.sections if pattern is _NAMED or one.title != document.title]
-        named = [(one, pattern.match(one.title)) for one in titles]
-        found = [(one, number_of(next(filter(None, match.groups())))) for one, match in named if match]
-        level = Counter(one.level for one, number in found if number is not None).most_common(1)
-        told = [(one, number) for one, number in found if number is not None and one.level == level[0][0]]
+        titles = [section for section in document.sections if pattern is _NAMED or section.title != document.title]
+        named = [(section, pattern.match(section.title)) for section in titles]
+        found = [(section, number_of(next(filter(None, match.groups())))) for section, match in named if match]
+        level = Counter(section.level for section, number in found if number is not None).most_common(1)
+        told = [(section, number) for section, number in found if number is not None and section.level == level[0][0]]
         if len(told) > 1 or (told and pattern is _NAMED):
             numbers = [number for _, number in told]
             as_printed = len(set(numbers)) == len(numbers)
-            return [ChapterSection(number if as_printed else at, one) for at, (one, number) in enumerate(told, 1)]
-    return [ChapterSection(at, one) for at, one in enumerate(_outermost(document), 1)]
+            return [
+                ChapterSection(number if as_printed else at, section) for at, (section, number) in enumerate(told, 1)
+            ]
+    return [ChapterSection(at, section) for at, section in enumerate(_outermost(document), 1)]
 
 
 def before_chapters(document: Document, begin: int) -> Span | None:
     """Return what precedes the first chapter after `begin`, if there are several chapters and it is short."""
-    starts = [one.section.span.start for one in chapters(document)]
+    starts = [section.section.span.start for section in chapters(document)]
     short = len(starts) > 1 and begin < starts[0] < begin + _MAX_FRONT_SHARE * (len(document.text) - begin)
     return Span(begin, starts[0]) if short else None
 
@@ -79,18 +81,20 @@ def names_document(title: str, beside: int) -> bool:
 
     `beside` is the number of other headings of its level: a number alone is a chapter only among others.
     """
-    named = _NAMED.match(title)
-    if named and number_of(next(filter(None, named.groups()))) is not None:
+    match = _NAMED.match(title)
+    if match and number_of(next(filter(None, match.groups()))) is not None:
         return False
     return not (beside and (_NUMBERED.match(title) or _OTHER.fullmatch(title)))
 
 
 def _outermost(document: Document) -> Sequence[DocumentSection]:
     """Return the sections of the outermost level that has several, without prefaces and the like."""
-    for level in sorted({one.level for one in document.sections}):
-        found = [one for one in document.sections if one.level == level and one.title != document.title]
-        if len(found) > 1:
-            return [one for one in found if not _OTHER.match(one.title)]
+    for level in sorted({section.level for section in document.sections}):
+        sections = [
+            section for section in document.sections if section.level == level and section.title != document.title
+        ]
+        if len(sections) > 1:
+            return [section for section in sections if not _OTHER.match(section.title)]
     return []
 
 
@@ -131,12 +135,12 @@ _BETWEEN = "\n\n"
 
 def without(document: Document, stretches: Iterable[Span]) -> Document:
     """Return the document without some spans."""
-    kept: list[Span] = []
+    spans: list[Span] = []
     at = 0
     for start, end in sorted(stretches):
-        kept.append(Span(at, max(at, start)))
+        spans.append(Span(at, max(at, start)))
         at = max(at, end)
-    return only(document, [*kept, Span(at, len(document.text))])
+    return only(document, [*spans, Span(at, len(document.text))])
 
 
 def only(document: Document, stretches: Iterable[Span]) -> Document:
@@ -151,12 +155,14 @@ def only(document: Document, stretches: Iterable[Span]) -> Document:
     cut = _OffsetMap(pieces)
     text = _BETWEEN.join(document.text[start:end] for start, end in pieces)
     sections = (
-        DocumentSection(one.title, one.level, span) for one in document.sections if (span := cut.span(one.span))
+        DocumentSection(section.title, section.level, span)
+        for section in document.sections
+        if (span := cut.span(section.span))
     )
     marks = (
-        one._replace(start=span.start, end=span.end)
-        for one in document.marks
-        if (span := cut.span(Span(one.start, one.end)))
+        mark._replace(start=span.start, end=span.end)
+        for mark in document.marks
+        if (span := cut.span(Span(mark.start, mark.end)))
     )
     return replace(document, id=content_id(text), text=text, sections=tuple(sections), marks=tuple(marks))
 
@@ -272,46 +278,46 @@ def _skipped(document: Document, kinds: Sequence[MarkKind]) -> tuple[Document, l
 
 
 def _chapters(document: Document, wanted: str) -> list[Span]:
-    known = chapters(document)
-    if not known:
+    sections = chapters(document)
+    if not sections:
         raise UsageError("--chapters: the document has no chapters", hint="see `redraft read FILE` for its sections")
     holds = _ranges("--chapters", wanted)
-    found = [one.section.span for one in known if holds(one.number)]
-    if not found:
-        first, last = min(one.number for one in known), max(one.number for one in known)
+    spans = [section.section.span for section in sections if holds(section.number)]
+    if not spans:
+        first, last = min(section.number for section in sections), max(section.number for section in sections)
         there = f"its chapters are {first} to {last}" if first != last else f"its only chapter is {first}"
         raise UsageError(f"--chapters {wanted}: {there}", hint="see `redraft read FILE`")
-    return found
+    return spans
 
 
 def _pages(document: Document, wanted: str) -> list[Span]:
-    known = [mark for mark in document.marks if mark.kind == "page"]
-    if not known:
+    marks = [mark for mark in document.marks if mark.kind == "page"]
+    if not marks:
         raise UsageError("--pages: the document has no pages", hint="give --chapters, or see `redraft read FILE`")
     holds = _ranges("--pages", wanted)
     in_figures = any(part[:1].isdigit() for part in re.split(r"\W+", wanted) if part)
-    found = [
+    spans = [
         Span(mark.start, mark.end)
-        for mark in known
+        for mark in marks
         if mark.label[:1].isdigit() == in_figures and (number := number_of(mark.label)) is not None and holds(number)
     ]
-    if not found:
+    if not spans:
         raise UsageError(
-            f"--pages {wanted}: its pages are {known[0].label} to {known[-1].label}",
+            f"--pages {wanted}: its pages are {marks[0].label} to {marks[-1].label}",
             hint="give them as they are printed",
         )
-    return found
+    return spans
 
 
 def _ranges(option: str, wanted: str) -> Callable[[int], bool]:
     """Return a test of whether a number is in the given ranges, such as `3`, `3-12`, `3-` or `1,4-6`."""
     ranges: list[tuple[int, int]] = []
     for part in wanted.split(","):
-        found = _RANGE.match(part)
-        first = number_of(found[1]) if found else None
+        match = _RANGE.match(part)
+        first = number_of(match[1]) if match else None
         last = None
-        if found:
-            last = first if not found[2] else _LAST if not found[3] else number_of(found[3])
+        if match:
+            last = first if not match[2] else _LAST if not match[3] else number_of(match[3])
         if first is None or last is None or last < first:
             raise UsageError(f"{option}: {part.strip()!r} is not a range", hint="write it as 3-12, or 1,4-6, or 3-")
         ranges.append((first, last))
@@ -335,13 +341,13 @@ def split_document(document: Document) -> list[NamedPart]:
 
     What surrounds chapters, such as an introduction, is a part as well. Raises if there is only one part.
     """
-    found = _long_enough(document.text, list(_documents(document) or _chapter_stretches(document)))
-    if len(found) < 2:
+    named_parts = _long_enough(document.text, list(_documents(document) or _chapter_stretches(document)))
+    if len(named_parts) < 2:
         raise UsageError(
             "--by-chapter: no chapters are found in the document",
             hint="`redraft read` shows its sections; without --by-chapter it is summarized as a whole",
         )
-    return found
+    return named_parts
 
 
 def _documents(document: Document) -> list[NamedPart]:
@@ -350,14 +356,18 @@ def _documents(document: Document) -> list[NamedPart]:
 
 
 def _chapter_stretches(document: Document) -> Iterator[NamedPart]:
-    known = [one.section for one in chapters(document)]
-    if not known:
+    sections = [section.section for section in chapters(document)]
+    if not sections:
         return
-    named = frozenset(known)
-    beside = [one for one in document.sections if one.level == known[0].level and one not in named]
-    titles = {one.span.start: one.title for one in (*beside, *known)}
+    document_sections = frozenset(sections)
+    beside = [
+        section
+        for section in document.sections
+        if section.level == sections[0].level and section not in document_sections
+    ]
+    titles = {section.span.start: section.title for section in (*beside, *sections)}
     # A span outside of these sections is before the first one, or after one that ends.
-    bounds = sorted({0, len(document.text), *titles, *(one.span.end for one in (*beside, *known))})
+    bounds = sorted({0, len(document.text), *titles, *(section.span.end for section in (*beside, *sections))})
     before = ""
     for start, end in pairwise(bounds):
         title = titles.get(start) or _first_within(document, start, end) or (_AFTER.format(before) if before else "")
@@ -367,21 +377,21 @@ def _chapter_stretches(document: Document) -> Iterator[NamedPart]:
 
 def _first_within(document: Document, start: int, end: int) -> str:
     """Return the title of the first section that begins in a span, other than the document's title."""
-    begun = (one.title for one in document.sections if start <= one.span.start < end)
+    begun = (section.title for section in document.sections if start <= section.span.start < end)
     return next((title for title in begun if title != document.title), "")
 
 
 def _long_enough(text: str, found: list[NamedPart]) -> list[NamedPart]:
     """Return the parts, each one with hardly any text joined to the next, or at the end to the previous one."""
-    kept: list[NamedPart] = []
+    named_parts: list[NamedPart] = []
     start: int | None = None
     for title, span in found:
         whole = Span(span.start if start is None else start, span.end)
         if count_words(text[slice(*span)]) >= _MIN_WORDS:
-            kept.append(NamedPart(title, whole))
+            named_parts.append(NamedPart(title, whole))
             start = None
         else:
             start = whole.start
-    if start is not None and kept:
-        kept[-1] = NamedPart(kept[-1].title, Span(kept[-1].span.start, len(text)))
-    return kept
+    if start is not None and named_parts:
+        named_parts[-1] = NamedPart(named_parts[-1].title, Span(named_parts[-1].span.start, len(text)))
+    return named_parts

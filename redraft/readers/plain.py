@@ -194,7 +194,7 @@ def read_plain(data: bytes, name: str, markdown: bool = True) -> ReadText:
     text, notes = clean_with_notes(raw.text)
     text = text if markdown else _separated(text)
     found = [*(_markdown_headings(text) if markdown else _plain_headings(text))]
-    headings = tuple(one for one in found if one.title)
+    headings = tuple(heading for heading in found if heading.title)
     title = _title_of(text, headings, markdown)
     return ReadText(text, title, headings=headings, notes=(*raw.notes, *notes), encoding=raw.encoding)
 
@@ -204,11 +204,13 @@ def read_given(document: Document, name: str) -> ReadText:
 
     The sections are those of the Markdown headings, unless it has sections or marks and its text is as it was.
     """
-    found = read_plain(without_nul(document.text, name).encode("utf-8", "replace"), name)
-    notes = (*document.notes, *found.notes)
-    found = replace(found, title=document.title.strip() or found.title, language=document.language, notes=notes)
-    known = (document.sections or document.marks) and found.text == document.text
-    return replace(found, sections=document.sections, marks=document.marks) if known else found
+    read_text = read_plain(without_nul(document.text, name).encode("utf-8", "replace"), name)
+    notes = (*document.notes, *read_text.notes)
+    read_text = replace(
+        read_text, title=document.title.strip() or read_text.title, language=document.language, notes=notes
+    )
+    known = (document.sections or document.marks) and read_text.text == document.text
+    return replace(read_text, sections=document.sections, marks=document.marks) if known else read_text
 
 
 def _separated(text: str) -> str:
@@ -225,7 +227,7 @@ def _separated(text: str) -> str:
 
 
 def _markdown_headings(text: str) -> Iterator[Heading]:
-    code = [found.span() for found in _NO_PROSE.finditer(text)]
+    code = [match.span() for match in _NO_PROSE.finditer(text)]
     current = 0
     for heading in sorted([*_atx_headings(text), *_setext_headings(text)]):
         while current < len(code) and code[current][1] <= heading.at:
@@ -235,24 +237,24 @@ def _markdown_headings(text: str) -> Iterator[Heading]:
 
 
 def _atx_headings(text: str) -> Iterator[Heading]:
-    for found in _ATX_HEADING.finditer(text):
-        title = found.group(2).rstrip(" \t")
+    for match in _ATX_HEADING.finditer(text):
+        title = match.group(2).rstrip(" \t")
         bare = title.rstrip("#")
         if not bare or bare[-1] in " \t":
             title = bare
-        yield Heading(found.start(), len(found.group(1)), title.strip())
+        yield Heading(match.start(), len(match.group(1)), title.strip())
 
 
 def _setext_headings(text: str) -> Iterator[Heading]:
-    for found in _SETEXT_HEADING.finditer(text):
-        level = 1 if found.group(2).startswith("=") else 2
-        yield Heading(found.start(), level, found.group(1).strip())
+    for match in _SETEXT_HEADING.finditer(text):
+        level = 1 if match.group(2).startswith("=") else 2
+        yield Heading(match.start(), level, match.group(1).strip())
 
 
 def _plain_headings(text: str) -> Iterator[Heading]:
-    for found in _PLAIN_HEADING.finditer(text):
-        title = found.group(1).lstrip("# \t").strip()
-        yield Heading(found.start(1), 1 if _OUTER_HEADING.match(title) else 2, title)
+    for match in _PLAIN_HEADING.finditer(text):
+        title = match.group(1).lstrip("# \t").strip()
+        yield Heading(match.start(1), 1 if _OUTER_HEADING.match(title) else 2, title)
 
 
 def _title_of(text: str, found: Sequence[Heading], markdown: bool) -> str:
@@ -261,11 +263,11 @@ def _title_of(text: str, found: Sequence[Heading], markdown: bool) -> str:
 
     A chapter's heading, or a line that credits the makers of the file, is not a title.
     """
-    outer = [one for one in found if one.level == 1]
+    outer = [heading for heading in found if heading.level == 1]
     if markdown and outer and outer[0] == found[0] and names_document(outer[0].title, len(outer) - 1):
         return outer[0].title
-    if "Project Gutenberg" in text[:_HEADER] and (said := _GUTENBERG_TITLE.search(text[:_HEADER])):
-        return said[1]
+    if "Project Gutenberg" in text[:_HEADER] and (match := _GUTENBERG_TITLE.search(text[:_HEADER])):
+        return match[1]
     begin = len(text) - len(text.lstrip())
     line = None if markdown else _TITLE_LINE.match(text, begin)
     is_heading = bool(found) and found[0].at <= begin

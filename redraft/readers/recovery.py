@@ -194,10 +194,10 @@ def tree(found: Iterable[Token], *, xml: bool) -> Element:
     found = list(found)
     surplus = Counter(one.value for one in found if one.kind == "end")
     surplus.subtract(one.value for one in found if one.kind == "start")
-    made = _TreeBuilder(surplus, xml=xml)
+    builder = _TreeBuilder(surplus, xml=xml)
     for token in found:
-        made.take(token)
-    return made.done()
+        builder.take(token)
+    return builder.done()
 
 
 @dataclass(slots=True)
@@ -248,16 +248,16 @@ class _TreeBuilder:
             self._end_before(name)
         self._put_text()
         holder = self._holder(name)
-        one = etree.SubElement(holder.holder, _ODD_NAME.sub("_", name) or "_")
-        self._take_attributes(one, token)
+        element = etree.SubElement(holder.holder, _ODD_NAME.sub("_", name) or "_")
+        self._take_attributes(element, token)
         is_empty = token.kind == "empty" if self._xml else name in _EMPTY
         if not is_empty:
             depth = holder.holder_depth + 1
-            self._open.append(_OpenElement(name, one, depth, one, depth))
+            self._open.append(_OpenElement(name, element, depth, element, depth))
             self._counts[name] += 1
             if depth == _BASE:
-                self._bases.append(one)
-        self._place, self._is_tail = one, is_empty
+                self._bases.append(element)
+        self._place, self._is_tail = element, is_empty
 
     def _holder(self, name: str) -> _OpenElement:
         """Return the element that takes a new one; too deep ones, and the rest of their open ancestors, go into the
@@ -266,10 +266,10 @@ class _TreeBuilder:
         depth = top.holder_depth + 1
         if depth > DEEPEST or (depth > _BASE + _ROOM and name in _UNITS):
             base = self._bases[-1]
-            for one in reversed(self._open):
-                if one.holder is base:
+            for element in reversed(self._open):
+                if element.holder is base:
                     break
-                one.holder, one.holder_depth = base, _BASE
+                element.holder, element.holder_depth = base, _BASE
         return top
 
     def _take_attributes(self, one: Element, token: Token) -> None:
@@ -281,11 +281,11 @@ class _TreeBuilder:
         ended, across = _ENDS.get(name, (frozenset(), frozenset()))
         if not any(self._counts[one] for one in ended):
             return
-        for back, one in enumerate(self._open[: -_LOOKED_AT - 1 : -1], 1):
-            if one.name in ended:
+        for back, element in enumerate(self._open[: -_LOOKED_AT - 1 : -1], 1):
+            if element.name in ended:
                 self._close(len(self._open) - back)
                 return
-            if one.name in across:
+            if element.name in across:
                 return
 
     def _end(self, name: str) -> None:
@@ -312,13 +312,16 @@ class _TreeBuilder:
         if self._open[first].name in _ONCE:
             return
         self._put_text()
-        for one in self._open[first:]:
-            self._counts[one.name] -= 1
-            if one.depth == _BASE:
+        for element in self._open[first:]:
+            self._counts[element.name] -= 1
+            if element.depth == _BASE:
                 self._bases.pop()
-        one = self._open[first]
+        element = self._open[first]
         del self._open[first:]
-        self._place, self._is_tail = (one.element if one.holder is one.element else one.holder[-1]), True
+        self._place, self._is_tail = (
+            (element.element if element.holder is element.element else element.holder[-1]),
+            True,
+        )
 
     def _put_text(self) -> None:
         if not self._texts:

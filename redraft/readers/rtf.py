@@ -38,8 +38,8 @@ def read(data: bytes, name: str) -> ReadText:
     builder.oddities.extend(repair.notes)
     read = size("".join(builder.parts))
     builder.extents.append(ReadCoverage(name, read + repair.lost, read))
-    found = _TITLE.search(data)
-    return builder.reading(found[1].decode("cp1252", "replace") if found else "")
+    match = _TITLE.search(data)
+    return builder.reading(match[1].decode("cp1252", "replace") if match else "")
 
 
 def _build(builder: TextBuilder, text: str) -> None:
@@ -104,7 +104,7 @@ class _Repair:
             self.lost = 0
             return
         self.notes.append("it breaks off, or a group of it is not closed")
-        self.lost += sum(one.size for one in self._open if one.is_apart)
+        self.lost += sum(group.size for group in self._open if group.is_apart)
 
     def _begin(self) -> None:
         if len(self._open) >= _DEEPEST:

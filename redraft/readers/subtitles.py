@@ -41,7 +41,7 @@ def read(data: bytes, name: str) -> ReadText:
     decoded = decode(data, name)
     text = decoded.text.replace("\r\n", "\n").replace("\r", "\n")
     found = [*_without_repeats(_cues(text))]
-    cues = [one for one in found if one.lines]
+    cues = [cue for cue in found if cue.lines]
     if not cues:
         raise DocumentError(
             "it has no subtitles", place=name, hint="give a file with times such as 00:00:01,000 --> ..."
@@ -56,9 +56,9 @@ def read(data: bytes, name: str) -> ReadText:
 def _cues(text: str) -> Iterator[Cue]:
     """Yield the cues in order, without notes, styles and numbers."""
     times = list(_TIMES.finditer(text))
-    for at, found in enumerate(times):
+    for at, match in enumerate(times):
         end = times[at + 1].start() if at + 1 < len(times) else len(text)
-        body = re.split(r"\n[ \t]*\n", text[found.end() : end].strip("\n"), maxsplit=1)[0]
+        body = re.split(r"\n[ \t]*\n", text[match.end() : end].strip("\n"), maxsplit=1)[0]
         said = [tidy(html.unescape(_TAG.sub("", _VOICE.sub(r"\1: ", one)))).strip() for one in body.split("\n")]
         # Without a blank line, the number of the next cue follows directly.
         if (
@@ -66,21 +66,21 @@ def _cues(text: str) -> Iterator[Cue]:
             and said
             and said[-1].isdigit()
             and len(said) > 1
-            and "\n\n" not in text[found.end() : end]
+            and "\n\n" not in text[match.end() : end]
         ):
             said.pop()
         lines = tuple(one for one in said if one and not _SOUND.fullmatch(one))
-        yield Cue(_seconds(found[1]), _seconds(found[2]), clock(found[1]), lines)
+        yield Cue(_seconds(match[1]), _seconds(match[2]), clock(match[1]), lines)
 
 
 def _without_repeats(cues: Iterator[Cue]) -> Iterator[Cue]:
     """Yield the cues without the lines that the previous cue already showed, as roll-up captions do."""
     shown: tuple[str, ...] = ()
-    for one in cues:
-        new = tuple(line for line in one.lines if line not in shown)
-        if new or not one.lines:
-            yield one._replace(lines=new)
-        shown = one.lines or shown
+    for cue in cues:
+        new = tuple(line for line in cue.lines if line not in shown)
+        if new or not cue.lines:
+            yield cue._replace(lines=new)
+        shown = cue.lines or shown
 
 
 def _joined(cues: Sequence[Cue], voices: set[str], title: str, notes: Sequence[str]) -> ReadText:
@@ -95,10 +95,10 @@ def _joined(cues: Sequence[Cue], voices: set[str], title: str, notes: Sequence[s
     for cue in cues:
         start = -1
         for line in cue.lines:
-            named = _NAME.match(line)
-            name = next(filter(None, named.groups())) if named else ""
-            if (goes_on := name in known and name == speaker) and named:
-                line = line[named.end() :].lstrip()
+            match = _NAME.match(line)
+            name = next(filter(None, match.groups())) if match else ""
+            if (goes_on := name in known and name == speaker) and match:
+                line = line[match.end() :].lstrip()
             elif name in known:
                 speaker = name
             speaks = not goes_on and (name in known or speaker_at(line, 0, len(line)) is not None)

@@ -29,5 +29,7 @@ class Entry(BaseModel):
     def of(cls, *records: object, **others: Any) -> Self:
         """The entry of some records: fields are taken from the first that has the name, and `others` are given."""
         shared = cls.model_fields.keys() - others.keys()
-        taken = {name: getattr(one, name) for one in reversed(records) for name in shared if hasattr(one, name)}
+        taken = {
+            name: getattr(record, name) for record in reversed(records) for name in shared if hasattr(record, name)
+        }
         return cls(**taken, **others)

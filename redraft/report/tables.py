@@ -81,12 +81,12 @@ class Table:
 def drop_repeats(tables: Iterable[Table], said: Iterable[str]) -> Iterator[Table]:
     """Yield the tables, each without the part of its basis that is among `said` or the basis of an earlier table."""
     seen = list(said)
-    for one in tables:
-        basis = one.basis
+    for table in tables:
+        basis = table.basis
         for known in seen:
             basis = basis.removeprefix(known).strip()
-        yield replace(one, basis=basis)
-        seen.append(one.basis)
+        yield replace(table, basis=basis)
+        seen.append(table.basis)
 
 
 def plain(text: str) -> str:
@@ -170,8 +170,8 @@ def _flat(item: Mapping[str, object], before: str = "") -> Iterator[tuple[str, C
             continue
         yield f"{before}{name}", _cell(value)
         records = [one for one in value if isinstance(one, Mapping)] if isinstance(value, list | tuple) else []
-        for key in dict.fromkeys(key for one in records for key, said in one.items() if isinstance(said, bool)):
-            yield f"{before}{name}.{key}", sum(one.get(key) is True for one in records)
+        for key in dict.fromkeys(key for record in records for key, said in record.items() if isinstance(said, bool)):
+            yield f"{before}{name}.{key}", sum(record.get(key) is True for record in records)
 
 
 def _cell(value: object) -> Cell:

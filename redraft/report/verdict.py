@@ -59,8 +59,17 @@ class _Gap(NamedTuple):
 
 def verdict(experiment: str, tables: Sequence[Table]) -> str:
     """Return one sentence on the systems in the tables of an experiment; empty if it compares none."""
-    sources = [one for name in ("context", "qa") for one in _SOURCES[name]] if experiment == "thesis" else ()
-    gaps = [gap for one in sources or _SOURCES.get(experiment, ()) for table in tables for gap in _gaps(one, table)]
+    sources = (
+        [paired_table for name in ("context", "qa") for paired_table in _SOURCES[name]]
+        if experiment == "thesis"
+        else ()
+    )
+    gaps = [
+        gap
+        for paired_table in sources or _SOURCES.get(experiment, ())
+        for table in tables
+        for gap in _gaps(paired_table, table)
+    ]
     if not gaps:
         return ""
     known = sorted((one for one in gaps if one.by is not None), key=lambda one: -(one.by or 0))
@@ -99,10 +108,10 @@ def _gaps(source: _PairedTable, table: Table) -> Iterator[_Gap]:
     records = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     column, cells = source.only
     judge = records[-1].get("judge") if records else None
-    for one in records:
+    for record in records:
         # The last judge is the mean of all, if there are several.
-        if one.get(column) in cells and one.get("judge") == judge:
-            yield _gap(source, one)
+        if record.get(column) in cells and record.get("judge") == judge:
+            yield _gap(source, record)
 
 
 def _gap(source: _PairedTable, one: Mapping[str, Cell]) -> _Gap:

@@ -284,9 +284,10 @@ def _outline(given: summarization.OutlineInput) -> summarization.Outline:
     return summarization.Outline(
         kind="other",
         line=_sentence(quotes[0].split() + quotes[1].split()),
-        turning_points=[_words(one, 12) for one in quotes[: min(given.points, _POINTS)]],
+        turning_points=[_words(quote, 12) for quote in quotes[: min(given.points, _POINTS)]],
         cast=[
-            summarization.Term(name=_words(one, 2), phrase=_words(one, 6)) for one in quotes[: min(given.names, _NAMES)]
+            summarization.Term(name=_words(quote, 2), phrase=_words(quote, 6))
+            for quote in quotes[: min(given.names, _NAMES)]
         ],
     )
 
@@ -308,7 +309,7 @@ def _ask_document(given: qa.AskDocumentInput) -> qa.DocumentQuestions:
 
 def _told(given: qa.AnswerFromSummaryInput | qa.AskSummaryInput) -> dict[int, str]:
     """Return the sentences of a summary by number."""
-    return {one.id: one.sentence for one in given.sentences}
+    return {line.id: line.sentence for line in given.sentences}
 
 
 def _answer_from_summary(given: qa.AnswerFromSummaryInput) -> qa.SummaryAnswers:
@@ -319,12 +320,12 @@ def _answer_from_summary(given: qa.AnswerFromSummaryInput) -> qa.SummaryAnswers:
     return qa.SummaryAnswers(
         answers=[
             qa.SummaryAnswer(
-                id=one.id,
+                id=item.id,
                 sentences=[number] if sentence else [],
                 answered=bool(sentence),
-                answer=_words(sentence, 7, one.id % 5) if sentence else "",
+                answer=_words(sentence, 7, item.id % 5) if sentence else "",
             )
-            for one, (number, sentence) in zip(given.questions, told, strict=False)
+            for item, (number, sentence) in zip(given.questions, told, strict=False)
         ]
     )
 
@@ -357,23 +358,25 @@ def _answer_from_document(given: qa.AnswerFromDocumentInput) -> qa.DocumentAnswe
     return qa.DocumentAnswers(
         answers=[
             qa.DocumentAnswer(
-                id=one.id, quote=quote * answered, answered=answered, answer=_words(quote, 6, 1) * answered
+                id=item.id, quote=quote * answered, answered=answered, answer=_words(quote, 6, 1) * answered
             )
-            for one, quote in zip(given.questions, quotes, strict=True)
+            for item, quote in zip(given.questions, quotes, strict=True)
         ]
     )
 
 
 def _write_answer(given: qa.AnswerInput) -> qa.WrittenAnswer:
     quotes = _quotes(given.texts, max(1, given.words // _WORDS_A_SENTENCE // 2))
-    sentences = [qa.AnswerSentence(quote=one, sentence=_sentence(_beginning(one, _WORDS_A_SENTENCE))) for one in quotes]
+    sentences = [
+        qa.AnswerSentence(quote=quote, sentence=_sentence(_beginning(quote, _WORDS_A_SENTENCE))) for quote in quotes
+    ]
     return qa.WrittenAnswer(answered=True, sentences=sentences)
 
 
 def _tree(given: factual.ExtractFactsInput, skipped: int = 0) -> factual.FactTree:
     """Return a tree of facts about the excerpt without its first `skipped` characters."""
     roots = min(_MAX_ROOTS, round(1.3 + len(given.excerpt) / _CHARACTERS_A_ROOT))
-    facts = iter([_sentence(_beginning(one, 14)) for one in _quotes([given.excerpt[skipped:]], 7 * roots)])
+    facts = iter([_sentence(_beginning(quote, 14)) for quote in _quotes([given.excerpt[skipped:]], 7 * roots)])
     return factual.FactTree(
         roots=[
             factual.Root(
@@ -393,11 +396,11 @@ def _query(given: factual.QueryInput) -> factual.Query:
 
 
 def _align(given: factual.AlignInput) -> factual.Alignments:
-    numbers = cycle(one.id for one in given.sentences)
+    numbers = cycle(statement.id for statement in given.sentences)
     return factual.Alignments(
         facts=[
-            factual.Alignment(id=one.id, stated="yes", sentences=[number])
-            for one, number in zip(given.facts, numbers, strict=False)
+            factual.Alignment(id=fact.id, stated="yes", sentences=[number])
+            for fact, number in zip(given.facts, numbers, strict=False)
         ]
     )
 
@@ -411,8 +414,10 @@ def _mark(_: factual.JudgeChunkInput) -> factual.ChunkRating:
 def _split(given: factual.SplitFactsInput) -> factual.AllFacts:
     return factual.AllFacts(
         sentences=[
-            factual.SentenceFacts(id=one.id, facts=[_words(one.sentence, 8, 2 * at) for at in range(_FACTS_A_SENTENCE)])
-            for one in given.sentences
+            factual.SentenceFacts(
+                id=statement.id, facts=[_words(statement.sentence, 8, 2 * at) for at in range(_FACTS_A_SENTENCE)]
+            )
+            for statement in given.sentences
         ]
     )
 
@@ -426,10 +431,12 @@ def _prefer(_: coherence.PreferInput) -> coherence.PreferenceReply:
 def _decide(given: revision.DecideInput) -> revision.Decision:
     """Look up as much as allowed, then choose as many findings to fix as allowed."""
     if given.looks:
-        searches = [_words(one.problem + one.sentence, 5) for one in given.findings[: given.requests]]
-        return revision.Decision(why=_REASON, look_up=[f"{one} {given.looks}" for one in searches])
+        searches = [_words(point.problem + point.sentence, 5) for point in given.findings[: given.requests]]
+        return revision.Decision(why=_REASON, look_up=[f"{search} {given.looks}" for search in searches])
     return revision.Decision(
-        why=_REASON, fix=[one.id for one in given.findings[: given.at_most]], instruction="Change as little as needed."
+        why=_REASON,
+        fix=[point.id for point in given.findings[: given.at_most]],
+        instruction="Change as little as needed.",
     )
 
 
@@ -453,8 +460,8 @@ def _revise(given: revision.ReviseInput, voice: str = "") -> str:
 
 
 def _trace(given: qa.TraceInput) -> qa.AllSources:
-    places = [one.id for one in given.places[:1]]
-    return qa.AllSources(sentences=[qa.Sources(id=one.id, places=places) for one in given.sentences])
+    places = [place.id for place in given.places[:1]]
+    return qa.AllSources(sentences=[qa.Sources(id=statement.id, places=places) for statement in given.sentences])
 
 
 def _ask_typed(given: qa.AskTypedInput) -> qa.TypedReply:
@@ -470,8 +477,8 @@ def _answer_questions(given: qa.AnswerQuestionsInput) -> qa.GivenAnswers:
     quotes = _quotes([given.document], len(given.questions))
     return qa.GivenAnswers(
         answers=[
-            qa.GivenAnswer(id=one.id, answered=True, answer=_words(quote, 8), reason=_REASON)
-            for one, quote in zip(given.questions, quotes, strict=True)
+            qa.GivenAnswer(id=item.id, answered=True, answer=_words(quote, 8), reason=_REASON)
+            for item, quote in zip(given.questions, quotes, strict=True)
         ]
     )
 
@@ -484,7 +491,7 @@ def _verdicts(prompt: Prompt[Any, Any], **verdict: object) -> tuple[str, Callabl
     """Return the handler of a prompt whose reply has an entry with the same verdict for each item that is judged."""
     ((listed, field),) = prompt.returns.model_fields.items()
     (entry,) = get_args(field.annotation)
-    (judged,) = (one.field for one in entry.model_fields["id"].metadata if isinstance(one, ItemRef))
+    (judged,) = (ref.field for ref in entry.model_fields["id"].metadata if isinstance(ref, ItemRef))
 
     def reply(given: Any) -> Any:
         items = getattr(given, judged)
@@ -511,7 +518,7 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
         _handled(revision.CRITICIZE, lambda given: prose([given.summary], given.words)),
         _handled(revision.REVISE, _revise),
         _handled(qa.ASK_DOCUMENT, _ask_document),
-        _handled(qa.RANK_QUESTIONS, lambda given: qa.Ranking(order=[one.id for one in given.candidates])),
+        _handled(qa.RANK_QUESTIONS, lambda given: qa.Ranking(order=[candidate.id for candidate in given.candidates])),
         _handled(qa.ASK_SUMMARY, _ask_summary),
         _handled(qa.ANSWER_FROM_SUMMARY, _answer_from_summary),
         _handled(qa.ANSWER_FROM_DOCUMENT, _answer_from_document),

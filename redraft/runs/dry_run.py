@@ -130,20 +130,20 @@ class UsageTally:
 
     @property
     def _is_revised(self) -> bool:
-        return any(one.name == "revising" for one in self.work.values())
+        return any(usage.name == "revising" for usage in self.work.values())
 
     def _stage(self, prompt: Prompt[Any, Any], role: Role) -> tuple[str, Role]:
         if isinstance(self.run.purpose, ExperimentPart):
             return prompt.name, role
         if prompt.name in _STAGES:
             return _STAGES[prompt.name]
-        judged = self.run.judging
+        judging = self.run.judging
         if prompt.name == coherence.PREFER_SUMMARY.name:
             if self.run.kind == "compare":
                 return "preference", "judge"
-            return (_REFINING[-1], "judge") if self._is_revised else (_COMPARING, "judge" if judged else "writer")
+            return (_REFINING[-1], "judge") if self._is_revised else (_COMPARING, "judge" if judging else "writer")
         if prompt.name == factual.ALIGN_FACTS.name:
-            recalled = judged is not None and "keyfact_recall" in judged.metrics
+            recalled = judging is not None and "keyfact_recall" in judging.metrics
             return ("keyfact_recall" if recalled else FACTS_ALIGNED), "judge"
         return (METRIC.get(), "judge") if METRIC.get() else (DRAFTING, "writer")
 
@@ -159,20 +159,26 @@ class _UnreachableGoal(Evaluator):
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Judge a draft; the result never meets the goal."""
-        found = await self._metric.evaluate(case)
+        evaluation = await self._metric.evaluate(case)
         number = self._judged[self.name] = self._judged.get(self.name, 0) + 1
-        wanting = FINDINGS_AT_ONCE - len(found.findings) if case.statements else 0
-        findings = (*found.findings, *islice(self._findings(case, number), max(0, wanting)))
+        wanting = FINDINGS_AT_ONCE - len(evaluation.findings) if case.statements else 0
+        findings = (*evaluation.findings, *islice(self._findings(case, number), max(0, wanting)))
         score = self._goal * number / (max(number, self._drafts) + 1)
         return replace(
-            found, outcome="scored", score=score, judged=max(1, found.judged), unjudged=0, findings=findings, reason=""
+            evaluation,
+            outcome="scored",
+            score=score,
+            judged=max(1, evaluation.judged),
+            unjudged=0,
+            findings=findings,
+            reason="",
         )
 
     def _findings(self, case: Case, number: int) -> Iterator[Finding]:
         """Yield as many findings as one revision handles, spread over the draft and the document."""
         length = len(case.document.text)
         for at in range(FINDINGS_AT_ONCE):
-            one = case.statements[at * len(case.statements) // FINDINGS_AT_ONCE]
+            statement = case.statements[at * len(case.statements) // FINDINGS_AT_ONCE]
             start = at * length // FINDINGS_AT_ONCE
             evidence = case.reader.place(Span(start, min(length, start + _EVIDENCE)))
             asked = f"What does the document say in place {number}.{at}?"
@@ -181,9 +187,13 @@ class _UnreachableGoal(Evaluator):
                 case "content":
                     yield Finding(self.name, "missing", "add", _ADD, question=asked, expected=told, evidence=evidence)
                 case "truth":
-                    yield Finding(self.name, "wrong", "correct", _CORRECT, one.sentence, asked, told, told, evidence)
+                    yield Finding(
+                        self.name, "wrong", "correct", _CORRECT, statement.sentence, asked, told, told, evidence
+                    )
                 case _:
-                    yield Finding(self.name, "unclear", "clarify", _CLARIFY, one.sentence, asked, evidence=evidence)
+                    yield Finding(
+                        self.name, "unclear", "clarify", _CLARIFY, statement.sentence, asked, evidence=evidence
+                    )
 
 
 _EVIDENCE, _ANSWER = 160, 8
@@ -227,15 +237,17 @@ class _DryJobFactory(JobFactory):
 
     def panel(self, judging: JudgeConfig) -> Panel:
         """Return the judges of the run, without statistics, which call no model."""
-        panel, wanted = super(_DryJobFactory, self).panel(judging), self.run.refinement
-        known = [one for one in panel.evaluators if one.name not in FIGURES]
-        if wanted is not None:
-            drafts = wanted.rounds + self.run.settings.drafts
-            known = [
-                _UnreachableGoal(one, wanted.goals[one.name], drafts, self.judged) if one.name in wanted.goals else one
-                for one in known
+        panel, refinement = super(_DryJobFactory, self).panel(judging), self.run.refinement
+        evaluators = [evaluator for evaluator in panel.evaluators if evaluator.name not in FIGURES]
+        if refinement is not None:
+            drafts = refinement.rounds + self.run.settings.drafts
+            evaluators = [
+                _UnreachableGoal(evaluator, refinement.goals[evaluator.name], drafts, self.judged)
+                if evaluator.name in refinement.goals
+                else evaluator
+                for evaluator in evaluators
             ]
-        return replace(panel, evaluators=tuple(known))
+        return replace(panel, evaluators=tuple(evaluators))
 
 
 @dataclass(slots=True)
@@ -266,23 +278,23 @@ class DryManager(RunManager):
         everybody = [*assigned, replace(assigned[0], settings=writer_as_judge(assigned[0].settings))]
         made: dict[tuple[object, ...], CountingModel] = {}
         working: list[OpenModel] = []
-        for one, book in zip(everybody, prompts_by_role(everybody, prepared.book), strict=True):
-            if one.asked_as not in made:
-                identity = one.settings.model if one.model is None else one.model.identity
+        for role, book in zip(everybody, prompts_by_role(everybody, prepared.book), strict=True):
+            if role.asked_as not in made:
+                identity = role.settings.model if role.model is None else role.model.identity
                 if any(other.identity == identity for other in made.values()):
                     identity = f"{identity} {len(made)}"
-                made[one.asked_as] = CountingModel(
+                made[role.asked_as] = CountingModel(
                     identity,
                     book,
                     tokens,
-                    partial(tally.note, one),
+                    partial(tally.note, role),
                     run.settings.query,
                     tally.objects,
                     voice,
-                    self.asked.setdefault(one.asked_as, {}),
+                    self.asked.setdefault(role.asked_as, {}),
                 )
-            working.append(OpenModel(made[one.asked_as], one.settings, book))
-        yield models_by_role([one.role for one in assigned], working)
+            working.append(OpenModel(made[role.asked_as], role.settings, book))
+        yield models_by_role([model_role.role for model_role in assigned], working)
 
 
 def _letters(number: int) -> str:
@@ -309,7 +321,7 @@ class DryRuns:
         """Open the store; `own` are the user's metrics, and `roles` have the user's model objects."""
         self.store = Store(":memory:")
         self.manager = DryManager(
-            self.store, roles or ModelRoles(), {one.name: one for one in own}, prices, ignore_event
+            self.store, roles or ModelRoles(), {evaluator.name: evaluator for evaluator in own}, prices, ignore_event
         )
         self.driver = _DryDriver(self.store, self, None, self.manager)
         self._built: dict[tuple[str, str, str], str | None] = {}
@@ -346,45 +358,47 @@ class DryRuns:
         return run.id
 
     async def _with_packs(self, prepared: PreparedDocument, order: RunSpec) -> RunSpec:
-        if (judged := order.judging) is None:
+        if (judging := order.judging) is None:
             return order
         update: dict[str, str | None] = {}
         builds: tuple[tuple[str, QuestionSets[Any], type[BuildQuestions | BuildKeyfacts]], ...]
         builds = (("pack", self.store.packs, BuildQuestions), ("keyfacts", self.store.keyfacts, BuildKeyfacts))
         for name, shelf, build in builds:
-            named = getattr(judged, name)
+            named = getattr(judging, name)
             if named and not any(one.id == named for one, _ in shelf.all()):
                 key = (prepared.document.id, name, named)
                 if key not in self._built:
-                    bare = judged.model_copy(update={"pack": None, "keyfacts": None, "metrics": ()})
+                    bare = judging.model_copy(update={"pack": None, "keyfacts": None, "metrics": ()})
                     built = self.store.runs.get(await self.run_prepared(prepared, RunSpec(build(judging=bare))))
                     self._built[key] = getattr(built.judging, name)
                 update[name] = self._built[key]
-        return replace(order, purpose=order.purpose.model_copy(update={"judging": judged.model_copy(update=update)}))
+        return replace(order, purpose=order.purpose.model_copy(update={"judging": judging.model_copy(update=update)}))
 
     def plan_of_run(self, run: str, order: RunSpec, prices: PriceTable, notes: Sequence[str] = ()) -> RunPlan:
         """Return what was counted of a run, its chapters and its other drafts."""
         tally, judging = self.manager.tallies[run], order.judging
         prepared, work = tally.prepared, tuple(tally.work.values())
         asked, objects = (prepared.settings, judging, Limits(), prices), self.manager.model_roles.objects
-        assigned = assign_models(*asked, refinement=order.refinement, objects=objects)
-        parts = [one.run for one in self.store.chapters.of(run) if one.run]
-        drafts = [one.run for one in self.store.candidates.of(run) if one.number > 1 and one.run]
-        chapters = [self.plan_of_run(one, chapter_spec(order), prices) for one in parts]
-        others = [self.plan_of_run(one, RunSpec(), prices) for one in drafts]
+        roles = assign_models(*asked, refinement=order.refinement, objects=objects)
+        parts = [chapter.run for chapter in self.store.chapters.of(run) if chapter.run]
+        drafts = [
+            candidate.run for candidate in self.store.candidates.of(run) if candidate.number > 1 and candidate.run
+        ]
+        chapters = [self.plan_of_run(part, chapter_spec(order), prices) for part in parts]
+        others = [self.plan_of_run(draft, RunSpec(), prices) for draft in drafts]
         beyond = (for_reader(BEYOND_COUNTING),) if _is_beyond_the_built_in_judge(order, prepared.settings) else ()
-        each, (drafting, *stages) = [*chapters, *others], _stages(work, order)
-        everything: list[StageUsage | RunPlan] = [*work, *each]
-        free = [one.settings.model for one in work if one.cost(prices) is None]
-        dearest = [one.cost(prices, one.reasoning_tokens) for one in work]
+        plans, (drafting, *stages) = [*chapters, *others], _stages(work, order)
+        everything: list[StageUsage | RunPlan] = [*work, *plans]
+        free = [usage.settings.model for usage in work if usage.cost(prices) is None]
+        dearest = [usage.cost(prices, usage.reasoning_tokens) for usage in work]
         plan = prepared.plan
         return RunPlan.of(
             plan,
             source=PlannedSource.of(prepared.document, plan, tokens=plan.document_tokens, words=plan.document_words),
             model=prepared.settings.model,
             judges=(judging.judges or (prepared.settings.model,)) if judging else (),
-            validator=settings_by_role(assigned)["validator"].model if judging else None,
-            models=tuple(map(_named, named_in(judging, order.refinement), assigned[1:])),
+            validator=settings_by_role(roles)["validator"].model if judging else None,
+            models=tuple(map(_named, named_in(judging, order.refinement), roles[1:])),
             tokenizer=prepared.tokenizer.name,
             draft_calls=plan.calls,
             drafting=drafting,
@@ -393,9 +407,9 @@ class DryRuns:
             prompt_tokens=sum(one.prompt_tokens for one in everything),
             completion_tokens=sum(one.completion_tokens for one in everything),
             reasoning_tokens=sum(one.reasoning_tokens for one in everything),
-            cost_usd=total_cost([*(one.cost(prices) for one in work), *(one.cost_usd for one in each)]),
-            max_cost_usd=total_cost([*dearest, *(one.max_cost_usd for one in each)]),
-            unpriced=tuple(dict.fromkeys([*free, *(name for one in each for name in one.unpriced)])),
+            cost_usd=total_cost([*(usage.cost(prices) for usage in work), *(plan.cost_usd for plan in plans)]),
+            max_cost_usd=total_cost([*dearest, *(plan.max_cost_usd for plan in plans)]),
+            unpriced=tuple(dict.fromkeys([*free, *(name for plan in plans for name in plan.unpriced)])),
             seconds=None,
             warnings=(*prepared.warnings, *notes, *beyond),
             chapters=tuple(chapters),
@@ -420,10 +434,10 @@ def _stages(work: Sequence[StageUsage], order: RunSpec) -> list[Stage]:
     known += [stage for name in listed for stage in (*ahead.get(name, ()), name)]
     known += [FACTS_ALIGNED, "preference", _COMPARING, *_REFINING]
     found = {DRAFTING: Stage(DRAFTING, 0, 0, 0, "writer")}
-    for one in work:
-        at = found.get(one.name) or Stage(one.name, 0, 0, 0, one.by)
-        prompt, completion = at.prompt_tokens + one.prompt_tokens, at.completion_tokens + one.completion_tokens
-        found[one.name] = Stage(one.name, at.calls + one.calls, prompt, completion, one.by)
+    for usage in work:
+        at = found.get(usage.name) or Stage(usage.name, 0, 0, 0, usage.by)
+        prompt, completion = at.prompt_tokens + usage.prompt_tokens, at.completion_tokens + usage.completion_tokens
+        found[usage.name] = Stage(usage.name, at.calls + usage.calls, prompt, completion, usage.by)
     return sorted(found.values(), key=lambda one: known.index(one.name))
 
 
@@ -457,7 +471,7 @@ def plan_in_session(manager: RunManager, source: Sources, settings: DraftConfig,
 
 def plan_again(store: Store, run: Run, prices: PriceTable) -> RunPlan:
     """Return the plan of a stored run from its start."""
-    drafts = {one.node: one.text for one in reversed(store.runs.drafts(run.id))}
+    drafts = {draft.node: draft.text for draft in reversed(store.runs.drafts(run.id))}
     order = RunSpec(run.purpose, given=drafts.get(GIVEN), other=drafts.get(OTHER))
     return dry_run(prepare(document_read(store, run), run.settings, given=order.given), order, prices)
 
@@ -515,12 +529,12 @@ _ALIKE = 1.2
 
 def without_person(order: RunSpec) -> RunSpec:
     """Return the order changed so that it needs neither a person nor an encoder."""
-    if (judged := order.judging) is None:
+    if (judging := order.judging) is None:
         return order
     update: dict[str, Any] = {"embeddings": None}
-    if judged.similarity == "cosine":
+    if judging.similarity == "cosine":
         update["similarity"] = "rouge1"
-    changes: dict[str, Any] = {"judging": judged.model_copy(update=update)}
+    changes: dict[str, Any] = {"judging": judging.model_copy(update=update)}
     if order.refinement is not None:
         changes["refinement"] = order.refinement.model_copy(update={"review": False})
     return replace(order, purpose=order.purpose.model_copy(update=changes))
@@ -530,5 +544,5 @@ def _is_beyond_the_built_in_judge(order: RunSpec, settings: DraftConfig) -> bool
     """Return whether only the built-in judge is to judge a summary that may be in words of its own."""
     if order.given is None or order.parent is not None or order.judging is None:
         return False
-    of_content = any(one.prompts and one.aim != "form" for one in without_person(order).evaluators())
+    of_content = any(evaluator.prompts and evaluator.aim != "form" for evaluator in without_person(order).evaluators())
     return of_content and {*(order.judging.judges or (settings.model,))} == {EXTRACTIVE}

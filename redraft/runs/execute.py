@@ -120,13 +120,15 @@ async def may_gain(manager: RunManager, run: Run) -> bool:
         built = await off_loop(_built, manager.store, run)
         return built is not None and bool(built.missing) and not built.imported
     judged = (await off_loop(manager.store.judgments.of, run.draft)).values() if run.draft and run.judging else ()
-    wanted = run.refinement
-    reviewed = wanted is not None and wanted.review
-    if not reviewed and any(one.outcome == "failed" or one.unjudged for one in judged):
+    refinement = run.refinement
+    reviewed = refinement is not None and refinement.review
+    if not reviewed and any(evaluation.outcome == "failed" or evaluation.unjudged for evaluation in judged):
         return True
-    if wanted and undecided_metrics({one.metric: one for one in judged}, wanted.goals, wanted.judged_share):
+    if refinement and undecided_metrics(
+        {evaluation.metric: evaluation for evaluation in judged}, refinement.goals, refinement.judged_share
+    ):
         return True
-    return await _closed(manager, run, [one for one in judged if one.missing])
+    return await _closed(manager, run, [evaluation for evaluation in judged if evaluation.missing])
 
 
 def _built(store: Store, run: Run) -> Pack | KeyFacts | None:
@@ -142,9 +144,9 @@ async def _closed(manager: RunManager, run: Run, lacking: list[Evaluation]) -> b
     async with manager.visiting(run.id) as job_factory:
         assert run.judging is not None
         panel = await off_loop(job_factory.panel, run.judging)
-        for one in lacking:
-            now = await (panel.pack(complete=True) if "pack" in one.details else panel.keyfacts(complete=True))
-            rested = (one.details.get("pack", one.details.get("keyfacts")), one.missing)
+        for evaluation in lacking:
+            now = await (panel.pack(complete=True) if "pack" in evaluation.details else panel.keyfacts(complete=True))
+            rested = (evaluation.details.get("pack", evaluation.details.get("keyfacts")), evaluation.missing)
             if (now.id, now.missing) != rested:
                 return True
     return False
@@ -157,18 +159,18 @@ _LEFT_OUT = (BudgetError, IncompleteError, NotShrinkingError, RejectedRequest, R
 async def draft_candidates(manager: RunManager, driver: Driver, run: Run) -> None:
     """Run all candidates to their end, unless one was chosen before."""
     candidates = await off_loop(manager.store.candidates.of, run.id)
-    if any(one.chosen for one in candidates):
+    if any(candidate.chosen for candidate in candidates):
         return
     async with manager.at_work(run.id) as job:
         limits = job.run.limits
         if not candidates:
             candidates = await off_loop(_recorded, manager, job.run)
-        others = [one for one in candidates if one.run]
+        others = [candidate for candidate in candidates if candidate.run]
         job.observe(StageStarted("other drafts", 0))
         budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
-        for one in others:
-            manager.shared[one.run], manager.limited[one.run] = budget, limits
-        work = (_drafted(manager, driver, run, one, len(candidates)) for one in others)
+        for draft_candidate in others:
+            manager.shared[draft_candidate.run], manager.limited[draft_candidate.run] = budget, limits
+        work = (_drafted(manager, driver, run, candidate, len(candidates)) for candidate in others)
         ended = await asyncio.gather(*work, return_exceptions=True)
         if failures := [one for one in ended if isinstance(one, BaseException)]:
             raise failures[0]
@@ -182,9 +184,9 @@ def _recorded(manager: RunManager, run: Run) -> list[DraftCandidate]:
         prepare_candidate(document, run.settings, number, writer) for number in range(2, run.settings.drafts + 1)
     ]
     with store.transaction():
-        parts = [record(one, RunSpec(), run.limits, store) for one in prepared]
+        parts = [record(prepared_document, RunSpec(), run.limits, store) for prepared_document in prepared]
         store.candidates.add(run.id, [part.id for part in parts])
-    manager.prepared |= {part.id: one for part, one in zip(parts, prepared, strict=True)}
+    manager.prepared |= {part.id: prepared_document for part, prepared_document in zip(parts, prepared, strict=True)}
     return store.candidates.of(run.id)
 
 
@@ -230,7 +232,7 @@ async def _drafted_of_chapters(manager: RunManager, driver: Driver, run: Run) ->
         job.observe(StageStarted("chapters", planned))
         ended = await asyncio.gather(*map(work.chapter, chapters), return_exceptions=True)
         if failures := [one for one in ended if isinstance(one, BaseException)]:
-            raise next((one for one in failures if not isinstance(one, BudgetError)), failures[0])
+            raise next((failure for failure in failures if not isinstance(failure, BudgetError)), failures[0])
 
 
 @dataclass(slots=True)

@@ -88,14 +88,18 @@ class FilledForm:
     @computed
     def complete(self) -> bool:
         """Return whether all sections are complete."""
-        return all(one.complete for one in self.sections)
+        return all(section.complete for section in self.sections)
 
 
 async def fill(
     runner: ExperimentRunner, document: Document, settings: DraftConfig, template: Template, purpose: Purpose
 ) -> FilledForm:
     """Draft all sections concurrently. A section that fails does not affect the others."""
-    runner.share_budget(FORM, document.id, *(f"{one.query} {one.words}" for one in template.drafted))
+    runner.share_budget(
+        FORM,
+        document.id,
+        *(f"{template_section.query} {template_section.words}" for template_section in template.drafted),
+    )
     if settings.model == EXTRACTIVE:
         runner.observer(Notice(_CANNOT_TELL))
     numbers = count(1)
@@ -103,9 +107,9 @@ async def fill(
 
     async def one(section: TemplateSection) -> FilledSection:
         async with semaphore:
-            made = await _filled(runner, document, settings, section, purpose)
-        runner.observer(PartDone(f"{section.title}: {made.status}", next(numbers), len(template.drafted)))
-        return made
+            filled_section = await _filled(runner, document, settings, section, purpose)
+        runner.observer(PartDone(f"{section.title}: {filled_section.status}", next(numbers), len(template.drafted)))
+        return filled_section
 
     filled = await gather_all(one(section) for section in template.drafted)
     runs = [made.run for made in filled if made.run]
@@ -138,7 +142,7 @@ def form_plans(
     document: Document, settings: DraftConfig, template: Template, purpose: Purpose, prices: PriceTable
 ) -> list[RunPlan]:
     """Return the plan of each section."""
-    return [plan_run(document, _settings(settings, one), RunSpec(purpose), prices) for one in template.drafted]
+    return [plan_run(document, _settings(settings, section), RunSpec(purpose), prices) for section in template.drafted]
 
 
 def _settings(settings: DraftConfig, section: TemplateSection) -> DraftConfig:
@@ -147,16 +151,18 @@ def _settings(settings: DraftConfig, section: TemplateSection) -> DraftConfig:
 
 def form_paper(store: Store, form: FilledForm, *, notes: bool) -> Paper:
     """Return the form with its headings; with `notes`, sentences cite the document."""
-    by_section = {made.section: made for made in form.sections}
+    by_section = {section.section: section for section in form.sections}
     sections = form.template.sections
     first = sections[0]
     has_title = first.level == 1 and first.words is None
     parts = [
-        _part(store, one, by_section[one], notes=notes) if one in by_section else PaperPart("", one.title, one.level)
-        for one in sections[has_title:]
+        _part(store, section, by_section[section], notes=notes)
+        if section in by_section
+        else PaperPart("", section.title, section.level)
+        for section in sections[has_title:]
     ]
     title = first.title if has_title else form.document.title or "Summary"
-    translated = next((made.result.settings.language for made in form.sections if made.result), None)
+    translated = next((section.result.settings.language for section in form.sections if section.result), None)
     language = "" if translated else form.document.language
     return with_basis(Paper(title, tuple(parts), about=tuple(_about(form)), language=language, is_titled=has_title))
 
@@ -168,10 +174,13 @@ def _part(store: Store, section: TemplateSection, made: FilledSection, *, notes:
 
 
 def _about(form: FilledForm) -> Iterator[str]:
-    writer = next((made.result.settings.model for made in form.sections if made.result), "")
+    writer = next((section.result.settings.model for section in form.sections if section.result), "")
     by = f", by {writer_of(writer)}" if writer else ""
     yield f"From {form.document.title}{by}; redraft, {len(form.sections)} sections."
-    for made in form.sections:
-        yield from (f"{made.section.title}: {said}" for said in (missing_notes(made.result) if made.result else ()))
+    for filled_section in form.sections:
+        yield from (
+            f"{filled_section.section.title}: {said}"
+            for said in (missing_notes(filled_section.result) if filled_section.result else ())
+        )
     for note in form.document.notes:
         yield f"The document: {note}."

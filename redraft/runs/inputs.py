@@ -97,10 +97,10 @@ def summary_of(store: Store, source: str | Path) -> CleanText:
         return CleanText(store.documents.text(str(source)), ())
     if isinstance(source, Path) or os.path.exists(source) or _is_file_name(source):
         return read_text(source)
-    found = clean_with_notes(source)
-    if not has_words(found.text):
+    clean_text = clean_with_notes(source)
+    if not has_words(clean_text.text):
         raise UsageError("summary has no words", hint="give its text, its path, or the id of a text")
-    return CleanText(found.text.strip(), found.notes)
+    return CleanText(clean_text.text.strip(), clean_text.notes)
 
 
 def _is_file_name(source: str) -> bool:
@@ -134,7 +134,7 @@ def draft_of_round(store: Store, run: Run, number: int) -> str:
         drafts[0] = run.draft
     if number not in drafts:
         run.drafted()
-        there = ", ".join(str(one) for one in sorted(drafts))
+        there = ", ".join(str(draft) for draft in sorted(drafts))
         hint = f"its rounds are: {there}" if there else "it has no draft at all"
         raise RunError(f"run {run.id} has no draft of round {number!r}", hint=hint)
     return store.runs.draft(drafts[number]).text
@@ -190,11 +190,13 @@ def read_findings(source: str) -> tuple[Finding, ...]:
     except OSError as error:
         raise UsageError(f"it cannot be read: {error.strerror}", place=place, hint="check the path") from error
     try:
-        found = _FILE.validate_python(json.loads(data))
+        findings = _FILE.validate_python(json.loads(data))
     except (ValueError, RecursionError) as error:
         said = f": {error_text(error.errors()[0])}" if isinstance(error, ValidationError) else ""
         raise UsageError(f"there are no findings in it{said}", place=place, hint=_WANTED) from error
-    parts = found if isinstance(found, list) else [one for some in _parts(found) for one in some.findings]
+    parts = (
+        findings if isinstance(findings, list) else [finding for some in _parts(findings) for finding in some.findings]
+    )
     return tuple(parts[:MAX_FINDINGS])
 
 
@@ -208,16 +210,16 @@ def caller_findings(findings: Sequence[Finding], document: Document, summary: st
     language = language_of(summary)
     told = f" {' '.join(keys(summary, language))} "
     settled: dict[str, Finding] = {}
-    for number, one in enumerate(findings, 1):
-        if one.sentence and f" {' '.join(keys(one.sentence, language))} " not in told:
+    for number, finding in enumerate(findings, 1):
+        if finding.sentence and f" {' '.join(keys(finding.sentence, language))} " not in told:
             said = f"finding {number} is about a sentence that is not in the summary"
-            raise UsageError(f"{said}: {one_line(one.sentence, 80)!r}", hint="give findings on this summary")
-        evidence = one.evidence if one.evidence and one.evidence.text else None
+            raise UsageError(f"{said}: {one_line(finding.sentence, 80)!r}", hint="give findings on this summary")
+        evidence = finding.evidence if finding.evidence and finding.evidence.text else None
         if evidence and not (evidence.span and document.text[slice(*evidence.span)] == evidence.text):
             evidence = Evidence(evidence.text, locate(document.text, evidence.text))
         if evidence and evidence.span is None:
             said = f"finding {number} quotes words that are not in the document"
             raise UsageError(f"{said}: {one_line(evidence.text, 80)!r}", hint="give findings on this document")
-        made = replace(one, metric=REVIEW, evidence=evidence, said_by=None, place=None)
+        made = replace(finding, metric=REVIEW, evidence=evidence, said_by=None, place=None)
         settled.setdefault(made.id, made)
     return tuple(settled.values())

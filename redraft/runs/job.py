@@ -157,9 +157,11 @@ class JobFactory:
         first = rounds[0].draft if rounds else self.run.draft
         judged = self.store.judgments.of(first) if first else {}
         return {
-            REFERENCES[one.needs]: judged[one.name].details[REFERENCES[one.needs]]
-            for one in known
-            if one.needs and one.name in judged and REFERENCES[one.needs] in judged[one.name].details
+            REFERENCES[evaluator.needs]: judged[evaluator.name].details[REFERENCES[evaluator.needs]]
+            for evaluator in known
+            if evaluator.needs
+            and evaluator.name in judged
+            and REFERENCES[evaluator.needs] in judged[evaluator.name].details
         }
 
     def reader(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceReader:
@@ -226,7 +228,7 @@ class JobFactory:
         """Return the calibrations of a judge by prompt, as they were when the run began."""
         judging = self.run.judging
         found = judging.calibrations.get(identity_of(worker.settings), {}) if judging else {}
-        return {_JUDGED_BY[metric]: one for metric, one in found.items() if metric in _JUDGED_BY}
+        return {_JUDGED_BY[metric]: calibration for metric, calibration in found.items() if metric in _JUDGED_BY}
 
     def _decider(self, panel: Panel | None) -> Decider | None:
         """Return the decider, if the policy leaves decisions to a model."""
@@ -298,7 +300,7 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
     run = await off_loop(job_factory.store.runs.get, job_factory.run.id)
     _check(run)
     judged = await off_loop(job_factory.store.judgments.of, run.draft or "")
-    known = {one.id: one.metric for said in judged.values() for one in said.findings}
+    known = {finding.id: finding.metric for evaluation in judged.values() for finding in evaluation.findings}
     if unknown := [one for one in findings if one not in known]:
         raise UsageError(f"there is no finding {unknown[0]!r} on the best draft", hint="list_findings has their ids")
     aims = tuple(dict.fromkeys(known[one] for one in findings))
@@ -307,8 +309,8 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
     state = cast("State", {**state, **await revised(state, job)})
     state = cast("State", {**state, **await contest(state, job)})
     seats = [
-        metric({"run": run.id, "draft": state["draft"], "round": state["round"], "metric": one.name}, job)
-        for one in job.judges.evaluators
+        metric({"run": run.id, "draft": state["draft"], "round": state["round"], "metric": evaluator.name}, job)
+        for evaluator in job.judges.evaluators
     ]
     await gather_all(seats)
     if job.failures:
@@ -319,7 +321,7 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
 async def _confirmed(state: State, job: Job) -> State:
     """Return the state with the findings that a second look confirms. Raises `UsageError` where none remain."""
     state = cast("State", {**state, **await confirm(state, job)})
-    left = [one.id for one in findings_in(await job.judged(state["best"]), state["to_fix"])]
+    left = [finding.id for finding in findings_in(await job.judged(state["best"]), state["to_fix"])]
     if not left:
         raise UsageError(
             "a second look at the document overruled these findings: they are withdrawn",
@@ -362,7 +364,7 @@ async def _standing(job: Job, run: Run, aims: Sequence[str], findings: Sequence[
         "round": rounds[-1].number,
         "first": rounds[0].draft,
         "best": best,
-        "scores": {name: said.score for name, said in judged.items() if name not in {REVIEW, *FIGURES}},
+        "scores": {name: evaluation.score for name, evaluation in judged.items() if name not in {REVIEW, *FIGURES}},
         "aims": list(aims),
         "to_fix": list(findings),
         "instruction": instruction,

@@ -85,7 +85,7 @@ class DraftTracer:
             own = sorted(reached.get(member.key, ()))
             self.asked += self._open_of(member, own)
             self._reach(member, own, reached)
-        return [one.item for one in self.asked]
+        return [query.item for query in self.asked]
 
     def _traced(self, member: TextNode) -> tuple[SentenceOrigin, ...]:
         return self.tracer.linked(member.text, member.parents, self.said)
@@ -97,37 +97,37 @@ class DraftTracer:
             for link in self._traced(member)[at].links:
                 below = parents[link.text]
                 if below is not None:
-                    held = (n for n, one in enumerate(self._traced(below)) if one.span.overlaps(link.span))
+                    held = (n for n, origin in enumerate(self._traced(below)) if origin.span.overlaps(link.span))
                     reached.setdefault(below.key, set()).update(held)
 
     def _open_of(self, member: TextNode, sentences: Sequence[int]) -> Iterator[TraceQuery]:
         key = self.tracer.key(member.text, member.parents)
-        traced = self._traced(member)
-        wanted = [at for at in sentences if (key, at) not in self.said and _is_thin(traced[at])]
+        sentence_origins = self._traced(member)
+        wanted = [at for at in sentences if (key, at) not in self.said and _is_thin(sentence_origins[at])]
         if not wanted or not member.parents:
             return
         shown = [self.tracer.shown(parent) for parent in member.parents]
         origins = self.tracer.origins(shown)
         language = language_of(member.text)
         for at in wanted:
-            sentence = _cut(member.text, traced[at])
-            links = (*traced[at].links, *origins.candidates(sentence, CANDIDATES))
+            sentence = _cut(member.text, sentence_origins[at])
+            links = (*sentence_origins[at].links, *origins.candidates(sentence, CANDIDATES))
             if not links:
-                links = origins.between(*_neighbours(traced, at), CANDIDATES, _LONGEST_PLACE)
+                links = origins.between(*_neighbours(sentence_origins, at), CANDIDATES, _LONGEST_PLACE)
             places = {shown[link.text][slice(*link.span)][:_LONGEST_PLACE]: link for link in reversed(links)}
             chosen = dict(list(reversed(places.items()))[:CANDIDATES])
-            before = _cut(member.text, traced[at - 1]) if at and needs_context(sentence, language) else ""
+            before = _cut(member.text, sentence_origins[at - 1]) if at and needs_context(sentence, language) else ""
             if chosen:
                 yield TraceQuery(
-                    key, at, traced[at], TraceItem(sentence, before, tuple(chosen)), tuple(chosen.values())
+                    key, at, sentence_origins[at], TraceItem(sentence, before, tuple(chosen)), tuple(chosen.values())
                 )
 
     def take(self, named: Mapping[int, Sequence[int]]) -> None:
         """Note what was said of some sentences."""
         for number, places in named.items():
-            one = self.asked[number]
-            links = tuple(_said(one.links[place]) for place in places)
-            self.said[one.key, one.at] = SentenceOrigin(one.traced.span, links, 1.0)
+            query = self.asked[number]
+            links = tuple(_said(query.links[place]) for place in places)
+            self.said[query.key, query.at] = SentenceOrigin(query.traced.span, links, 1.0)
 
 
 def _is_thin(traced: SentenceOrigin) -> bool:
@@ -136,8 +136,8 @@ def _is_thin(traced: SentenceOrigin) -> bool:
 
 def _neighbours(traced: Sequence[SentenceOrigin], at: int) -> tuple[Link | None, Link | None]:
     """Return the sources of the nearest traced sentences before and after a sentence."""
-    before = next((one.links[0] for one in reversed(traced[:at]) if one.links), None)
-    return before, next((one.links[0] for one in traced[at + 1 :] if one.links), None)
+    before = next((origin.links[0] for origin in reversed(traced[:at]) if origin.links), None)
+    return before, next((origin.links[0] for origin in traced[at + 1 :] if origin.links), None)
 
 
 def _cut(text: str, traced: SentenceOrigin) -> str:
@@ -204,10 +204,10 @@ async def ask_in_waves(manager: RunManager, job_factory: JobFactory, draft: Draf
         if not batches:
             break
         manager.observe(StageStarted(f"tracing {sum(map(len, batches))} sentences", len(batches)))
-        said = await asking.trace(items, batches)
-        draft.take({number: one.places for number, one in said.verdicts.items()})
-        if said.trouble:
-            manager.observe(Notice(f"not all sentences could be asked about: {said.trouble}"))
+        results = await asking.trace(items, batches)
+        draft.take({number: trace_result.places for number, trace_result in results.verdicts.items()})
+        if results.trouble:
+            manager.observe(Notice(f"not all sentences could be asked about: {results.trouble}"))
             break
     if draft.left:
         manager.observe(

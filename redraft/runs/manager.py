@@ -242,11 +242,11 @@ class RunManager:
         if limits is not None and limits != run.limits:
             await off_loop(self.store.runs.set_limits, run.id, limits)
             run = replace(run, limits=limits)
-        own = tuple(self.own.values())
+        evaluators = tuple(self.own.values())
         prepared = self.prepared.pop(run.id, None)
         if prepared is None:
-            prepared = await off_loop(restore, self.store, run, own)
-        assigned = await off_loop(
+            prepared = await off_loop(restore, self.store, run, evaluators)
+        roles = await off_loop(
             assign_models,
             run.settings,
             run.judging,
@@ -256,10 +256,10 @@ class RunManager:
             objects=self.model_roles.objects,
         )
         observe = for_run(run.id, self.observe)
-        pool = await stack.enter_async_context(self.models(assigned, run, prepared, observe))
+        pool = await stack.enter_async_context(self.models(roles, run, prepared, observe))
         # Resuming a done run repeats requests that were left open, rather than taking their cached replies.
         attempt = (await off_loop(self.store.calls.totals, run.id)).calls if run.status == "done" else 0
-        job_factory = self.factory(self.store, run, prepared, pool, observe, own, attempt)
+        job_factory = self.factory(self.store, run, prepared, pool, observe, evaluators, attempt)
         with language_context(prepared.document):
             job = await job_factory.job()
         return _OpenRun(job_factory, job, stack.pop_all())
@@ -294,8 +294,8 @@ class RunManager:
     async def _keep_partial(self, job: Job, error: BudgetError) -> None:
         """Keep the best text so far as the run's draft, where it has none that is whole, and say what it covers."""
         run = await off_loop(self.store.runs.get, job.run.id)
-        known = await job.draft(run.draft) if run.draft else None
-        if known is not None and known.node != PARTIAL:
+        draft = await job.draft(run.draft) if run.draft else None
+        if draft is not None and draft.node != PARTIAL:
             return
         partial = best_so_far(await off_loop(self.store.runs.pieces, run.id), job.plan.words)
         if partial is not None:
@@ -323,8 +323,8 @@ PARTIAL = "partial"
 def _is_sure_to_ask(settings: DraftConfig, order: RunSpec, objects: Mapping[str, Model]) -> bool:
     """Return whether the OpenAI client will certainly be needed, by the writer or a judge."""
     drafted = settings.strategy != GIVEN_STRATEGY
-    asked = [settings] if drafted else judge_settings_of(settings, order.judging)
-    return OPENAI in {provider_of(one.model) for one in asked if one.model not in objects}
+    draft_configs = [settings] if drafted else judge_settings_of(settings, order.judging)
+    return OPENAI in {provider_of(settings.model) for settings in draft_configs if settings.model not in objects}
 
 
 async def record_new_run(

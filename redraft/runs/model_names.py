@@ -39,11 +39,11 @@ def settings_by_name(
 ) -> DraftConfig:
     """Return the settings of a judge or decider: its own, or else the run's. Temperature, window and the like are never
     taken from another model."""
-    known = judging.models.get(name) if judging is not None else None
-    if known is not None:
-        own = known.model_dump(exclude={"context_tokens", "prompts", "price"})
-        own |= {"price": known.price, "prompts": known.prompts or settings.prompts}
-        own |= {"context_tokens": known.context_tokens or ASSUMED_WINDOW}
+    model_settings = judging.models.get(name) if judging is not None else None
+    if model_settings is not None:
+        own = model_settings.model_dump(exclude={"context_tokens", "prompts", "price"})
+        own |= {"price": model_settings.price, "prompts": model_settings.prompts or settings.prompts}
+        own |= {"context_tokens": model_settings.context_tokens or ASSUMED_WINDOW}
         return settings.model_copy(update=own)
     address = _address(name, judging, settings, objects)
     # The key of the writer's address is for a model at that address.
@@ -82,7 +82,7 @@ def judge_settings_of(settings: DraftConfig, judging: JudgeConfig | None) -> lis
 
 def least_window(judging: Sequence[DraftConfig]) -> int:
     """Return the smallest window; models without one do not count."""
-    bounded = [one.context_tokens for one in judging if reads_prompts(one.model)]
+    bounded = [settings.context_tokens for settings in judging if reads_prompts(settings.model)]
     return min(bounded, default=judging[0].context_tokens)
 
 

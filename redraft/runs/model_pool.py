@@ -126,22 +126,22 @@ def assign_models(
     table = prices or builtin_prices()
     if limits.provider_batch:
         table = table.for_jobs()
-    assigned = [ModelRole("writer", settings, _price(settings, limits, table, objects), objects.get(settings.model))]
+    roles = [ModelRole("writer", settings, _price(settings, limits, table, objects), objects.get(settings.model))]
     for role, name in named_in(judging, refinement):
         model = objects.get(name)
         under = settings_by_name(name, settings, judging, objects)
         under = under if model else resolve(under)
-        assigned.append(ModelRole(role, under, _price(under, limits, table, objects), model))
+        roles.append(ModelRole(role, under, _price(under, limits, table, objects), model))
     if limits.provider_batch:
-        _check_jobs(assigned)
-    return _with_keys(assigned)
+        _check_jobs(roles)
+    return _with_keys(roles)
 
 
 def _check_jobs(assigned: Sequence[ModelRole]) -> None:
     """Raise if provider batches cannot be used: they need models that speak OpenAI's protocol."""
-    asked = [one for one in assigned if one.model is not None or reads_prompts(one.settings.model)]
-    others = [one.settings.model for one in asked if one.model or provider_of(one.settings.model) != OPENAI]
-    if others or not asked:
+    roles = [role for role in assigned if role.model is not None or reads_prompts(role.settings.model)]
+    others = [role.settings.model for role in roles if role.model or provider_of(role.settings.model) != OPENAI]
+    if others or not roles:
         what = f"{others[0]} uses another" if others else "no model here supports it"
         raise UsageError(
             f"--provider-batch needs OpenAI's protocol, and {what}", hint="leave it out, or use openai:NAME models"
@@ -154,8 +154,10 @@ def _with_keys(assigned: Sequence[ModelRole]) -> list[ModelRole]:
     def wants(one: ModelRole) -> bool:
         return one.model is None and _speaks_openai(one.settings.model) and one.settings.key_env is None
 
-    home = key_server([one.settings.base_url or "" for one in assigned if wants(one)])
-    return [replace(one, usual_key=wants(one) and server_at(one.settings.base_url or "") == home) for one in assigned]
+    home = key_server([role.settings.base_url or "" for role in assigned if wants(role)])
+    return [
+        replace(role, usual_key=wants(role) and server_at(role.settings.base_url or "") == home) for role in assigned
+    ]
 
 
 def _speaks_openai(model: str) -> bool:
@@ -164,8 +166,8 @@ def _speaks_openai(model: str) -> bool:
 
 def without_key(assigned: Sequence[ModelRole]) -> list[str]:
     """Return the models without a key although another has one: remote servers usually need one."""
-    there = [one for one in assigned if one.model is None and _speaks_openai(one.settings.model)]
-    keyless = [one.settings for one in there if one.settings.key_env is None and not one.usual_key]
+    there = [role for role in assigned if role.model is None and _speaks_openai(role.settings.model)]
+    keyless = [role.settings for role in there if role.settings.key_env is None and not role.usual_key]
     return [
         f"{it.model} at {it.base_url} gets no key: OPENAI_API_KEY is for another server"
         " (key_env in its own settings names its key)"
@@ -191,8 +193,8 @@ def _price(settings: DraftConfig, limits: Limits, table: PriceTable, objects: Ma
 def settings_by_role(assigned: Sequence[ModelRole]) -> dict[Role, DraftConfig]:
     """Return the settings of each role, with the first judge's for all judges; unnamed roles use another's model."""
     first: dict[Role, DraftConfig] = {}
-    for one in assigned:
-        first.setdefault(one.role, one.settings)
+    for role in assigned:
+        first.setdefault(role.role, role.settings)
     writer = first["writer"]
     judge = first.get("judge", writer_as_judge(writer))
     everybody: dict[Role, DraftConfig] = {
@@ -206,9 +208,9 @@ def settings_by_role(assigned: Sequence[ModelRole]) -> dict[Role, DraftConfig]:
 
 def prompts_by_role(assigned: Sequence[ModelRole], book: PromptBook) -> list[PromptBook]:
     """Return the prompts of each role: its own, or else the writer's."""
-    own = {one.settings.prompts for one in assigned} - {assigned[0].settings.prompts}
+    own = {role.settings.prompts for role in assigned} - {assigned[0].settings.prompts}
     made = {assigned[0].settings.prompts: book, **{choice: PromptBook(choice) for choice in own}}
-    return [made[one.settings.prompts] for one in assigned]
+    return [made[role.settings.prompts] for role in assigned]
 
 
 @asynccontextmanager
@@ -230,30 +232,30 @@ async def open_models(
     workers: list[OpenModel] = []
     async with AsyncExitStack() as stack:
         everybody = [*assigned, aside]
-        for one, its in zip(everybody, await off_loop(prompts_by_role, everybody, prepared.book), strict=True):
-            if one.opened_as not in opened:
-                opened[one.opened_as] = await _opened(one, limits, stack, store, observer)
+        for model_role, its in zip(everybody, await off_loop(prompts_by_role, everybody, prepared.book), strict=True):
+            if model_role.opened_as not in opened:
+                opened[model_role.opened_as] = await _opened(model_role, limits, stack, store, observer)
                 _check_twins(assigned, opened)
-            model = opened[one.opened_as]
-            if one.asked_as not in asked:
-                limiter = _limiter(one.settings.base_url, model.identity, limits, store, budget)
-                asked[one.asked_as] = RecordedModel(
+            model = opened[model_role.opened_as]
+            if model_role.asked_as not in asked:
+                limiter = _limiter(model_role.settings.base_url, model.identity, limits, store, budget)
+                asked[model_role.asked_as] = RecordedModel(
                     model,
                     book=its,
                     store=store,
                     limiter=limiter,
                     run=run.id,
                     budget=budget,
-                    price=one.price,
-                    tokenizer=await off_loop(_counting, one, limits),
-                    top_p=one.settings.top_p,
-                    max_tokens=one.settings.max_tokens,
+                    price=model_role.price,
+                    tokenizer=await off_loop(_counting, model_role, limits),
+                    top_p=model_role.settings.top_p,
+                    max_tokens=model_role.settings.max_tokens,
                     in_jobs=limits.provider_batch,
                     observer=observer,
-                    language="" if reads_prompts(one.settings.model) else language,
+                    language="" if reads_prompts(model_role.settings.model) else language,
                 )
-            workers.append(OpenModel(asked[one.asked_as], one.settings, its))
-        yield models_by_role([one.role for one in assigned], workers)
+            workers.append(OpenModel(asked[model_role.asked_as], model_role.settings, its))
+        yield models_by_role([role.role for role in assigned], workers)
 
 
 def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:
@@ -293,14 +295,14 @@ def _check_twins(assigned: Sequence[ModelRole], opened: Mapping[tuple[object, ..
     roles, but does not judge beside itself."""
     known: dict[str, tuple[object, ...]] = {}
     judges: set[str] = set()
-    for one in assigned:
-        model = opened.get(one.opened_as)
+    for role in assigned:
+        model = opened.get(role.opened_as)
         if model is None:
             continue
-        twice = one.role == "judge" and model.identity in judges
-        if twice or known.setdefault(model.identity, one.opened_as[:2]) != one.opened_as[:2]:
+        twice = role.role == "judge" and model.identity in judges
+        if twice or known.setdefault(model.identity, role.opened_as[:2]) != role.opened_as[:2]:
             raise _confused(model.identity)
-        judges |= {model.identity} if one.role == "judge" else set()
+        judges |= {model.identity} if role.role == "judge" else set()
 
 
 def _counting(one: ModelRole, limits: Limits) -> Tokenizer | None:

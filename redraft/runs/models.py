@@ -251,7 +251,7 @@ def check_judges(
     model = next((judge.model for judge in judges if _only_judges(judge.model)), None)
     if model is None:
         return
-    asked, serves = [one.name for one in known if one.prompts], _serves(model)
+    asked, serves = [evaluator.name for evaluator in known if evaluator.prompts], _serves(model)
     if not asked:
         raise UsageError(f"{model} cannot be used here: it {_what(model)}", hint=_hint(model))
     if strange := [name for name in asked if name not in serves]:

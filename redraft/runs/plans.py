@@ -140,11 +140,11 @@ def seconds_of(store: Store, plan: RunPlan, at_once: int) -> float | None:
     """
     rounds = 1 + (plan.purpose.refinement.rounds if plan.purpose.refinement else 0)
     total = 0.0
-    for one in plan.work:
-        known, seconds = store.calls.pace(one.settings.model)
-        if not known and one.calls:
+    for usage in plan.work:
+        known, seconds = store.calls.pace(usage.settings.model)
+        if not known and usage.calls:
             return None
-        turns = 1 if one.name == DRAFTING else rounds
-        width = at_once if reads_prompts(one.settings.model) else 1
-        total += seconds * turns * ceil(one.calls / turns / width)
-    return total + sum(seconds_of(store, each, at_once) or 0.0 for each in (*plan.chapters, *plan.others))
+        turns = 1 if usage.name == DRAFTING else rounds
+        width = at_once if reads_prompts(usage.settings.model) else 1
+        total += seconds * turns * ceil(usage.calls / turns / width)
+    return total + sum(seconds_of(store, plan, at_once) or 0.0 for plan in (*plan.chapters, *plan.others))

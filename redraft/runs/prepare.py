@@ -114,10 +114,10 @@ class RunSpec:
     """Callbacks, tags and metadata for LangChain."""
 
     def __post_init__(self) -> None:
-        for number, one in enumerate(self.findings, 1):
-            if not isinstance(one, Finding):
+        for number, finding in enumerate(self.findings, 1):
+            if not isinstance(finding, Finding):
                 raise UsageError(
-                    f"finding {number} is {one!r:.80}, which is not a redraft.Finding",
+                    f"finding {number} is {finding!r:.80}, which is not a redraft.Finding",
                     hint="pass findings such as those of `result.findings` or `redraft.read_losses`",
                 )
 
@@ -146,7 +146,7 @@ class RunSpec:
             self.refinement.asks() if self.refinement else None,
             content_id(self.given) if self.given is not None else None,
             *([content_id(self.other)] if self.other is not None else []),
-            *([[asdict(one) for one in self.findings]] if self.findings else []),
+            *([[asdict(finding) for finding in self.findings]] if self.findings else []),
         ]
 
     def settled(self, settings: DraftConfig) -> DraftConfig:
@@ -190,7 +190,7 @@ def prepare(
     with language_context(document):
         if settings.by_chapter:
             chapters, meter = split_document(document), tokenizer.measure(document.text)
-            chunks = [Chunk(at, one.span, meter.tokens(*one.span)) for at, one in enumerate(chapters)]
+            chunks = [Chunk(at, part.span, meter.tokens(*part.span)) for at, part in enumerate(chapters)]
         else:
             natural, (start, end) = settings.chunking == "natural", read.span
             chunks = chunk(document, tokenizer, settings.chunk_budget, end, start=start, natural=natural)
@@ -206,7 +206,7 @@ def identify(document: Document, settings: DraftConfig, order: RunSpec, model: M
     object."""
     read = _read(document, settings, model, order.given)
     used = prompts_used(read.book, read.settings, order.purpose, order.own, order.prompts)
-    hashes = {name: one.hash for name, one in used.items()}
+    hashes = {name: prompt_record.hash for name, prompt_record in used.items()}
     return read.settings.identity(read.language_key, read.tokenizer.name, hashes, order.asks())
 
 
@@ -294,16 +294,16 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
             f" ({language})",
             hint="name a judge that can read it, such as --judge openai:gpt-5-mini",
         )
-    for one in known:
-        if EXTRACTIVE in {judge.model for judge in judges} and not all(map(is_answered, one.prompts)):
+    for evaluator in known:
+        if EXTRACTIVE in {judge.model for judge in judges} and not all(map(is_answered, evaluator.prompts)):
             raise UsageError(
-                f"the metric {one.name} has a prompt of its own, which the built-in model cannot answer",
+                f"the metric {evaluator.name} has a prompt of its own, which the built-in model cannot answer",
                 hint="name a judge that can, such as --judge openai:gpt-5-mini",
             )
         for judge in judges:
             window = judge.context_tokens if reads_prompts(judge.model) else None
             its_own = judge.prompts != prepared.settings.prompts
-            one.check(PromptBook(judge.prompts) if its_own else prepared.book, prepared.tokenizer, window)
+            evaluator.check(PromptBook(judge.prompts) if its_own else prepared.book, prepared.tokenizer, window)
     if judging.pack and store.packs.get(judging.pack).document != document.id:
         raise UsageError(f"pack {judging.pack} is about another document", hint="`redraft pack list` lists them")
     if judging.keyfacts and store.keyfacts.get(judging.keyfacts).document != document.id:
@@ -319,10 +319,10 @@ def with_calibrations(order: RunSpec, settings: DraftConfig, store: Store) -> Ru
     if judging is None:
         return order
     found: dict[str, dict[str, Calibration]] = {}
-    for judge in {identity_of(one) for one in judge_settings_of(settings, judging)}:
-        for one in order.evaluators():
-            if (known := store.agreements.calibration(judge, one.name, one.version)) is not None:
-                found.setdefault(judge, {})[one.name] = known
+    for judge in {identity_of(settings) for settings in judge_settings_of(settings, judging)}:
+        for evaluator in order.evaluators():
+            if (calibration := store.agreements.calibration(judge, evaluator.name, evaluator.version)) is not None:
+                found.setdefault(judge, {})[evaluator.name] = calibration
     if not found:
         return order
     calibrated = judging.model_copy(update={"calibrations": found})
@@ -334,7 +334,7 @@ def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: St
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
     asked = order.asks()
     used = prompts_used(prepared.book, settings, order.purpose, order.own, order.prompts)
-    hashes = {name: one.hash for name, one in used.items()}
+    hashes = {name: prompt_record.hash for name, prompt_record in used.items()}
     findings = caller_findings(order.findings, document, order.given or "")
     run = Run(
         id=new_run_id(),
@@ -373,7 +373,9 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
     document = document_read(store, run)
     tokenizer = tokenizer_named(run.tokenizer)
     book = PromptBook(run.settings.prompts)
-    hashes = {name: one.hash for name, one in prompts_used(book, run.settings, run.purpose, own).items()}
+    hashes = {
+        name: prompt_record.hash for name, prompt_record in prompts_used(book, run.settings, run.purpose, own).items()
+    }
     if changed := sorted(name for name, _ in hashes.items() ^ run.prompt_hashes.items()):
         raise PromptError(
             f"the prompts of run {run.id} have changed since it began: {', '.join(dict.fromkeys(changed))}",
@@ -417,7 +419,9 @@ def prompts_used(
         # Every run that judges stores the first of these; its identity depends on them.
         prompts += JUDGING
         prompts += FACT_PROMPTS if isinstance(purpose, BuildKeyfacts) else ()
-        prompts += [prompt for one in RunSpec(purpose, own=tuple(own)).evaluators() for prompt in one.prompts]
+        prompts += [
+            prompt for evaluator in RunSpec(purpose, own=tuple(own)).evaluators() for prompt in evaluator.prompts
+        ]
         prompts += _of_refining(purpose.refinement) if purpose.refinement else ()
     prompts += (PREFER_SUMMARY,) if settings.drafts > 1 else ()
     own_books = _own_books(settings, judging)
@@ -442,5 +446,7 @@ def _own_books(settings: DraftConfig, judging: JudgeConfig | None) -> dict[str, 
     """Return the prompts of judges and deciders that do not use the writer's, by name."""
     models = judging.models if judging is not None else {}
     return {
-        name: PromptBook(one.prompts) for name, one in models.items() if one.prompts not in (None, settings.prompts)
+        name: PromptBook(model_settings.prompts)
+        for name, model_settings in models.items()
+        if model_settings.prompts not in (None, settings.prompts)
     }

@@ -126,15 +126,15 @@ def _replayed(request: Request[InputT, ValueT], entry: dict[str, Any]) -> Reply[
     if (code := entry.get("error")) is not None:
         kind = _REPLIES.get(str(code), ReplyError)
         given = {"text": text, "usage": Usage()}
-        made = (
+        reply_error = (
             kind(str(entry.get("message")), **given)
             if issubclass(kind, errors.TruncatedReply)
             else kind(str(entry.get("message")), **given, finish_reason=finish_reason)
         )
         for flag in entry.get("flags", ()):
             if flag in _FLAGS:
-                setattr(made, flag, True)
-        raise made
+                setattr(reply_error, flag, True)
+        raise reply_error
     try:
         return Reply(value_in(request, text), text, Usage(), finish_reason)
     except ValueError as error:

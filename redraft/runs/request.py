@@ -118,16 +118,16 @@ class RunRequest:
             )
         if "source" not in task and "text" not in task:
             raise UsageError("the graph was given no document", hint='start it with {"text": ...} or {"source": PATH}')
-        asked = self.with_options(options).with_metrics(task.get("metrics", ()))
-        if asked.settings.by_chapter:
+        request = self.with_options(options).with_metrics(task.get("metrics", ()))
+        if request.settings.by_chapter:
             raise UsageError("a graph drafts no chapters", hint="use `await session.summarize(..., by_chapter=True)`")
-        if asked.settings.drafts > 1:
+        if request.settings.drafts > 1:
             raise UsageError("a graph makes one draft", hint="use `await session.summarize(..., drafts=K)`")
         if task["strategy"] != GIVEN_STRATEGY:
-            return asked.with_options({"strategy": task["strategy"]}), None
+            return request.with_options({"strategy": task["strategy"]}), None
         if "summary" not in task:
             raise UsageError("the graph was given no summary", hint='give its text, or its path, as "summary"')
-        return asked, task["summary"]
+        return request, task["summary"]
 
     def judged_as_before(self, before: DraftConfig, model_roles: ModelRoles) -> RunRequest:
         """Return the request of a fork. If no judge is named, the model `before` judges what another one writes."""
@@ -135,19 +135,23 @@ class RunRequest:
 
     def order(self, scope: Scope, model_roles: ModelRoles, **given: Any) -> tuple[DraftConfig, RunSpec]:
         """Return what a run is to do with these settings."""
-        settings, own = model_roles.settings(self.settings), tuple(self.own.values())
+        settings, evaluators = model_roles.settings(self.settings), tuple(self.own.values())
         given["config"] = self.config
         if scope == "summarize":
             return settings, RunSpec(**given)
         refinement = self.refinement or RefineConfig(goals=dict(DEFAULT_GOALS))
-        wanted = model_roles.refinement(refinement) if scope == "refine" else None
-        judging = model_roles.judging(self.judging, settings, wanted)
-        named = (*self.metrics, *judging.metrics, *(wanted.goals if wanted else ()))
-        rubrics = {one.name: one.settings for one in own if isinstance(one, Rubric) and one.name in named}
+        refine_config = model_roles.refinement(refinement) if scope == "refine" else None
+        judging = model_roles.judging(self.judging, settings, refine_config)
+        named = (*self.metrics, *judging.metrics, *(refine_config.goals if refine_config else ()))
+        rubrics = {
+            evaluator.name: evaluator.settings
+            for evaluator in evaluators
+            if isinstance(evaluator, Rubric) and evaluator.name in named
+        }
         judging = judging.model_copy(
             update={"metrics": tuple(dict.fromkeys(named)) or USUAL_METRICS, "rubrics": {**judging.rubrics, **rubrics}}
         )
-        return settings, RunSpec(purpose_of_draft(judging, wanted), own=own, **given)
+        return settings, RunSpec(purpose_of_draft(judging, refine_config), own=evaluators, **given)
 
 
 def _near(unknown: str, known: Sequence[str]) -> str:
@@ -235,8 +239,8 @@ def chapter_spec(order: RunSpec) -> RunSpec:
     """Return the order for a chapter: that of the whole, with questions of its own."""
     if order.judging is None:
         return order
-    own = order.judging.model_copy(update={"pack": None, "keyfacts": None, "reference": None})
-    return replace(order, purpose=purpose_of_draft(own, order.refinement))
+    judging = order.judging.model_copy(update={"pack": None, "keyfacts": None, "reference": None})
+    return replace(order, purpose=purpose_of_draft(judging, order.refinement))
 
 
 def with_places(order: RunSpec, settings: DraftConfig) -> RunSpec:
@@ -257,13 +261,13 @@ def prepare_candidate(
 ) -> PreparedDocument:
     """Prepare a candidate: another sample by the same strategy; if the strategy was chosen automatically, the second
     candidate uses the other one where that differs."""
-    one = settings.model_copy(update={"drafts": 1})
+    draft_config = settings.model_copy(update={"drafts": 1})
     if number == _OTHERWISE and settings.chosen and settings.strategy in _OTHER:
         try:
-            other = prepare(document, one.model_copy(update={"strategy": _OTHER[settings.strategy]}), writer)
+            other = prepare(document, draft_config.model_copy(update={"strategy": _OTHER[settings.strategy]}), writer)
         except PlanError:
             pass
         else:
             if len(other.chunks) > 1 or other.settings.strategy == DIRECT:
                 return other
-    return prepare(document, one.model_copy(update={"sample": settings.sample + number - 1}), writer)
+    return prepare(document, draft_config.model_copy(update={"sample": settings.sample + number - 1}), writer)

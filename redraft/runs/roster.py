@@ -113,14 +113,14 @@ def settings_with_windows(
     notes += without_key([writer, *others])
     of_writer = given or window(writer, ASSUMED_WINDOW, "")
     models = dict(judging.models) if judging is not None else {}
-    for (_, name), one in zip(named_in(judging, refinement), others, strict=True):
-        own = models.get(name)
-        if not reads_prompts(one.settings.model) or (own is not None and own.context_tokens):
+    for (_, name), role in zip(named_in(judging, refinement), others, strict=True):
+        model_settings = models.get(name)
+        if not reads_prompts(role.settings.model) or (model_settings is not None and model_settings.context_tokens):
             continue
-        here = one.opened_as[:2] == writer.opened_as[:2]
-        its = of_writer if here else window(one, of_writer, ", as many as the writer's,")
-        if own is not None or its != of_writer:
-            models[name] = _with_window(one.settings, its, own)
+        here = role.opened_as[:2] == writer.opened_as[:2]
+        its = of_writer if here else window(role, of_writer, ", as many as the writer's,")
+        if model_settings is not None or its != of_writer:
+            models[name] = _with_window(role.settings, its, model_settings)
     settings = settings.model_copy(update={WINDOW: of_writer})
     return settings, judging and judging.model_copy(update={"models": models}), list(dict.fromkeys(notes))
 
@@ -194,32 +194,32 @@ def roster(
     named = named_in(there, refinement)
     seats = assign_models(writer, there, Limits(), prices, refinement=refinement)
     first = _seat("writer", writes_as or writer.model, seats[0], writer.context_tokens if given else None, store)
-    found = [first]
-    for (role, name), one in zip(named, seats[1:], strict=True):
-        own = there.models.get(name)
-        window = own.context_tokens if own else None
-        if window is None and given and one.opened_as[:2] == seats[0].opened_as[:2]:
+    entries = [first]
+    for (role, name), model_role in zip(named, seats[1:], strict=True):
+        model_settings = there.models.get(name)
+        window = model_settings.context_tokens if model_settings else None
+        if window is None and given and model_role.opened_as[:2] == seats[0].opened_as[:2]:
             window = first.window
-        found.append(_seat(role, name, one, window, store, first.window or ASSUMED_WINDOW))
+        entries.append(_seat(role, name, model_role, window, store, first.window or ASSUMED_WINDOW))
     used = {writes_as, *(name for _, name in named)}
     unused = {name: table for name, table in tables.items() if name not in used}
-    return [*found, *(_spare(name, table, writer, prices, store) for name, table in unused.items())]
+    return [*entries, *(_spare(name, table, writer, prices, store) for name, table in unused.items())]
 
 
 def _spare(name: str, own: ModelSettings, writer: DraftConfig, prices: PriceTable, store: Store) -> RosterEntry:
     """Return a model without a role. If it could not work, the reason is shown and the others are unaffected."""
     try:
         alone = with_addresses(JudgeConfig(judges=(name,), models={name: own}), writer)
-        one = assign_models(writer, alone, Limits(), prices)[1]
+        role = assign_models(writer, alone, Limits(), prices)[1]
     except UsageError as error:
         under = DraftConfig(model=own.model, base_url=own.base_url, key_env=own.key_env, context_tokens=_window_of(own))
-        one = ModelRole("judge", under, own.price)
+        role = ModelRole("judge", under, own.price)
         source: Source = "given" if own.context_tokens else "assumed"
         trouble = f"{error.message}: {error.hint}" if error.hint else error.message
         return RosterEntry(
-            None, name, one, _window_of(own), source, store.capabilities.known(identity_of(under)), trouble
+            None, name, role, _window_of(own), source, store.capabilities.known(identity_of(under)), trouble
         )
-    return _seat(None, name, one, own.context_tokens, store)
+    return _seat(None, name, role, own.context_tokens, store)
 
 
 def _window_of(own: ModelSettings) -> int:
@@ -327,7 +327,7 @@ class ModelCheckResult:
     @computed
     def thinks(self) -> int | None:
         """Return the most reasoning tokens it used; None where it used none."""
-        return max([one.reasoning_tokens for one in (self.words, *self.forms.values())]) or None
+        return max([check_result.reasoning_tokens for check_result in (self.words, *self.forms.values())]) or None
 
     @model_serializer(mode="wrap")
     def _with_entry(self, own: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -339,8 +339,8 @@ async def check(entry: RosterEntry, store: Store, seconds: float) -> ModelCheckR
     if entry.settings.model == EXTRACTIVE:
         return ModelCheckResult(entry, CheckResult("", 0.0), {})
     if not is_language_model(entry.settings.model):
-        judged, _ = await _asked(entry, entry.settings, VERIFY_SENTENCES, IN_PASSAGE, seconds)
-        return ModelCheckResult(entry, judged, {})
+        check_result, _ = await _asked(entry, entry.settings, VERIFY_SENTENCES, IN_PASSAGE, seconds)
+        return ModelCheckResult(entry, check_result, {})
     words, _ = await _asked(entry, entry.settings, IN_WORDS, NothingInput(), seconds)
     forms: dict[ReplyForm, CheckResult] = {}
     for form in [entry.settings.replies] if entry.settings.replies else _FORMS:

@@ -206,8 +206,8 @@ class Session:
         A metric that fails is a failed `Evaluation` with its reason; the others have their scores.
         """
         refuse_idle("evaluate", options)
-        asked = self._with(settings, judging, None, metrics, options)
-        return await self._made(source, asked, "evaluate", given=await self._text(summary))
+        request = self._with(settings, judging, None, metrics, options)
+        return await self._made(source, request, "evaluate", given=await self._text(summary))
 
     async def refine(
         self,
@@ -225,9 +225,9 @@ class Session:
         those of `redraft.read_losses`, are fixed first, whatever the goals; they do not affect scores. With
         `review=True` the run stops before each revision with status `waiting`, unless there is a `reviewer`."""
         refuse_idle("refine", options)
-        asked = self._with(settings, judging, refinement, metrics, options)
+        request = self._with(settings, judging, refinement, metrics, options)
         text = await self._text(summary)
-        return await self._made(source, asked, "refine", given=text, findings=list_argument(findings, "findings"))
+        return await self._made(source, request, "refine", given=text, findings=list_argument(findings, "findings"))
 
     async def ask(
         self,
@@ -245,11 +245,11 @@ class Session:
         are; the model that answers judges them only with `allow_self_check=True`.
         """
         refuse_idle("ask", options)
-        asked = self._with(settings, judging, None, (), options)
-        settings = self._model_roles.settings(asked.settings)
-        panel = self._model_roles.judging(asked.judging, settings)
-        allowed = asked.refinement is not None and asked.refinement.allow_self_check
-        settings, order = answer_spec(settings, panel, question, allow_self_check=allowed, config=asked.config)
+        request = self._with(settings, judging, None, (), options)
+        settings = self._model_roles.settings(request.settings)
+        panel = self._model_roles.judging(request.judging, settings)
+        allowed = request.refinement is not None and request.refinement.allow_self_check
+        settings, order = answer_spec(settings, panel, question, allow_self_check=allowed, config=request.config)
         document = await off_loop(document_asked_about, self.store, source)
         result = await self.begin_order(document, settings, order)
         return await off_loop(read_answer, self.store, result.run.id)
@@ -268,10 +268,10 @@ class Session:
         refuse_idle("compare", options)
         first, second = await self._text(first, "first"), await self._text(second, "second")
         check_summaries(first, second)
-        asked = self._with(settings, judging, None, (), options)
-        settings = self._model_roles.settings(asked.settings)
-        panel = self._model_roles.judging(asked.judging, settings).model_copy(update={"metrics": ()})
-        order = RunSpec(Compare(judging=panel), given=first, other=second, config=asked.config)
+        request = self._with(settings, judging, None, (), options)
+        settings = self._model_roles.settings(request.settings)
+        panel = self._model_roles.judging(request.judging, settings).model_copy(update={"metrics": ()})
+        order = RunSpec(Compare(judging=panel), given=first, other=second, config=request.config)
         return await self.begin_order(source, settings, order)
 
     async def build(
@@ -289,11 +289,11 @@ class Session:
         refuse_idle("build", options)
         if what not in ("questions", "keyfacts"):
             raise UsageError(f"{what!r} cannot be built", hint='use "questions" or "keyfacts"')
-        asked = self._with(settings, judging, None, (), options)
-        settings = self._model_roles.settings(asked.settings)
-        panel = self._model_roles.judging(asked.judging, settings).model_copy(update={"metrics": ()})
+        request = self._with(settings, judging, None, (), options)
+        settings = self._model_roles.settings(request.settings)
+        panel = self._model_roles.judging(request.judging, settings).model_copy(update={"metrics": ()})
         purpose = BuildQuestions(judging=panel) if what == "questions" else BuildKeyfacts(judging=panel)
-        return await self.begin_order(source, settings, RunSpec(purpose, config=asked.config))
+        return await self.begin_order(source, settings, RunSpec(purpose, config=request.config))
 
     async def fork(
         self,
@@ -315,9 +315,9 @@ class Session:
         text = await off_loop(draft_of_round, self.store, run, number)
         document = await off_loop(self.store.documents.get, run.document)
         bases = settings or run.settings, judging or run.judging, refinement or run.refinement
-        asked = self._with(*bases, metrics, options).judged_as_before(run.settings, self._model_roles)
+        request = self._with(*bases, metrics, options).judged_as_before(run.settings, self._model_roles)
         return await self._made(
-            document, asked, "refine", given=text, parent=run.id, findings=list_argument(findings, "findings")
+            document, request, "refine", given=text, parent=run.id, findings=list_argument(findings, "findings")
         )
 
     async def resume(
@@ -383,13 +383,13 @@ class Session:
         """Return what `summarize` with these arguments takes in calls, tokens, cost and time. With a summary it is for
         `refine` if there are goals, and otherwise for `evaluate`. No model is asked, and nothing is stored."""
         if summary is None:
-            wanted, order = self.order(metrics, settings, judging, refinement, options)
+            draft_config, order = self.order(metrics, settings, judging, refinement, options)
         else:
-            asked = self._with(settings, judging, refinement, metrics, options)
-            scope: Scope = "refine" if asked.refinement else "evaluate"
+            request = self._with(settings, judging, refinement, metrics, options)
+            scope: Scope = "refine" if request.refinement else "evaluate"
             refuse_idle(scope, options)
-            wanted, order = asked.order(scope, self._model_roles, given=await self._text(summary))
-        return await off_loop(plan_in_session, self._manager, source, wanted, order)
+            draft_config, order = request.order(scope, self._model_roles, given=await self._text(summary))
+        return await off_loop(plan_in_session, self._manager, source, draft_config, order)
 
     # Reading runs.
 
@@ -424,8 +424,8 @@ class Session:
             document = await off_loop(document_of, self.store, text)
             await off_loop(self.store.documents.add, document)
             return document.id
-        given = await off_loop(summary_text, text, "text")
-        return await off_loop(self.store.documents.add_text, given.text)
+        clean_text = await off_loop(summary_text, text, "text")
+        return await off_loop(self.store.documents.add_text, clean_text.text)
 
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:
         """Return the store's checkpoint saver, for graphs that you compile yourself; it is closed with the session."""
@@ -435,12 +435,12 @@ class Session:
 
     async def begin(self, task: Task, scope: Scope) -> str:
         """Record a run for the input of a graph; returns its id."""
-        asked, place = self._asked.of_task(task, scope)
+        request, place = self._asked.of_task(task, scope)
         given: str | None = None
         if place is not None:
             given, notes = await off_loop(summary_of, self.store, place)
             self._manager.note(*notes)
-        settings, order = asked.order(scope, self._model_roles, given=given)
+        settings, order = request.order(scope, self._model_roles, given=given)
         document = await off_loop(document_of_task, self.store, task)
         return (await record_new_run(self._manager, document, settings, order)).id
 
@@ -461,12 +461,12 @@ class Session:
     def order(self, metrics: Sequence[Metric], settings: DraftConfig | None, judging: JudgeConfig | None,
               refinement: RefineConfig | None, options: Mapping[str, Any]) -> tuple[DraftConfig, RunSpec]:  # fmt: skip
         """Return the request that `summarize` makes for these arguments."""
-        asked = self._with(settings, judging, refinement, metrics, options)
-        refined = refinement is not None or asked.refinement is not None
+        request = self._with(settings, judging, refinement, metrics, options)
+        refined = refinement is not None or request.refinement is not None
         judged = judging is not None or bool(metrics)
-        if not refined and not judged and asked.settings.drafts == 1:
+        if not refined and not judged and request.settings.drafts == 1:
             refuse_idle("summarize", options)
-        return asked.order("refine" if refined else "evaluate" if judged else "summarize", self._model_roles)
+        return request.order("refine" if refined else "evaluate" if judged else "summarize", self._model_roles)
 
     @property
     def terms(self) -> RunManager:
@@ -480,22 +480,22 @@ class Session:
 
     def beside(self, observer: Observer, limits: Limits, budget: Budget) -> Session:
         """Return another session with the same models and store, for one of many runs that share a budget."""
-        made, at = copy(self), self._manager
-        made._owned, made._observer = False, observer
-        made._manager = RunManager(
+        session, at = copy(self), self._manager
+        session._owned, session._observer = False, observer
+        session._manager = RunManager(
             at.store, at.model_roles, at.own, at.prices, safe_observer(observer), limits, budget, at.traced
         )
-        made._driver = Driver(self.store, made, None, made._manager)
-        made._forgotten = weakref.finalize(made, close_forgotten, ("", 0), None, [])
-        return made
+        session._driver = Driver(self.store, session, None, session._manager)
+        session._forgotten = weakref.finalize(session, close_forgotten, ("", 0), None, [])
+        return session
 
     # Internals.
 
     def _with(self, settings: DraftConfig | None, judging: JudgeConfig | None, refinement: RefineConfig | None,
               metrics: Sequence[Metric], options: Mapping[str, Any]) -> RunRequest:  # fmt: skip
-        asked = self._asked.with_bases(settings, judging, refinement).with_options(options).with_metrics(metrics)
-        self._own.update(asked.own)
-        return asked
+        request = self._asked.with_bases(settings, judging, refinement).with_options(options).with_metrics(metrics)
+        self._own.update(request.own)
+        return request
 
     async def _text(self, summary: str | Path, name: str = "summary") -> str:
         text, notes = await off_loop(summary_text, summary, name)

@@ -123,11 +123,11 @@ def assert_summary(
             f"session is of the type {type(session).__name__}",
             hint="open it with `with redraft.Session(...) as session`",
         )
-    names = [one if isinstance(one, str) else as_evaluator(one).name for one in metrics]
+    names = [metric if isinstance(metric, str) else as_evaluator(metric).name for metric in metrics]
     wanted = {**dict.fromkeys(names, 1.0), **least} or _USUAL
     if wrong := [name for name, value in wanted.items() if not (isinstance(value, float | int) and 0 <= value <= 1)]:
         raise UsageError(f"{wrong[0]}={wanted[wrong[0]]!r} is not a score from 0 to 1", hint=f"write {wrong[0]}=0.9")
-    objects = [one for one in metrics if not isinstance(one, str)]
+    objects = [metric for metric in metrics if not isinstance(metric, str)]
     with ExitStack() as stack:
         judge = session or (SESSIONS[-1] if SESSIONS else stack.enter_context(Session()))
         asked = [*objects, *(name for name in wanted if name not in {as_evaluator(one).name for one in objects})]
@@ -149,14 +149,14 @@ def _lines(
         for name, one in short.items()
     )
     yield f"the summary of {one_line(result.title, 80)}, judged by {one_line(', '.join(result.judges), 80)}"
-    for name, one in short.items():
-        if one.score is None:
-            yield f"{name}: {one_line(one.reason or 'it gives figures and no score', 300)}"
-        elif one.score >= wanted[name]:
-            yield f"{name}: only {one.judged} of {one.judged + one.unjudged} items have a verdict"
-        yield from (f"{name}: {_line(finding, document)}" for finding in one.findings[:_SHOWN])
-        if len(one.findings) > _SHOWN:
-            yield f"{name}: and {len(one.findings) - _SHOWN} more"
+    for name, evaluation in short.items():
+        if evaluation.score is None:
+            yield f"{name}: {one_line(evaluation.reason or 'it gives figures and no score', 300)}"
+        elif evaluation.score >= wanted[name]:
+            yield f"{name}: only {evaluation.judged} of {evaluation.judged + evaluation.unjudged} items have a verdict"
+        yield from (f"{name}: {_line(finding, document)}" for finding in evaluation.findings[:_SHOWN])
+        if len(evaluation.findings) > _SHOWN:
+            yield f"{name}: and {len(evaluation.findings) - _SHOWN} more"
 
 
 def _line(finding: Finding, document: Document) -> str:

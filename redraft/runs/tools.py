@@ -205,18 +205,18 @@ class _RunTools:
         return decider.read_span(await off_loop(self._session.store.documents.get, run.document), given)
 
     async def findings(self, given: FindingsInput) -> Findings:
-        shown = await self._best(given.run)
-        judged = await off_loop(self._session.store.judgments.of, shown.id)
+        draft = await self._best(given.run)
+        judged = await off_loop(self._session.store.judgments.of, draft.id)
         if given.metric is not None and given.metric not in judged:
             there = ", ".join(sorted(judged.keys() - set(FIGURES))) or "nothing"
             raise UsageError(
                 f"the draft has not been judged by {given.metric!r}, but by {there}",
                 hint="each metric has a tool of its own",
             )
-        said = [one for metric, one in judged.items() if given.metric in (None, metric)]
-        found = [finding for one in said for finding in one.findings]
+        evaluations = [evaluation for metric, evaluation in judged.items() if given.metric in (None, metric)]
+        found = [finding for evaluation in evaluations for finding in evaluation.findings]
         more = max(0, len(found) - _MAX_FINDINGS)
-        return Findings(run=shown.run, findings=found[:_MAX_FINDINGS], more=more)
+        return Findings(run=draft.run, findings=found[:_MAX_FINDINGS], more=more)
 
     async def draft(self, given: RunInput) -> DraftReport:
         shown = await self._best(given.run)
@@ -235,11 +235,11 @@ class _RunTools:
     def judging(self, metric: str) -> Callable[[RunInput], Awaitable[MetricReport]]:
         async def judge(given: RunInput) -> MetricReport:
             async with self._session.visiting(given.run) as job_factory:
-                said = await job.judge(job_factory, metric)
+                evaluation = await job.judge(job_factory, metric)
                 itself = _judges_itself(job_factory.run, (await self._best(given.run)).round, [metric])
-                short = metric_verdict(said)
+                short = metric_verdict(evaluation)
                 return MetricReport(
-                    run=job_factory.run.id, metric=metric, reason=said.reason, self_check=itself, **short
+                    run=job_factory.run.id, metric=metric, reason=evaluation.reason, self_check=itself, **short
                 )
 
         return judge

@@ -103,7 +103,8 @@ class ProviderJobs(Repository):
             raw.execute("DELETE FROM jobs WHERE begun < ?", gone)
             raw.execute("INSERT INTO jobs (id, address, name, begun) VALUES (?, ?, NULL, ?)", (key, address, now()))
             raw.executemany(
-                "INSERT INTO job_lines VALUES (?, ?, ?)", [(one, key, one.rpartition("-")[0]) for one in attempts]
+                "INSERT INTO job_lines VALUES (?, ?, ?)",
+                [(attempt, key, attempt.rpartition("-")[0]) for attempt in attempts],
             )
             raw.execute(_MARK, ("", key))
         return StoredProviderJob(key, None)
@@ -125,7 +126,7 @@ class ProviderJobs(Repository):
     def attempts(self, job: str) -> list[str]:
         """Return the names of the attempts in a job."""
         rows = self._connection.rows("SELECT attempt FROM job_lines WHERE job = ? ORDER BY attempt", (job,))
-        return [one["attempt"] for one in rows]
+        return [row["attempt"] for row in rows]
 
     def last_attempt(self, key: str) -> int:
         """Return the number of the last attempt at a call in a job; 1 if there is none."""
@@ -320,8 +321,8 @@ class Batches:
         with self._connection.writing() as raw:
             last = raw.execute("SELECT max(idx) AS idx FROM items WHERE batch = ?", (name,)).fetchone()["idx"]
             before = idx = 0 if last is None else last + 1
-            for one in items:
-                idx += _add(raw, name, idx, one)
+            for item in items:
+                idx += _add(raw, name, idx, item)
         return idx - before
 
     def try_again(self, name: str) -> None:

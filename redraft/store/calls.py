@@ -433,7 +433,7 @@ class PromptRecords(Repository):
         with self._connection.writing() as raw:
             raw.executemany(
                 "INSERT INTO prompts VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                [(one.hash, one.name, storable(one.text)) for one in records],
+                [(record.hash, record.name, storable(record.text)) for record in records],
             )
 
     def of(self, hashes: Sequence[str]) -> Mapping[str, PromptRecord]:

@@ -278,7 +278,9 @@ def evidence_values(evidence: Evidence | None) -> tuple[object, ...]:
 def _reading(kind: Any, columns: tuple[str, ...]) -> tuple[list[tuple[str, bool]], Callable[[dict[str, Any]], Any]]:
     """Return the fields with a column and whether each holds several values, and a constructor. Stored values are not
     validated again, which would dominate reading."""
-    hints = {name: hint for name, hint in get_type_hints(kind).items() if name in {one.name for one in fields(kind)}}
+    hints = {
+        name: hint for name, hint in get_type_hints(kind).items() if name in {field.name for field in fields(kind)}
+    }
     wanted = [(name, _holds(hint, tuple, list, dict, Mapping)) for name, hint in hints.items() if name in columns]
     checked = any(several or _holds(hints[name], bool) for name, several in wanted)
     if not checked:

@@ -80,7 +80,7 @@ class Documents(Repository):
         sections = tuple(
             DocumentSection(t, level, Span(start, end)) for t, level, start, end in json.loads(row["sections"])
         )
-        marks = tuple(Mark(*one) for one in json.loads(row["marks"]))
+        marks = tuple(Mark(*load) for load in json.loads(row["marks"]))
         notes = tuple(json.loads(row["notes"]))
         return Document(key, row["title"], "", sections, row["source"], row["encoding"], notes, marks, row["language"])
 
@@ -267,6 +267,9 @@ class DraftCandidates(Repository):
 
     def settle(self, whole: str, candidates: Sequence[DraftCandidate]) -> None:
         """Store the outcome of the candidates of a run."""
-        rows = [(one.draft or None, int(bool(one.chosen)), one.reason, whole, one.number) for one in candidates]
+        rows = [
+            (candidate.draft or None, int(bool(candidate.chosen)), candidate.reason, whole, candidate.number)
+            for candidate in candidates
+        ]
         with self._connection.writing() as raw:
             raw.executemany("UPDATE candidates SET draft = ?, chosen = ?, reason = ? WHERE whole = ? AND idx = ?", rows)

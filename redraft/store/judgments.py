@@ -44,8 +44,8 @@ class Judgments(Repository):
             statement = f"{insert('evaluations', 'draft', *_OF_EVALUATION, 'created')} RETURNING id"
             stored = raw.execute(statement, (draft, *values_of(evaluation, _OF_EVALUATION), now())).fetchone()["id"]
             rows = [
-                (stored, index, *values_of(one, _OF_FINDING), *evidence_values(one.evidence))
-                for index, one in enumerate(evaluation.findings)
+                (stored, index, *values_of(finding, _OF_FINDING), *evidence_values(finding.evidence))
+                for index, finding in enumerate(evaluation.findings)
             ]
             columns = ("evaluation", "idx", *_OF_FINDING, "evidence", "start", '"end"')
             raw.executemany(insert("findings", *columns), rows)
@@ -91,7 +91,10 @@ class Judgments(Repository):
 
     def keep_lookups(self, run: str, number: int, lookups: Sequence[Lookup]) -> None:
         """Store the lookups before the decision on a round, replacing earlier ones."""
-        rows = [(run, number, at, storable(one.asked), one.found, storable(one.said)) for at, one in enumerate(lookups)]
+        rows = [
+            (run, number, at, storable(lookup.asked), lookup.found, storable(lookup.said))
+            for at, lookup in enumerate(lookups)
+        ]
         with self._connection.writing_named() as raw:
             raw.execute("DELETE FROM lookups WHERE run = ? AND round = ?", (run, number))
             raw.executemany("INSERT INTO lookups VALUES (?, ?, ?, ?, ?, ?)", rows)
@@ -148,7 +151,7 @@ class Rulings(Repository):
         key = ("document", "finding")
         names = ("verdict", "quote", "start", "end", "reason", "by", "contested", "run", "round")
         columns = [_COLUMNS.get(name, name) for name in names]
-        rows = [(*values_of(one, (*key, *names)), now()) for one in rulings]
+        rows = [(*values_of(ruling, (*key, *names)), now()) for ruling in rulings]
         with self._connection.writing() as raw:
             raw.executemany(upsert("rulings", key, *columns, "created"), rows)
 
@@ -289,13 +292,20 @@ class HumanOpinions(Repository):
 
     def keep(self, opinion: HumanOpinion) -> HumanOpinion:
         """Store an opinion, replacing an earlier one on the same finding; return it as stored."""
-        kept = replace(opinion, note=storable(opinion.note), said=now())
+        human_opinion = replace(opinion, note=storable(opinion.note), said=now())
         with self._connection.writing() as raw:
             raw.execute(
                 upsert("opinions", ("run", "finding"), "draft", "agrees", "note", "said"),
-                (kept.run, kept.finding, kept.draft, int(kept.agrees), kept.note, kept.said),
+                (
+                    human_opinion.run,
+                    human_opinion.finding,
+                    human_opinion.draft,
+                    int(human_opinion.agrees),
+                    human_opinion.note,
+                    human_opinion.said,
+                ),
             )
-        return kept
+        return human_opinion
 
     def withdraw(self, run: str, finding: str) -> None:
         """Delete the opinion on a finding."""

@@ -119,7 +119,7 @@ class Reservations:
         names, places = ", ".join((*_OF_CALL, "most_tokens")), ", ".join("?" * (len(_OF_CALL) + 1))
         messages = PreparedMessages(call.messages, *self._document_of(call.run))
         with self._connection.writing_named(_of_key(call)) as raw:
-            asked = raw.execute(_ASKED, {"key": call.key, "run": call.run})
+            cursor = raw.execute(_ASKED, {"key": call.key, "run": call.run})
             known = messages.find(raw)
             raw.execute(TAKEN + raw.for_update, (call.run, call.key))
             # A call that is already in a job is awaited again; it is booked once.
@@ -133,7 +133,7 @@ class Reservations:
                 (name, storable(call.error), *values_of(call, _OF_CALL), call.lost_tokens),
             )
             used = raw.execute(USED_WITH, {"budget": terms.budget_key, "run": call.run})
-            if any(row["outcome"] == OK or self._is_at_work(row["run"]) for row in asked):
+            if any(row["outcome"] == OK or self._is_at_work(row["run"]) for row in cursor):
                 raise DuplicateCallError
             booked = made.fetchone()["id"]
             if call.run and not (terms.max_calls is None and terms.max_cost is None):

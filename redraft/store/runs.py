@@ -208,14 +208,14 @@ class Runs(Repository):
         asked = {condition: value for condition, value in conditions.items() if value is not None}
         where = f"WHERE {' AND '.join(asked)}" if asked else ""
         query = f"SELECT * FROM runs {where} ORDER BY created DESC, rowid DESC LIMIT ? OFFSET ?"  # noqa: S608
-        found: list[Run] = []
+        runs: list[Run] = []
         for page in count():
             rows = self._connection.rows(query, (*asked.values(), _PAGE, page * _PAGE))
             named = (run for run in self._all(rows) if not model or model in run.settings.model)
-            found += (run for run in named if wanted is None or wanted(run))
-            if len(rows) < _PAGE or len(found) >= limit:
+            runs += (run for run in named if wanted is None or wanted(run))
+            if len(rows) < _PAGE or len(runs) >= limit:
                 break
-        return found[:limit]
+        return runs[:limit]
 
     def check_filter(self, kind: str | None, status: str | None) -> None:
         """Raise `UsageError` for a kind or a status that no run can have, which would find nothing."""
@@ -378,7 +378,7 @@ def _put_parents(raw: Transaction, run: str, child: str, parents: Sequence[Paren
     _drop_parents(raw, run, [child])
     raw.executemany(
         "INSERT INTO parents VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [(run, child, at, one.kind, one.node, one.text, *one.span) for at, one in enumerate(parents)],
+        [(run, child, at, parent.kind, parent.node, parent.text, *parent.span) for at, parent in enumerate(parents)],
     )
 
 

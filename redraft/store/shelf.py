@@ -144,8 +144,12 @@ class Packs(QuestionSets[Pack]):
     def _fill(self, raw: Transaction, found: Pack) -> None:
         columns = ("pack", "rank", "question", "kind", "answer", "position", "evidence", "start", '"end"')
         rows = [
-            (found.id, *values_of(one, ("id", "text", "kind", "answer", "position")), *evidence_values(one.evidence))
-            for one in found.questions
+            (
+                found.id,
+                *values_of(question, ("id", "text", "kind", "answer", "position")),
+                *evidence_values(question.evidence),
+            )
+            for question in found.questions
         ]
         raw.executemany(insert("questions", *columns), rows)
 
@@ -178,11 +182,11 @@ class KeyFactSets(QuestionSets[KeyFacts]):
             raw.execute(insert("trees", *columns), (found.id, number, *values, *tree.span))
             rows = [
                 (
-                    *(found.id, number, *values_of(one, ("id", "level", "parent", "text"))),
-                    json_text([[why.dimension, why.reason] for why in one.objections]),
-                    *evidence_values(one.evidence),
+                    *(found.id, number, *values_of(fact, ("id", "level", "parent", "text"))),
+                    json_text([[why.dimension, why.reason] for why in fact.objections]),
+                    *evidence_values(fact.evidence),
                 )
-                for one in tree.facts
+                for fact in tree.facts
             ]
             raw.executemany(insert("facts", *of_fact), rows)
 
@@ -214,8 +218,8 @@ class TypedQuestionSets(QuestionSets[TypedQuestions]):
     def _fill(self, raw: Transaction, found: TypedQuestions) -> None:
         columns = ("pack", "rank", "type", "question", "answer", "reason", "start", '"end"')
         rows = [
-            (found.id, *values_of(one, ("id", "type", "text", "answer", "reason")), *one.paragraph)
-            for one in found.questions
+            (found.id, *values_of(question, ("id", "type", "text", "answer", "reason")), *question.paragraph)
+            for question in found.questions
         ]
         raw.executemany(insert("typed_questions", *columns), rows)
 

@@ -67,7 +67,7 @@ def opened(address: str | Path, *, must_exist: bool, to_read: bool, only_read: b
     in_memory = path == IN_MEMORY
     connection = SqliteConnection(path, to_read=to_read, only_read=only_read)
     checkpoints = SqliteCheckpoints(path)
-    made = OpenDatabase(
+    database = OpenDatabase(
         str(path if in_memory else path.absolute()),
         connection,
         checkpoints,
@@ -76,9 +76,9 @@ def opened(address: str | Path, *, must_exist: bool, to_read: bool, only_read: b
     try:
         migrate(connection)
     except BaseException:
-        made.close()
+        database.close()
         raise
-    return made
+    return database
 
 
 def _on_a_server(address: str, *, must_exist: bool) -> OpenDatabase:
@@ -88,14 +88,14 @@ def _on_a_server(address: str, *, must_exist: bool) -> OpenDatabase:
 
     claims = PostgresClaims(address)
     connection = PostgresConnection(address, claims)
-    made = OpenDatabase(address, connection, PostgresCheckpoints(connection), claims)
+    database = OpenDatabase(address, connection, PostgresCheckpoints(connection), claims)
     try:
         if not migrate_server(connection, may_make=not must_exist):
             raise _not_there(connection.place)
     except BaseException:
-        made.close()
+        database.close()
         raise
-    return made
+    return database
 
 
 def _not_there(place: str) -> StoreError:
@@ -194,7 +194,7 @@ class Store:
     def chunks(self, run: Run) -> list[Chunk]:
         """Return the chunks of a run's draft, or its chapters; None if unknown."""
         if run.settings.by_chapter:
-            return [one.chunk for one in self.chapters.of(run.id)]
+            return [chapter.chunk for chapter in self.chapters.of(run.id)]
         cut = (run.document, run.tokenizer, run.settings.chunk_budget, run.settings.until)
         return self.documents.chunks(*cut, run.settings.chunking)
 

@@ -85,10 +85,10 @@ async def runs(request: Request) -> RunList:
 
 async def start(request: Request) -> StartedRun | Response:
     """Start a run, or return its plan."""
-    wanted, context = await asked_of(request), context_of(request)
-    if isinstance(wanted.asked, StartBody) and wanted.asked.dry_run:
-        return typed(await off_loop(plan_of, context, wanted))
-    run = await start_run(context, wanted)
+    startable_runs, context = await asked_of(request), context_of(request)
+    if isinstance(startable_runs.asked, StartBody) and startable_runs.asked.dry_run:
+        return typed(await off_loop(plan_of, context, startable_runs))
+    run = await start_run(context, startable_runs)
     return StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
@@ -110,9 +110,9 @@ async def evidence(request: Request) -> SentenceEvidence:
     number = request.query_params.get("sentence")
     if number is not None and not number.isdecimal():
         raise UsageError(f"sentence must be a number, not {number!r:.40}")
-    found = await read(request, read_dossier, (await run_of(request)).id)
+    dossier = await read(request, read_dossier, (await run_of(request)).id)
     sentence = int(number) if number is not None else None
-    return run_views.evidence_of(found, sentence, request.query_params.get("finding"))
+    return run_views.evidence_of(dossier, sentence, request.query_params.get("finding"))
 
 
 async def events(request: Request) -> Response:
@@ -138,8 +138,8 @@ async def stop(request: Request) -> RunStatus:
 
 async def ask(request: Request) -> StartedRun:
     """Start the run that answers a question."""
-    given = validated(QuestionBody, await json_of(request))
-    order = await read(request, question_order, await run_of(request), given.question)
+    body = validated(QuestionBody, await json_of(request))
+    order = await read(request, question_order, await run_of(request), body.question)
     run = await work_of(request).start(*order)
     return StartedRun(run=run, events=f"/api/runs/{run}/events")
 
@@ -151,18 +151,18 @@ async def question(request: Request) -> PendingReview:
 
 async def review(request: Request) -> RunStatus:
     """Answer a waiting run."""
-    given = validated(ReviewBody, await json_of(request))
+    body = validated(ReviewBody, await json_of(request))
     run = await run_of(request)
-    if problem := await work_of(request).answer(run.id, given.model_dump(mode="json")):
+    if problem := await work_of(request).answer(run.id, body.model_dump(mode="json")):
         raise UsageError(problem, hint=f"GET /api/runs/{run.id}/review shows the question again")
     return await status(request)
 
 
 async def say(request: Request) -> OpinionList:
     """Agree or disagree with a finding."""
-    given = validated(OpinionInput, await json_of(request))
+    opinion_input = validated(OpinionInput, await json_of(request))
     run = await run_of(request)
-    return await off_loop(run_views.say, work_of(request).session.store, run.id, given)
+    return await off_loop(run_views.say, work_of(request).session.store, run.id, opinion_input)
 
 
 async def sheet(request: Request) -> Response:
@@ -180,14 +180,14 @@ async def pack_list(request: Request) -> PackList:
 
 async def strike(request: Request) -> NewId:
     """Create a new version of a pack without some questions."""
-    given = validated(StrikeBody, await json_of(request))
+    body = validated(StrikeBody, await json_of(request))
     store = work_of(request).session.store
-    return NewId(id=await off_loop(packs.strike, store, request.path_params["pack"], given.questions))
+    return NewId(id=await off_loop(packs.strike, store, request.path_params["pack"], body.questions))
 
 
 async def description(request: Request) -> dict[str, Any]:
     """Return the OpenAPI description of the API."""
-    return openapi([one for one in ENDPOINTS if one.is_there(context_of(request).config.read_only)])
+    return openapi([endpoint for endpoint in ENDPOINTS if endpoint.is_there(context_of(request).config.read_only)])
 
 
 _MAX_ANSWERS = 20
@@ -209,7 +209,7 @@ def answers_of(store: Store, run: str) -> AnswerList:
 
 def _asked_question(store: Store, run: Run) -> AskedQuestion:
     answer = read_answer(store, run.id) if run.draft else None
-    judged = answer.consistency if answer else None
+    evaluation = answer.consistency if answer else None
     by = ", ".join(run.judging.judges or (run.settings.model,)) if run.judging else ""
     return AskedQuestion(
         run=run.id,
@@ -220,8 +220,10 @@ def _asked_question(store: Store, run: Run) -> AskedQuestion:
         answer=answer.answer if answer else "",
         sentences=answer.sentences if answer else (),
         citations=answer.citations if answer else (),
-        judged=f"consistency {score(judged.score)}, judged by {by}" if judged and judged.score is not None else "",
-        findings=judged.findings if judged else (),
+        judged=f"consistency {score(evaluation.score)}, judged by {by}"
+        if evaluation and evaluation.score is not None
+        else "",
+        findings=evaluation.findings if evaluation else (),
         notes=tuple(map(on_page, answer.notes)) if answer else (),
     )
 

@@ -65,13 +65,13 @@ def _found(folder: Traversable, before: str) -> Iterator[tuple[str, _StaticFile]
 
 async def static_file(request: Request) -> Response:
     """Return a style sheet or a script."""
-    found = _files().get(request.path_params["name"])
-    if found is None:
+    file = _files().get(request.path_params["name"])
+    if file is None:
         raise HTTPException(404)
-    headers = {"etag": found.mark, "cache-control": "no-cache"}
-    if request.headers.get("if-none-match") == found.mark:
+    headers = {"etag": file.mark, "cache-control": "no-cache"}
+    if request.headers.get("if-none-match") == file.mark:
         return Response(status_code=304, headers=headers)
-    return Response(found.content, media_type=found.kind, headers=headers)
+    return Response(file.content, media_type=file.kind, headers=headers)
 
 
 _READING = (
@@ -108,7 +108,7 @@ def studio(config: StudioConfig) -> Starlette:
     routes = [
         *(() if config.read_only else _WORKING),
         *_READING,
-        *(one.route() for one in api.ENDPOINTS if one.is_there(config.read_only)),
+        *(endpoint.route() for endpoint in api.ENDPOINTS if endpoint.is_there(config.read_only)),
         Route("/runs/{run}", run_page),
     ]
 

@@ -62,10 +62,10 @@ async def listed(request: Request) -> BatchList:
 
 async def start(request: Request) -> BatchStatus | Response:
     """Start a batch, or return its plan."""
-    wanted, context = await wanted_of(request, StartBatchBody), context_of(request)
-    if isinstance(wanted.asked, StartBatchBody) and wanted.asked.dry_run:
-        return typed(await plan_of_batch(context, wanted))
-    return await _status(request, await start_batch(context, wanted))
+    runs, context = await wanted_of(request, StartBatchBody), context_of(request)
+    if isinstance(runs.asked, StartBatchBody) and runs.asked.dry_run:
+        return typed(await plan_of_batch(context, runs))
+    return await _status(request, await start_batch(context, runs))
 
 
 async def status(request: Request) -> BatchStatus:

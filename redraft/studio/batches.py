@@ -60,8 +60,8 @@ def find_batch(store: Store, name: str) -> BatchSnapshot:
 
 def listed(store: Store, at_work: frozenset[str], *, by_page: bool = True) -> BatchList:
     """Return all batches, with errors as pages or as the API tell them."""
-    found = (read_snapshot(store, one.name) for one in store.batches.all())
-    return BatchList(batches=tuple(_status(store, one, at_work, by_page=by_page) for one in found))
+    found = (read_snapshot(store, batch.name) for batch in store.batches.all())
+    return BatchList(batches=tuple(_status(store, snapshot, at_work, by_page=by_page) for snapshot in found))
 
 
 def status_of(store: Store, name: str, at_work: frozenset[str], *, by_page: bool = True) -> BatchStatus:
@@ -116,10 +116,10 @@ def items(store: Store, name: str, wanted: ItemFilter, *, by_page: bool = True) 
     total = store.batches.how_many(name, wanted.state, wanted.q)
     pages = max(1, ceil(total / wanted.per))
     page = min(wanted.page, pages)
-    found = store.batches.some(name, wanted.state, wanted.q, (page - 1) * wanted.per, wanted.per)
-    names = Counter(source_name(item.source) for item in found)
+    item_rows = store.batches.some(name, wanted.state, wanted.q, (page - 1) * wanted.per, wanted.per)
+    names = Counter(source_name(item.source) for item in item_rows)
     rows = tuple(
-        _row(store, item, is_named_alone=names[source_name(item.source)] == 1, by_page=by_page) for item in found
+        _row(store, item, is_named_alone=names[source_name(item.source)] == 1, by_page=by_page) for item in item_rows
     )
     metrics = tuple(dict.fromkeys(metric for row in rows for metric in row.scores))
     return ItemList(rows=rows, total=total, page=page, pages=pages, metrics=metrics)
@@ -129,16 +129,16 @@ def _title(store: Store, name: str) -> str:
     """Return the name of a batch, or its first documents if it was given none."""
     if not _MADE.fullmatch(name):
         return name
-    found = store.batches.some(name, "", "", 0, _MAX_NAMED)
-    more = store.batches.how_many(name) - len(found)
-    said = ", ".join(source_name(one.source) for one in found)
+    rows = store.batches.some(name, "", "", 0, _MAX_NAMED)
+    more = store.batches.how_many(name) - len(rows)
+    said = ", ".join(source_name(row.source) for row in rows)
     return f"{said} and {more:,} more" if more else said or name
 
 
 def failures(store: Store, name: str) -> tuple[ItemRow, ...]:
     """Return the first documents of a batch that failed or were set aside."""
-    found = [one for state in ("failed", "aside") for one in store.batches.some(name, state, "", 0, _MAX_NAMED)]
-    return tuple(_row(store, one) for one in found[:_MAX_NAMED])
+    rows = [row for state in ("failed", "aside") for row in store.batches.some(name, state, "", 0, _MAX_NAMED)]
+    return tuple(_row(store, row) for row in rows[:_MAX_NAMED])
 
 
 def _apart(store: Store, item: BatchItemRow) -> str:
@@ -152,7 +152,7 @@ def _apart(store: Store, item: BatchItemRow) -> str:
 def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True, by_page: bool = True) -> ItemRow:
     run = store.runs.get(item.run) if item.run else None
     draft = store.runs.draft(run.draft) if run and run.draft else None
-    used = store.calls.totals(run.id) if run else None
+    totals = store.calls.totals(run.id) if run else None
     document = run.document if run else item.document
     return ItemRow.of(
         item,
@@ -163,8 +163,8 @@ def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True, by_pa
         words=draft.words if draft else None,
         scores=scores_of(store, run) if run else {},
         self_check=bool(run and self_checked(run)),
-        calls=used.calls if used else None,
-        cost_usd=used.cost_usd if used else None,
+        calls=totals.calls if totals else None,
+        cost_usd=totals.cost_usd if totals else None,
         error=error_on_page(item.error, "" if by_page else f"{_API}/{item.batch}"),
     )
 
@@ -190,11 +190,11 @@ class BatchTableCache:
 
     def typed(self, name: str) -> BatchTables:
         """Return the tables for the API."""
-        return BatchTables(tables=tuple(TableEntry.of(one, rows=one.records) for one in self.of(name).tables))
+        return BatchTables(tables=tuple(TableEntry.of(table, rows=table.records) for table in self.of(name).tables))
 
     def drawn(self, name: str) -> tuple[ReportRow, ...]:
         """Return the tables for a page, without the first, which the head of the page repeats."""
-        tables = tuple(table_on_page(ShownTable(one)) for one in self.of(name).tables[1:])
+        tables = tuple(table_on_page(ShownTable(table)) for table in self.of(name).tables[1:])
         return sections([Results("batch", name, "", (), (), {}, tables)])[0].lines
 
 

@@ -141,11 +141,13 @@ class WorkManager:
 
     def _opened(self, wanted: StartableRuns, asked: BatchRequest, name: str) -> Batch:
         sources = []
-        for one in wanted.documents:
-            self.session.store.documents.add(one)
-            called = one.source or one_line(one.title) or "document"
+        for document in wanted.documents:
+            self.session.store.documents.add(document)
+            called = document.source or one_line(document.title) or "document"
             sources.append(
-                NewItem(f"{called}#{one.id[:8]}", file_name(called.rpartition(".")[0] or called), document=one.id)
+                NewItem(
+                    f"{called}#{document.id[:8]}", file_name(called.rpartition(".")[0] or called), document=document.id
+                )
             )
         limits, store = limits_of(self.session.terms.limits or Limits(), wanted.asked.max_cost), self.session.store
         return open_batch(store, sources, asked, limits, folder="", name=name or None, left_out=wanted.left_out)
@@ -157,8 +159,8 @@ class WorkManager:
 
     def _opened_again(self, name: str, max_cost: float | None) -> Batch:
         store = self.session.store
-        known = Limits.model_validate(store.batches.get(name).limits)
-        return open_again(store, name, known.model_copy(update={"max_cost": max_cost}) if max_cost else None)
+        limits = Limits.model_validate(store.batches.get(name).limits)
+        return open_again(store, name, limits.model_copy(update={"max_cost": max_cost}) if max_cost else None)
 
     def _at_work_on(self, opened: Batch) -> str:
         if opened.name not in self.batches():
@@ -247,15 +249,15 @@ class StudioContext:
 
 def context_of(request: Request) -> StudioContext:
     """Return the context of a request."""
-    found: StudioContext = request.app.state.context
-    return found
+    context: StudioContext = request.app.state.context
+    return context
 
 
 def work_of(request: Request) -> WorkManager:
     """Return the work of this studio; a read-only studio has no route that needs it."""
-    found = context_of(request).work
-    assert found is not None, "a read-only studio has no route that leads here"
-    return found
+    manager = context_of(request).work
+    assert manager is not None, "a read-only studio has no route that leads here"
+    return manager
 
 
 async def read(request: Request, work: Callable[..., T], *args: object) -> T:

@@ -196,15 +196,15 @@ def typed(value: BaseModel, status: int = 200) -> Response:
 def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """Return the OpenAPI 3.1 description of the API."""
     models: set[type[BaseModel]] = {ProblemReply}
-    for one in endpoints:
-        models |= {model for model in (one.gives, one.takes, one.plans) if model is not None}
+    for endpoint in endpoints:
+        models |= {model for model in (endpoint.gives, endpoint.takes, endpoint.plans) if model is not None}
     refs, defined = models_json_schema(
         [(model, "validation") for model in sorted(models, key=lambda model: model.__name__)], ref_template=_REF
     )
     schemas: dict[Any, Any] = {model: ref for (model, _), ref in refs.items()}
     paths: dict[str, dict[str, Any]] = {}
-    for one in endpoints:
-        paths.setdefault(one.address, {})[one.method.lower()] = _operation(one, schemas)
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.address, {})[endpoint.method.lower()] = _operation(endpoint, schemas)
     return {
         "openapi": "3.1.0",
         "info": {"title": "redraft", "version": version("redraft"), "description": _ABOUT},

@@ -72,9 +72,9 @@ async def details(request: Request) -> ExperimentDetails:
 
 async def planned(request: Request, sent: SentRequest) -> ExperimentPlan:
     """Return the experiment that a request asks for, with its documents."""
-    context, asked = context_of(request), validated(ExperimentStart, sent.fields)
+    context, experiment_start = context_of(request), validated(ExperimentStart, sent.fields)
     before = context.planned.look(sent.kept) if sent.kept else None
-    return await off_loop(plan_asked, context.reading, context.models, asked, sent.files, before)
+    return await off_loop(plan_asked, context.reading, context.models, experiment_start, sent.files, before)
 
 
 async def start(request: Request) -> ExperimentStarted | Response:
@@ -156,11 +156,11 @@ def experiment_list(rows: RunRows, folder: Path, work: ExperimentManager | None)
             found.setdefault(name, []).append(row)
     files = _folders(folder)
     known = {row.run: row for row in rows.all()} if files else {}
-    for name, one in files.items():
-        found[name] = [known[run] for run in _runs_in(one) if run in known] or found.get(name, [])
+    for name, path in files.items():
+        found[name] = [known[run] for run in _runs_in(path) if run in known] or found.get(name, [])
     lines = [_line(name, found.get(name, []), files.get(name), work) for name in {*found, *files}]
-    lines.sort(key=lambda one: one.name)
-    lines.sort(key=lambda one: (bool(one.status), one.latest), reverse=True)
+    lines.sort(key=lambda line: line.name)
+    lines.sort(key=lambda line: (bool(line.status), line.latest), reverse=True)
     return ExperimentList(experiments=tuple(lines))
 
 
@@ -195,7 +195,7 @@ def experiment_details(rows: RunRows, folder: Path, work: ExperimentManager | No
         tables=tables,
         pictures=tuple(_pictures(files) if files else ()),
         runs=runs,
-        controls=rows.controls(one.run for one in runs) if name == DOCTOR else {},
+        controls=rows.controls(run.run for run in runs) if name == DOCTOR else {},
         kind=order.asked.kind if order else "",
         status=status_in(order, job) if order else "",
     )
@@ -203,8 +203,8 @@ def experiment_details(rows: RunRows, folder: Path, work: ExperimentManager | No
 
 def stored_order(folder: Path, name: str) -> ExperimentOrder:
     """Return the order of an experiment that was started in a studio."""
-    found = _folders(folder).get(name)
-    order = order_in(found) if found else None
+    path = _folders(folder).get(name)
+    order = order_in(path) if path else None
     if order is None:
         raise NotFound(f"no experiment {name!r} was started in a studio", hint="GET /api/experiments lists them")
     return order
@@ -212,7 +212,7 @@ def stored_order(folder: Path, name: str) -> ExperimentOrder:
 
 def tables_with_pictures(folder: Path, names: Sequence[str]) -> tuple[ReportSection, ...]:
     """Return the tables of some experiments with their pictures, those of the same kind side by side."""
-    found = {name: one / _TABLES for name, one in _folders(folder).items() if (one / _TABLES).is_file()}
+    found = {name: path / _TABLES for name, path in _folders(folder).items() if (path / _TABLES).is_file()}
     return sections([_shown_results(found[name], name) for name in names if name in found])
 
 
@@ -221,22 +221,22 @@ def _shown_results(file: Path, name: str) -> Results:
     known = names_for_people({*order.asked.models, *order.asked.judges}) if order else {}
     # Settings have the name that the server has been asked for.
     known |= {f"{OPENAI}:{one.partition('/')[2]}": shown for one, shown in known.items()}
-    found = read_file_of_results(file, name, lambda one: replace(one, rows=with_names(one.rows, known)))
-    return results_on_page(found, known)
+    results = read_file_of_results(file, name, lambda one: replace(one, rows=with_names(one.rows, known)))
+    return results_on_page(results, known)
 
 
 def picture(folder: Path, name: str, file: str) -> bytes:
     """Return a picture of an experiment. Only listed files are read."""
-    found = _folders(folder).get(name)
-    if found is None or file not in set(_pictures(found)):
+    path = _folders(folder).get(name)
+    if path is None or file not in set(_pictures(path)):
         raise NotFound("there is no picture with this name")
-    return read_file(found / file, MAX_BYTES)
+    return read_file(path / file, MAX_BYTES)
 
 
 def _folders(folder: Path) -> dict[str, Path]:
     """Return the folders of experiments by name: the folder itself, and those in it."""
-    inner = sorted(one for one in folder.iterdir() if one.is_dir()) if folder.is_dir() else []
-    return {one.name: one for one in (folder, *inner) if (one / _TABLES).is_file() or (one / ORDER).is_file()}
+    inner = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    return {path.name: path for path in (folder, *inner) if (path / _TABLES).is_file() or (path / ORDER).is_file()}
 
 
 def _runs_in(folder: Path) -> tuple[str, ...]:
@@ -261,9 +261,9 @@ def _named_in(file: Path, changed: int) -> tuple[str, ...]:  # noqa: ARG001  (a 
 
 
 def _pictures(folder: Path) -> Iterator[str]:
-    for one in sorted(folder.iterdir()):
-        if one.suffix == _PICTURE and one.is_file():
-            yield one.name
+    for path in sorted(folder.iterdir()):
+        if path.suffix == _PICTURE and path.is_file():
+            yield path.name
 
 
 def _tables(folder: Path) -> tuple[tuple[TableEntry, ...], dict[str, Any]]:

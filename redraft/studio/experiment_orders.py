@@ -202,20 +202,22 @@ def _references_in(text: str, documents: list[Document]) -> dict[str, str]:
 
 
 def _corpus(store: Store, asked: ExperimentBody, files: tuple[tuple[bytes, str], ...]) -> Corpus:
-    found = [(one.title, Corpus([one])) for one in (document_named(store, key) for key in asked.documents)]
+    found = [
+        (document.title, Corpus([document])) for document in (document_named(store, key) for key in asked.documents)
+    ]
     if asked.from_batch:
         items = store.batches.some(asked.from_batch, "", "", 0, _MAX_DOCUMENTS)
-        found.append((asked.from_batch, Corpus([store.documents.get(one.document) for one in items if one.document])))
+        found.append((asked.from_batch, Corpus([store.documents.get(row.document) for row in items if row.document])))
         if not items:
             raise UsageError(f"no batch {asked.from_batch!r} has documents", hint="GET /api/batches lists them")
     found += [(Path(name).stem, documents_in_file(content, name)) for content, name in files]
-    documents = {one.id: one for _, some in found for one in some.documents}
+    documents = {document.id: document for _, some in found for document in some.documents}
     if not documents:
         raise UsageError("no documents were given", hint="choose documents, upload files, or name a batch")
     if len(documents) > _MAX_DOCUMENTS:
         hint = "redraft experiment takes larger sets"
         raise UsageError(f"{len(documents):,} documents are too many here: at most {_MAX_DOCUMENTS}", hint=hint)
-    sets = {one.id: name for name, some in reversed(found) for one in some.documents}
+    sets = {document.id: name for name, some in reversed(found) for document in some.documents}
     references = {key: text for _, some in reversed(found) for key, text in some.references.items()}
     return Corpus([*documents.values()], sets, references)
 
@@ -285,13 +287,13 @@ def _writers(asked: ExperimentBody, models: Models) -> tuple[NamedModel, ...]:
 def _judges(asked: ExperimentBody, models: Models) -> tuple[NamedModel, ...]:
     """Return the judges, by default the first model, each with its own settings."""
     shared = asked.said({"prompts", "replies", "sample"})
-    made = []
+    named_models = []
     for name in dict.fromkeys(asked.judges or asked.models[:1]):
         own: dict[str, Any] = {"model": EXTRACTIVE} if name == EXTRACTIVE else own_settings(known_model(name, models))
-        made.append(NamedModel(name, DraftConfig(**{"strategy": "given", **shared, **own})))
-    if not made:
+        named_models.append(NamedModel(name, DraftConfig(**{"strategy": "given", **shared, **own})))
+    if not named_models:
         raise UsageError("no model judges", hint="choose at least one judge")
-    return tuple(made)
+    return tuple(named_models)
 
 
 def _only_judge(asked: ExperimentBody, models: Models) -> NamedModel:
@@ -303,7 +305,7 @@ def _only_judge(asked: ExperimentBody, models: Models) -> NamedModel:
 
 def _grid(asked: ExperimentBody, models: Models) -> GridDesign:
     judges = _judges(asked, models)
-    names = tuple(one.name for one in judges)
+    names = tuple(model.name for model in judges)
     how = judging_of(asked, models, tuple(dict.fromkeys((*asked.metrics, *asked.rubrics))), names)
     systems = contestants(
         _writers(asked, models),
@@ -380,7 +382,7 @@ def _chunk_size(asked: ExperimentBody, models: Models) -> ChunkSizeDesign:
     sizes = tuple(sorted({*asked.chunk_sizes})) or SIZES
     if sizes[0] < _MIN_CHUNK:
         raise UsageError(f"a chunk of {sizes[0]} tokens is too small", hint=f"use {_MIN_CHUNK} tokens or more")
-    names = tuple(one.name for one in _judges(asked, models))
+    names = tuple(model.name for model in _judges(asked, models))
     own = {name: known_model(name, models) for name in names if name != EXTRACTIVE}
     how = asked.said({"context_tokens", "temperature", "prompts", "replies"})
     return ChunkSizeDesign(names, own=own, sizes=sizes, sample=asked.sample_size, **how)

@@ -32,8 +32,10 @@ _SHOWN = frozenset({"words", "chunk_tokens", "drafts", "until", "by_chapter"})
 
 async def listed(request: Request) -> Response:
     """Show the list of experiments."""
-    found = await experiment_api.listed(request)
-    return page(request, "experiments", "experiments", experiments=ListPage(request, found.experiments), kinds=KINDS)
+    experiment_list = await experiment_api.listed(request)
+    return page(
+        request, "experiments", "experiments", experiments=ListPage(request, experiment_list.experiments), kinds=KINDS
+    )
 
 
 async def new(request: Request) -> Response:
@@ -67,7 +69,7 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
     await look(request)
     offered = await offer_of(request)
     settings = [
-        group._replace(controls=tuple(one for one in group.controls if one.name not in _SHOWN))
+        group._replace(controls=tuple(field for field in group.controls if field.name not in _SHOWN))
         for group in groups(tuple(offered.models))
     ]
     values: dict[str, Any] = {**dict.fromkeys((*ExperimentBody.model_fields, KEPT), ""), "kind": "grid", **given}
@@ -87,15 +89,22 @@ async def plan(request: Request) -> Response:
     context, sent, key = context_of(request), SentRequest({}), ""
     try:
         sent = await sent_with(request)
-        made = await experiment_api.planned(request, sent)
-        key = context.planned.keep(made)
-        table = await off_loop(plan_table, made, context.models, context.config.prices, context.config.limits)
+        experiment_plan = await experiment_api.planned(request, sent)
+        key = context.planned.keep(experiment_plan)
+        table = await off_loop(
+            plan_table, experiment_plan, context.models, context.config.prices, context.config.limits
+        )
     except RedraftError as error:
         return await _form(request, {**sent.fields, KEPT: key or sent.kept}, error)
     total = dict(zip(table.columns, table.rows[-1], strict=True))
     names = names_of(context.models)
     named = replace(table, rows=with_names(table.rows, names))
-    values: dict[str, Any] = {"table": named, "total": total, "asked": made.asked, "documents": made.documents}
+    values: dict[str, Any] = {
+        "table": named,
+        "total": total,
+        "asked": experiment_plan.asked,
+        "documents": experiment_plan.documents,
+    }
     values |= {"unpriced": unpriced(table), "names": names}
     limits = context.config.limits
     return page(request, "experiment_plan", "experiments", key=key, kinds=KINDS, limits=limits, **values)
@@ -104,16 +113,16 @@ async def plan(request: Request) -> Response:
 async def start(request: Request) -> Response:
     """Start the planned experiment."""
     async with request.form() as form:
-        made = context_of(request).planned.take(str(form.get(KEPT, "")))
-    return RedirectResponse(f"/experiments/{await experiment_api.start_experiment(request, made)}", 303)
+        experiment_plan = context_of(request).planned.take(str(form.get(KEPT, "")))
+    return RedirectResponse(f"/experiments/{await experiment_api.start_experiment(request, experiment_plan)}", 303)
 
 
 async def one(request: Request) -> Response:
     """Show an experiment: its progress while it is running, its tables and pictures afterwards."""
-    context, shown = context_of(request), await experiment_api.details(request)
-    sections = await off_loop(experiment_api.tables_with_pictures, context.config.results, [shown.name])
-    progress = await experiment_api.progress(request) if shown.status else None
-    values: dict[str, Any] = {"experiment": shown, "sections": sections, "progress": progress, "kinds": KINDS}
+    context, details = context_of(request), await experiment_api.details(request)
+    sections = await off_loop(experiment_api.tables_with_pictures, context.config.results, [details.name])
+    progress = await experiment_api.progress(request) if details.status else None
+    values: dict[str, Any] = {"experiment": details, "sections": sections, "progress": progress, "kinds": KINDS}
     return page(request, "experiment", "experiments", **values)
 
 
@@ -133,7 +142,7 @@ async def compare(request: Request) -> Response:
     """Show experiments side by side."""
     names = list(dict.fromkeys(request.query_params.getlist("name")))[:_MAX_COMPARED]
     sections = await off_loop(experiment_api.tables_with_pictures, context_of(request).config.results, names)
-    found = [one.results.place for section in sections for one in section.sets]
+    found = [result_set.results.place for section in sections for result_set in section.sets]
     if len(found) < 2:
         raise UsageError("nothing to compare", hint="select two or more experiments that have tables")
     return page(request, "experiment_compare", "experiments", sections=sections, names=found)

@@ -198,7 +198,9 @@ class ExperimentManager:
     def start(self, plan: ExperimentPlan, models: Models) -> str:
         """Start an experiment, and return its name."""
         created = datetime.now(UTC).isoformat(timespec="milliseconds")
-        order = ExperimentOrder(asked=plan.asked, documents=tuple(one.id for one in plan.documents), created=created)
+        order = ExperimentOrder(
+            asked=plan.asked, documents=tuple(document.id for document in plan.documents), created=created
+        )
         with self._lock:
             name = self._new_name(plan.asked, created)
             try:
@@ -243,7 +245,7 @@ class ExperimentManager:
     def _new_name(self, asked: ExperimentBody, created: str) -> str:
         wanted = _NAME.sub("-", asked.name.lower()).strip("-") or f"{asked.kind}-{created[:10]}"
         names = [wanted, *(f"{wanted}-{number}" for number in range(2, 1000))]
-        return next(one for one in names if one not in _TAKEN and not (self._folder / one).exists())
+        return next(name for name in names if name not in _TAKEN and not (self._folder / name).exists())
 
 
 def order_in(folder: Path) -> ExperimentOrder | None:

@@ -109,7 +109,7 @@ class Feed:
             async for event in events:
                 self._progress.note(event)
                 self._show(event_json(event), passing=isinstance(event, _PASSING))
-            if not any(one.message["kind"] in ENDS for one in self._kept):
+            if not any(numbered.message["kind"] in ENDS for numbered in self._kept):
                 # It has used up its budget after making a draft.
                 self._show({"kind": "stopped", "status": "stopped"})
         except RedraftError as error:
@@ -127,8 +127,8 @@ class Feed:
 
     def _show(self, message: Message, *, passing: bool = False) -> None:
         self._last += 1
-        one = _Numbered(self._last, message)
-        (self._recent if passing else self._kept).append(one)
+        numbered = _Numbered(self._last, message)
+        (self._recent if passing else self._kept).append(numbered)
         self._wake()
 
     def _wake(self) -> None:
@@ -151,12 +151,12 @@ class Feed:
     def _in_order(self, numbered: Sequence[_Numbered]) -> list[Message]:
         """Return the messages with the progress after them, and an end last."""
         messages = [one.message for one in numbered]
-        ends = [one for one in messages if one["kind"] in ENDS]
-        return [*(one for one in messages if one["kind"] not in ENDS), asdict(self._progress), *ends]
+        ends = [message for message in messages if message["kind"] in ENDS]
+        return [*(message for message in messages if message["kind"] not in ENDS), asdict(self._progress), *ends]
 
     def _since(self, at: int) -> list[_Numbered]:
-        found = [one for part in (self._kept, self._recent) for one in reversed_until(part, at)]
-        return sorted(found, key=lambda one: one.number)
+        numbereds = [numbered for part in (self._kept, self._recent) for numbered in reversed_until(part, at)]
+        return sorted(numbereds, key=lambda one: one.number)
 
     async def first(self, *kinds: str) -> Message | None:
         """Return the first event of one of these kinds; None if the feed ends without one."""
@@ -180,12 +180,12 @@ class Feed:
 
 def reversed_until(numbered: Any, at: int) -> list[_Numbered]:
     """Return the events after a number, latest first. Only the end of the list is read."""
-    found: list[_Numbered] = []
+    numbereds: list[_Numbered] = []
     for one in reversed(numbered):
         if one.number <= at:
             break
-        found.append(one)
-    return found
+        numbereds.append(one)
+    return numbereds
 
 
 async def sent(closing: asyncio.Event, shown: AsyncIterator[Message]) -> AsyncIterator[str]:
@@ -247,7 +247,7 @@ class _Snapshot:
 
 def _look(store: Store, key: str, known: frozenset[tuple[int, int]], rounds_known: int) -> _Snapshot:
     run = store.runs.get(key)
-    status, used = store.status(run), store.calls.totals(key)
+    status, totals = store.status(run), store.calls.totals(key)
     found: list[Message] = [event_json(RunStarted(key))] if not known and not rounds_known else []
     pieces = store.runs.pieces(key)
     for one in pieces:
@@ -256,18 +256,22 @@ def _look(store: Store, key: str, known: frozenset[tuple[int, int]], rounds_know
             found.append(event_json(PieceDone(one.level, one.index, *chunks, one.words, one.flaw)))
     rounds = [made for made in store.judgments.rounds(key) if made.accepted is not None]
     for made in rounds[rounds_known:]:
-        scores = {name: one.score for name, one in store.judgments.of(made.draft).items() if one.score is not None}
+        scores = {
+            name: evaluation.score
+            for name, evaluation in store.judgments.of(made.draft).items()
+            if evaluation.score is not None
+        }
         settled = RoundSettled(made.number, made.draft, bool(made.accepted), made.reason, made.aims, scores)
         found.append(event_json(settled))
     progress = Progress(
-        calls=used.calls,
-        cached=used.cached,
-        prompt_tokens=used.prompt_tokens,
-        completion_tokens=used.completion_tokens,
-        cost_usd=used.cost_usd,
+        calls=totals.calls,
+        cached=totals.cached,
+        prompt_tokens=totals.prompt_tokens,
+        completion_tokens=totals.completion_tokens,
+        cost_usd=totals.cost_usd,
     )
     end = _end(key, status, run.stop_reason or "", run.error)
-    return _Snapshot(found, {(one.level, one.index) for one in pieces}, len(rounds), asdict(progress), end)
+    return _Snapshot(found, {(piece.level, piece.index) for piece in pieces}, len(rounds), asdict(progress), end)
 
 
 def _end(key: str, status: str, reason: str, error: dict[str, str] | None) -> Message | None:

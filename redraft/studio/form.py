@@ -132,7 +132,7 @@ class ControlGroup(NamedTuple):
 
     def changed(self, given: Mapping[str, object]) -> int:
         """Return the number of fields that are filled in."""
-        return sum(given.get(one.name) not in (None, "") for one in self.controls)
+        return sum(given.get(field.name) not in (None, "") for field in self.controls)
 
 
 def named_fields(model: type[BaseModel]) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ def groups(models: Sequence[str] = ()) -> tuple[ControlGroup, ...]:
             option = option_of(model, name)
             if name not in _APART and name != "allow_self_check" and option is not None:
                 found[option.section].append(_control(model, name, tuple(models)))
-    return tuple(ControlGroup(*_GROUPS[section], tuple(some)) for section, some in found.items())
+    return tuple(ControlGroup(*_GROUPS[section], tuple(fields)) for section, fields in found.items())
 
 
 def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> FormField:
@@ -191,9 +191,9 @@ def on_page(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return a message with settings and next steps as the pages name them, whether it is in the words of the command
     line or, from the run of a program, in those of Python, and with models by their names for people."""
     labels, _ = _labels()
-    if (found := _FIELD.match(text)) and found[1] in labels:
-        entry = found[2] and (f"number {int(found[2]) + 1}" if found[2].isdecimal() else found[2])
-        text = f"{labels[found[1]]}{f' ({entry})' if entry else ''}: {text[found.end() :]}"
+    if (match := _FIELD.match(text)) and match[1] in labels:
+        entry = match[2] and (f"number {int(match[2]) + 1}" if match[2].isdecimal() else match[2])
+        text = f"{labels[match[1]]}{f' ({entry})' if entry else ''}: {text[match.end() :]}"
     for pattern, said in _SENTENCES:
         text = pattern.sub(said, text)
     return _SETTING.sub(_label, _COMMAND.sub(_next_step, with_names(text, names)))

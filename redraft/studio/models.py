@@ -73,7 +73,9 @@ def known(context: StudioContext) -> ModelList:
     builtin = ModelLine(
         name=EXTRACTIVE, model=EXTRACTIVE, address="", window=None, key_variable="", has_key=True, price=_FREE
     )
-    return ModelList(models=(builtin, *(_line(name, one, context) for name, one in context.config.models.items())))
+    return ModelList(
+        models=(builtin, *(_line(name, settings, context) for name, settings in context.config.models.items()))
+    )
 
 
 def _line(name: str, one: ModelSettings, context: StudioContext) -> ModelLine:
@@ -111,16 +113,20 @@ async def look(request: Request) -> None:
 
 
 async def _looked(context: StudioContext) -> LocalServers:
-    found = await off_loop(servers.local_servers, servers.USUAL)
+    local_servers = await off_loop(servers.local_servers, servers.USUAL)
     lines, usable = [], {}
-    for one in found:
-        ids = (one.models or ())[:_MAX_MODELS]
-        names = {f"{one.port.prefix}{each}": each for each in ids}
+    for server in local_servers:
+        ids = (server.models or ())[:_MAX_MODELS]
+        names = {f"{server.port.prefix}{each}": each for each in ids}
         for name, each in names.items():
-            usable[name] = ModelSettings(model=f"{OPENAI}:{each}", base_url=one.port.url, key_env=NO_KEY, price=_FREE)
+            usable[name] = ModelSettings(
+                model=f"{OPENAI}:{each}", base_url=server.port.url, key_env=NO_KEY, price=_FREE
+            )
         models = tuple(LocalModel(name=name, model=each) for name, each in names.items())
         lines.append(
-            LocalServerEntry(kind=one.port.kind, address=one.port.url, answers=one.models is not None, models=models)
+            LocalServerEntry(
+                kind=server.port.kind, address=server.port.url, answers=server.models is not None, models=models
+            )
         )
     context.local = usable
     return LocalServers(servers=tuple(lines))

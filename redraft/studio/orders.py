@@ -73,7 +73,9 @@ def rubric_lines(given: object) -> str:
     if not isinstance(given, Mapping):
         return str(given or "")
     found = {name: validated(RubricSettings, dict(one)) for name, one in given.items()}
-    stated = {name: one.model_dump(mode="json", exclude_defaults=True) for name, one in found.items()}
+    stated = {
+        name: rubric_settings.model_dump(mode="json", exclude_defaults=True) for name, rubric_settings in found.items()
+    }
     if any(one.keys() - {"requirement"} for one in stated.values()):
         return json.dumps(stated, ensure_ascii=False)
     return "\n".join(f"{name}: {one['requirement']}" for name, one in stated.items())
@@ -155,7 +157,7 @@ class StartableRuns(NamedTuple):
         """Return the documents, or the chosen chapters of each."""
         if not self.asked.chapters:
             return self.documents
-        return tuple(select(one, Selection(self.asked.chapters, skip=())) for one in self.documents)
+        return tuple(select(document, Selection(self.asked.chapters, skip=())) for document in self.documents)
 
 
 def batch_of(asked: RunBody, models: Models) -> BatchRequest:
@@ -193,8 +195,8 @@ def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
     wanted = tuple(dict.fromkeys([*asked.metrics, *own, *(refinement.goals if refinement else ())]))
     judges = tuple(dict.fromkeys([*([asked.judge] if asked.judge else ()), *asked.judges]))
     judging = judging_of(asked, models, wanted, () if judges == (asked.model,) else judges)
-    known = metrics((*judging.metrics, *(refinement.goals if refinement else ())), with_rubrics(judging, ()))
-    check_goals(refinement.goals if refinement else (), known)
+    evaluators = metrics((*judging.metrics, *(refinement.goals if refinement else ())), with_rubrics(judging, ()))
+    check_goals(refinement.goals if refinement else (), evaluators)
     refuse_self_check(settings, judging, refinement)
     order = RunSpec(purpose_of_draft(judging, refinement), given=asked.summary)
     return settings, with_places(order, settings)
@@ -220,7 +222,9 @@ def writer_settings(name: str, models: Models) -> dict[str, Any]:
     """Return what a run's settings say of its model, for another model."""
     own = own_settings(known_model(name, models)) if name != EXTRACTIVE else {"model": EXTRACTIVE}
     usual = DraftConfig()
-    return {one: getattr(usual, one) for one in ModelSettings.model_fields if one in DraftConfig.model_fields} | own
+    return {
+        field: getattr(usual, field) for field in ModelSettings.model_fields if field in DraftConfig.model_fields
+    } | own
 
 
 def known_model(name: str, models: Models) -> ModelSettings:
@@ -236,9 +240,11 @@ def known_model(name: str, models: Models) -> ModelSettings:
 def names_of(models: Models) -> dict[str, str]:
     """Return the names of models for people, by their names here and by those that their servers are asked for, as far
     as these are theirs alone."""
-    shown = {name: shown_name(one.model, one.base_url) for name, one in models.items()}
-    asked = [one.model for one in models.values()]
-    return {one.model: shown[name] for name, one in models.items() if asked.count(one.model) == 1} | shown
+    shown = {name: shown_name(settings.model, settings.base_url) for name, settings in models.items()}
+    asked = [settings.model for settings in models.values()]
+    return {
+        settings.model: shown[name] for name, settings in models.items() if asked.count(settings.model) == 1
+    } | shown
 
 
 def judging_of(asked: SettingsBody, models: Models, wanted: tuple[str, ...], judges: tuple[str, ...]) -> JudgeConfig:
@@ -246,11 +252,11 @@ def judging_of(asked: SettingsBody, models: Models, wanted: tuple[str, ...], jud
     others = (*judges, *(one for name in ("validator", "decider") if (one := getattr(asked, name))))
     tables = {name: known_model(name, models) for name in others if name != EXTRACTIVE}
     values = {"metrics": wanted or USUAL_METRICS, "judges": judges, "models": tables, **asked.said(_JUDGING)}
-    values["rubrics"] = {name: one for name, one in asked.rubrics.items() if name in wanted}
-    made = validated(JudgeConfig, values)
-    if made.embeddings is None:
-        similarity(made.similarity, None)
-    return made
+    values["rubrics"] = {name: rubric_settings for name, rubric_settings in asked.rubrics.items() if name in wanted}
+    judging = validated(JudgeConfig, values)
+    if judging.embeddings is None:
+        similarity(judging.similarity, None)
+    return judging
 
 
 def limits_of(usual: Limits, max_cost: float | None, max_calls: int | None = None) -> Limits:
@@ -293,7 +299,7 @@ def strategies() -> tuple[str, ...]:
 
 def goal_metrics() -> tuple[str, ...]:
     """Return the metrics that can be a goal."""
-    return tuple(one.name for one in metrics(names()) if one.aim)
+    return tuple(evaluator.name for evaluator in metrics(names()) if evaluator.aim)
 
 
 T = TypeVar("T")

@@ -24,8 +24,8 @@ def listed(store: Store) -> PackList:
         ("typed", store.typed.listed()),
         ("keyfacts", store.keyfacts.listed()),
     )
-    lines = [PackLine.of(one, kind=kind) for kind, entries in shelves for one in entries]
-    return PackList(packs=tuple(sorted(lines, key=lambda one: one.created, reverse=True)))
+    lines = [PackLine.of(entry, kind=kind) for kind, entries in shelves for entry in entries]
+    return PackList(packs=tuple(sorted(lines, key=lambda line: line.created, reverse=True)))
 
 
 def pack_named(store: Store, key: str) -> Pack:
@@ -52,8 +52,8 @@ def contents(store: Store, key: str) -> dict[str, Any]:
 
 def keyfacts_contents(store: Store, key: str) -> dict[str, Any]:
     """Return key facts as they are exported."""
-    found = keyfacts_named(store, key)
-    return keyfacts_json(store.documents.get(found.document), found)
+    facts = keyfacts_named(store, key)
+    return keyfacts_json(store.documents.get(facts.document), facts)
 
 
 def is_used(store: Store, pack: Pack) -> bool:
@@ -68,16 +68,16 @@ def strike(store: Store, key: str, ranks: Sequence[int]) -> str:
     The old pack and its scores are unchanged.
     """
     pack = pack_named(store, key)
-    known = {one.id for one in pack.questions}
+    known = {question.id for question in pack.questions}
     if unknown := sorted(set(ranks) - known):
         raise PackError(
             f"pack {pack.id} has no question {unknown[0]}", hint=f"its questions are numbered 1 to {max(known)}"
         )
-    left = [one for one in pack.questions if one.id not in set(ranks)]
-    if not left:
+    questions = [question for question in pack.questions if question.id not in set(ranks)]
+    if not questions:
         raise PackError("a pack needs at least one question", hint="keep one of them")
-    kept = tuple(replace(one, id=rank) for rank, one in enumerate(left, 1))
-    made = replace(pack, id=pack_id(pack.document, kept), questions=kept)
+    pack_questions = tuple(replace(question, id=rank) for rank, question in enumerate(questions, 1))
+    made = replace(pack, id=pack_id(pack.document, pack_questions), questions=pack_questions)
     store.packs.add(made, f"{_STRUCK} {pack.id}")
     store.packs.prefer(made.id)
     return made.id

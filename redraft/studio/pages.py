@@ -79,14 +79,19 @@ async def home(request: Request) -> Response:
 
 async def runs(request: Request) -> Response:
     """Show the list of runs."""
-    wanted, listed = query_of(request, RunFilter), await studio_api.runs(request)
+    run_filter, run_list = query_of(request, RunFilter), await studio_api.runs(request)
     try:
         said = context_of(request).notices.look(request.query_params.get("said", ""))
     except UsageError:
         said = ""
     # Runs of experiments and batches are listed only on request.
-    has_runs = bool(listed.kinds or await off_loop(context_of(request).rows.all))
-    shown: dict[str, Any] = {"listed": listed, "wanted": wanted, "to": _RunListLinks(wanted, listed), "said": said}
+    has_runs = bool(run_list.kinds or await off_loop(context_of(request).rows.all))
+    shown: dict[str, Any] = {
+        "listed": run_list,
+        "wanted": run_filter,
+        "to": _RunListLinks(run_filter, run_list),
+        "said": said,
+    }
     return page(request, "runs", "runs", has_runs=has_runs, **shown)
 
 
@@ -130,16 +135,16 @@ async def review(request: Request) -> Response:
 
 
 async def _review(request: Request, given: ReviewBody | None = None, problem: str = "") -> Response:
-    found = await run_of(request)
-    question = await work_of(request).session.question(found.id)
+    run = await run_of(request)
+    question = await work_of(request).session.question(run.id)
     if question is None:
-        return RedirectResponse(f"/runs/{found.id}", 303)
-    document, earlier = await read(request, document_read, found), await read(request, _earlier, found.id)
-    values: dict[str, Any] = {"run": found.id, "question": question, "title": document.title, "earlier": earlier}
+        return RedirectResponse(f"/runs/{run.id}", 303)
+    document, earlier = await read(request, document_read, run), await read(request, _earlier, run.id)
+    values: dict[str, Any] = {"run": run.id, "question": question, "title": document.title, "earlier": earlier}
     values |= {"given": given or ReviewBody(), "part": part_read(document.notes), "characters": len(document.text)}
-    values["findings"] = [with_place(one, document) for one in _FINDINGS.validate_python(question["findings"])]
-    values["self_check"] = bool(self_checked(found))
-    values["not_understood"] = NOT_UNDERSTOOD if found.settings.model == EXTRACTIVE else ""
+    values["findings"] = [with_place(finding, document) for finding in _FINDINGS.validate_python(question["findings"])]
+    values["self_check"] = bool(self_checked(run))
+    values["not_understood"] = NOT_UNDERSTOOD if run.settings.model == EXTRACTIVE else ""
     return page(request, "review", "runs", 422 if problem else 200, problem=problem or question["problem"], **values)
 
 
@@ -148,7 +153,7 @@ def _earlier(store: Store, run: str) -> list[str]:
     rounds = store.judgments.rounds(run)
     last = rounds[-1] if rounds else None
     rejected = [f"revision {last.number} was rejected: {last.reason}"] if last and last.accepted is False else []
-    return [*rejected, *(one.said for one in request_outcomes(store, rounds))]
+    return [*rejected, *(outcome.said for outcome in request_outcomes(store, rounds))]
 
 
 def _title(store: Store, document: str) -> str:
@@ -157,19 +162,19 @@ def _title(store: Store, document: str) -> str:
 
 async def answer(request: Request) -> Response:
     """Accept an answer, or show the form again with what is wrong."""
-    found = await run_of(request)
+    run = await run_of(request)
     async with request.form() as form:
-        given = _answer_of(form)
+        body = _answer_of(form)
     try:
-        problem = await work_of(request).answer(found.id, given.model_dump(mode="json"))
+        problem = await work_of(request).answer(run.id, body.model_dump(mode="json"))
     except RedraftError as error:
         # What was written must not be lost while the run still waits for it.
-        if await work_of(request).session.question(found.id) is None:
+        if await work_of(request).session.question(run.id) is None:
             raise
         problem = on_page(f"{error}: {error.hint}" if error.hint else str(error))
     if problem:
-        return await _review(request, given, problem)
-    return RedirectResponse(f"/runs/{found.id}", 303)
+        return await _review(request, body, problem)
+    return RedirectResponse(f"/runs/{run.id}", 303)
 
 
 def _answer_of(form: FormData) -> ReviewBody:
@@ -194,8 +199,8 @@ async def compare(request: Request) -> Response:
 
 def _comparison_page(store: Store, keys: list[str], read_only: bool) -> str:
     found = [found_run(store, key) for key in keys]
-    names = {name: shown for one in found for name, shown in shown_names(one.settings, one.judging).items()}
-    shown = comparison.view(in_page_words(read_comparison(store, [one.id for one in found]), names))
+    names = {name: shown for run in found for name, shown in shown_names(run.settings, run.judging).items()}
+    shown = comparison.view(in_page_words(read_comparison(store, [run.id for run in found]), names))
     return template("studio/comparison.html").render(**shown, assets=None, here="runs", read_only=read_only)
 
 
@@ -221,11 +226,9 @@ async def strike(request: Request) -> Response:
         ranks = [int(one) for one in form.getlist("strike") if isinstance(one, str) and one.isdecimal()]
     if not ranks:
         return await _pack(request, "no question is selected")
-    given = validated(StrikeBody, {"questions": ranks})
+    body = validated(StrikeBody, {"questions": ranks})
     try:
-        made = await off_loop(
-            packs.strike, work_of(request).session.store, request.path_params["pack"], given.questions
-        )
+        made = await off_loop(packs.strike, work_of(request).session.store, request.path_params["pack"], body.questions)
     except NotFound:
         raise
     except RedraftError as error:
@@ -249,8 +252,10 @@ async def model_list(request: Request) -> Response:
 
 async def api(request: Request) -> Response:
     """Show the endpoints of the API."""
-    shown = [one for one in studio_api.ENDPOINTS if one.is_there(context_of(request).config.read_only)]
-    return page(request, "api", "api", endpoints=shown)
+    endpoints = [
+        endpoint for endpoint in studio_api.ENDPOINTS if endpoint.is_there(context_of(request).config.read_only)
+    ]
+    return page(request, "api", "api", endpoints=endpoints)
 
 
 class _BatchLinks:
@@ -267,21 +272,21 @@ class _BatchLinks:
 
 async def batch_list(request: Request) -> Response:
     """Show the list of batches."""
-    found = (await batch_api.listed(request)).batches
-    return page(request, "batches", "batches", batches=ListPage(request, found))
+    status = (await batch_api.listed(request)).batches
+    return page(request, "batches", "batches", batches=ListPage(request, status))
 
 
 async def batch(request: Request) -> Response:
     """Show a batch: its progress, its documents, and its tables once it has stopped."""
-    status, wanted = await batch_api.status(request), query_of(request, ItemFilter)
+    status, item_filter = await batch_api.status(request), query_of(request, ItemFilter)
     moves = status.status in ("working", "idle") or bool(status.items.leased)
     ended = status.items.done + status.items.failed + status.items.aside
     at_once = ended and not moves and status.items.all <= SHOWN_AT_ONCE
     lines = await _batch_lines(request, status.batch) if at_once else ()
     values: dict[str, Any] = {
-        "wanted": wanted,
+        "wanted": item_filter,
         "items": await batch_api.items(request),
-        "to": _BatchLinks(status.batch, wanted),
+        "to": _BatchLinks(status.batch, item_filter),
         "failures": await read(request, batches.failures, status.batch),
     }
     return page(request, "batch", "batches", batch=status, ended=ended, lines=lines, moves=moves, **values)

@@ -93,7 +93,7 @@ def file_of(store: Store, run: Run, kind: DownloadFormat) -> tuple[str, str | by
             dossier
         )
     result = read_result(store, run.id)
-    if result.draft is None and not any(one.result and one.result.draft for one in result.chapters):
+    if result.draft is None and not any(chapter.result and chapter.result.draft for chapter in result.chapters):
         raise NotFound(f"run {run.id} has no summary yet", hint="resume the run first")
     cite = partial(citations_of, store) if kind.form in WITH_NOTES else None
     return result.title, written(paper_of(result, cite), kind.form)
@@ -146,8 +146,8 @@ def plan_fork(store: Store, run: Run, asked: ForkBody, work: WorkManager, models
     known = run.refinement.model_dump() if run.refinement else {}
     usual = known.get("goals") or dict(DEFAULT_GOALS)
     goals = usual if asked.goals is None or not (asked.goals or asked.requests) else asked.goals
-    own = with_rubrics(run.judging, ())
-    check_goals(goals, metrics(names(own), own))
+    evaluators = with_rubrics(run.judging, ())
+    check_goals(goals, metrics(names(evaluators), evaluators))
     said = {"goals": goals, "review": asked.review, "allow_self_check": asked.allow_self_check}
     said |= {"rounds": asked.rounds} if asked.rounds is not None else {}
     judging = run.judging or JudgeConfig()
@@ -158,17 +158,17 @@ def plan_fork(store: Store, run: Run, asked: ForkBody, work: WorkManager, models
     prompts = {"prompts": asked.prompts} if asked.prompts else {}
     drafting = run.settings.model_copy(update={"words": asked.words or run.settings.words, **writer, **prompts})
     roles = work.session.terms.model_roles
-    wanted = RunRequest(drafting, judging, validated(RefineConfig, known | said)).judged_as_before(run.settings, roles)
-    found = requests([one for one in asked.requests if one.strip()])
-    settings, spec = wanted.order("refine", roles, given=given, parent=run.id, findings=found)
+    request = RunRequest(drafting, judging, validated(RefineConfig, known | said)).judged_as_before(run.settings, roles)
+    findings = requests([one for one in asked.requests if one.strip()])
+    settings, spec = request.order("refine", roles, given=given, parent=run.id, findings=findings)
     return PlannedStart(store.documents.get(run.document), settings, spec)
 
 
 async def fork(request: Request) -> StartedRun:
     """Refine a draft of a run in a new run."""
-    asked, run, work = validated(ForkBody, await json_of(request)), await run_of(request), work_of(request)
-    planned = await read(request, plan_fork, run, asked, work, context_of(request).models)
-    made = await work.start(*planned, asked.max_cost)
+    body, run, work = validated(ForkBody, await json_of(request)), await run_of(request), work_of(request)
+    planned = await read(request, plan_fork, run, body, work, context_of(request).models)
+    made = await work.start(*planned, body.max_cost)
     return StartedRun(run=made, events=f"/api/runs/{made}/events")
 
 
@@ -182,12 +182,12 @@ def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) 
     run = store.runs.get(key)
     parts = [one for one in (run.settings, run.judging, run.refinement, run.limits) if one is not None]
     found = {
-        name: getattr(one, name)
-        for one in parts
-        for name, field in type(one).model_fields.items()
-        if name in RunBody.model_fields and getattr(one, name) != field.default
+        name: getattr(part, name)
+        for part in parts
+        for name, field in type(part).model_fields.items()
+        if name in RunBody.model_fields and getattr(part, name) != field.default
     }
-    named = {one.model: name for name, one in models.items()}
+    named = {settings.model: name for name, settings in models.items()}
     given = run.settings.strategy == GIVEN_STRATEGY
     found |= {"document": run.document, "kind": run.kind if run.kind in run_views.DRAFTED else "summarize"}
     found |= {
@@ -218,10 +218,10 @@ async def delete(request: Request) -> dict[str, object]:
 async def call(request: Request) -> CallDetails:
     """Return a call with its prompt and its reply."""
     run, number = await run_of(request), request.path_params["number"]
-    found = await read(request, call_of, run.id, number)
-    if found is None:
+    details = await read(request, call_of, run.id, number)
+    if details is None:
         raise NotFound(f"run {run.id} has no call {number}")
-    return found
+    return details
 
 
 _RUN = "/api/runs/{run}"

@@ -73,10 +73,10 @@ async def new(request: Request) -> Response:
     given: Mapping[str, Any] = {"documents": request.query_params.getlist("document")}
     if key := request.query_params.get(KEPT):
         try:
-            asked = context_of(request).pending.look(key).asked
+            body = context_of(request).pending.look(key).asked
         except UsageError as error:
             return await _form(request, given, error)
-        given = {**asked.model_dump(exclude_none=True, exclude={"text", "document", "documents"}), KEPT: key}
+        given = {**body.model_dump(exclude_none=True, exclude={"text", "document", "documents"}), KEPT: key}
     elif key := request.query_params.get("from"):
         given = await read(request, settings_given, key, context_of(request).config.models)
     return await _form(request, given)
@@ -90,16 +90,21 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
     values["rubrics"] = rubric_lines(values["rubrics"])
     values["documents"] = tuple(filter(None, (*values["documents"], values["document"])))
     try:
-        kept = context_of(request).pending.look(values[KEPT]).documents if values[KEPT] else ()
+        documents = context_of(request).pending.look(values[KEPT]).documents if values[KEPT] else ()
     except UsageError:
         # Too much time has passed.
-        values[KEPT], kept = "", ()
-    parts = {part_read(one.notes) for one in kept}
+        values[KEPT], documents = "", ()
+    parts = {part_read(document.notes) for document in documents}
     usual = {} if given.get("kind") == "refine" else {name: f"{least:g}" for name, least in DEFAULT_GOALS.items()}
     goals = dict(given.get("goals") or usual)
     await look(request)
     offered = await offer_of(request)
-    shared: dict[str, Any] = {"offer": offered, "goals": goals, "groups": groups(tuple(offered.models)), "kept": kept}
+    shared: dict[str, Any] = {
+        "offer": offered,
+        "goals": goals,
+        "groups": groups(tuple(offered.models)),
+        "kept": documents,
+    }
     shared["kept_part"] = parts.pop() if len(parts) == 1 else ""
     return page(request, "new", "new", status, given=values, problem=shown, **shared)
 
@@ -107,30 +112,30 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
 async def plan(request: Request) -> Response:
     """Show the plan of a run or of a batch, to be confirmed."""
     sent, context = SentRequest({}), context_of(request)
-    wanted: StartableRuns | None = None
+    runs: StartableRuns | None = None
     try:
         sent = await sent_with(request)
         if sent.fields.get("kind") != "refine":
             # Without scripts the fields of other kinds are sent, too, as they were filled in for the start.
             sent = sent._replace(fields={name: one for name, one in sent.fields.items() if name not in _FILLED_IN})
-        wanted = await wanted_from(request, sent)
-        if (wanted.asked.kind, sent.fields.get("goals")) == ("refine", {}) and not wanted.asked.rubrics:
+        runs = await wanted_from(request, sent)
+        if (runs.asked.kind, sent.fields.get("goals")) == ("refine", {}) and not runs.asked.rubrics:
             raise UsageError("no goal was given", hint="give a metric a number under “Goals”, or a requirement")
         sent = await with_summary(sent)
-        wanted = wanted._replace(asked=validated(StartBatchBody, sent.fields))
-        several = len(wanted.documents) > 1
-        made = await (plan_of_batch(context, wanted) if several else off_loop(plan_of, context, wanted))
+        runs = runs._replace(asked=validated(StartBatchBody, sent.fields))
+        several = len(runs.documents) > 1
+        plan = await (plan_of_batch(context, runs) if several else off_loop(plan_of, context, runs))
     except RedraftError as error:
         # Files that were sent are kept, so that only what is wrong has to be corrected.
-        kept = context.pending.keep(wanted) if wanted and sent.files else sent.kept
+        kept = context.pending.keep(runs) if runs and sent.files else sent.kept
         return await _form(request, {**sent.fields, KEPT: kept, "own": bool(sent.summary)}, error)
-    key, asked = context.pending.keep(wanted), wanted.asked
-    limits = limits_of(context.config.limits, asked.max_cost)
-    shared: dict[str, Any] = {"limits": limits, "goals": DEFAULT_GOALS, "others": other_settings(asked)}
-    values: dict[str, Any] = {"plan": made, "wanted": wanted, "asked": asked, "several": several}
-    values["summary_words"] = count_words(asked.summary or "")
+    key, body = context.pending.keep(runs), runs.asked
+    limits = limits_of(context.config.limits, body.max_cost)
+    shared: dict[str, Any] = {"limits": limits, "goals": DEFAULT_GOALS, "others": other_settings(body)}
+    values: dict[str, Any] = {"plan": plan, "wanted": runs, "asked": body, "several": several}
+    values["summary_words"] = count_words(body.summary or "")
     values["names"] = (
-        shown_names(made.settings, made.purpose.judging) if isinstance(made, RunPlan) else names_of(context.models)
+        shown_names(plan.settings, plan.purpose.judging) if isinstance(plan, RunPlan) else names_of(context.models)
     )
     return page(request, "plan", "new", key=key, **values, **shared)
 
@@ -139,10 +144,10 @@ async def start(request: Request) -> Response:
     """Start what was planned."""
     context = context_of(request)
     async with request.form() as form:
-        wanted = context.pending.take(str(form.get(KEPT, "")))
-    if len(wanted.documents) > 1:
-        return RedirectResponse(f"/batches/{quote(await start_batch(context, wanted), safe='')}", 303)
-    return RedirectResponse(f"/runs/{await start_run(context, wanted)}", 303)
+        runs = context.pending.take(str(form.get(KEPT, "")))
+    if len(runs.documents) > 1:
+        return RedirectResponse(f"/batches/{quote(await start_batch(context, runs), safe='')}", 303)
+    return RedirectResponse(f"/runs/{await start_run(context, runs)}", 303)
 
 
 _MAX_OFFERED = 50
@@ -200,19 +205,19 @@ async def refine_answered(request: Request) -> Response:
     run, work, context = await run_of(request), work_of(request), context_of(request)
     async with request.form() as form:
         said, start = _fork_of(form), form.get("act") == "start"
-    asked = ForkBody.model_construct(**said)
+    body = ForkBody.model_construct(**said)
     try:
-        asked = validated(ForkBody, said)
-        if asked.goals == {} and not asked.requests:
+        body = validated(ForkBody, said)
+        if body.goals == {} and not body.requests:
             raise UsageError("nothing to change was given", hint="give a request or a goal")
-        planned = await read(request, plan_fork, run, asked, work, context.models)
+        planned = await read(request, plan_fork, run, body, work, context.models)
         if start:
-            return RedirectResponse(f"/runs/{await work.start(*planned, asked.max_cost)}", 303)
+            return RedirectResponse(f"/runs/{await work.start(*planned, body.max_cost)}", 303)
         plan = await off_loop(plan_run, *planned, context.config.prices)
-        refuse_unpriced(plan.unpriced, limits_of(context.config.limits, asked.max_cost))
+        refuse_unpriced(plan.unpriced, limits_of(context.config.limits, body.max_cost))
     except RedraftError as error:
-        return await _refine(request, asked, problem=error)
-    return await _refine(request, asked, plan)
+        return await _refine(request, body, problem=error)
+    return await _refine(request, body, plan)
 
 
 def _fork_of(form: FormData) -> dict[str, Any]:
@@ -226,7 +231,7 @@ def _fork_of(form: FormData) -> dict[str, Any]:
     lines = str(form.get("requests", "")).splitlines()
     said |= {"round": int(number)} if (number := str(form.get("round", ""))).isdecimal() else {}
     said |= {"goals": {name: value for name, value in goals.items() if value}} if goals else {}
-    return {**said, "requests": [one.strip() for one in lines if one.strip()]}
+    return {**said, "requests": [line.strip() for line in lines if line.strip()]}
 
 
 async def _refine(
@@ -265,7 +270,7 @@ def _drafts(store: Store, run: Run) -> Iterator[_Draft]:
 def _to_refine(store: Store, run: Run, asked: ForkBody) -> Mapping[str, Any]:
     check_refinable(run)
     number = result_round(store, run) if asked.round is None else asked.round
-    own = with_rubrics(run.judging, ())
+    evaluators = with_rubrics(run.judging, ())
     return {
         "run": run_views.status_of(store, run, at_work=False),
         "chosen": number,
@@ -279,7 +284,7 @@ def _to_refine(store: Store, run: Run, asked: ForkBody) -> Mapping[str, Any]:
         "self_check": asked.allow_self_check or bool(run.refinement and run.refinement.allow_self_check),
         "was_judged": run.judging is not None,
         "judges": run.judging.judges if run.judging and run.judging.judges else (run.settings.model,),
-        "offered": tuple(one.name for one in metrics(names(own), own) if one.aim),
+        "offered": tuple(evaluator.name for evaluator in metrics(names(evaluators), evaluators) if evaluator.aim),
     }
 
 

@@ -107,8 +107,8 @@ class RunRows:
         """Return the page of runs that match a filter."""
         self._store.runs.check_filter(wanted.kind, wanted.status)
         everything = self.all()
-        shown = [row for row in everything if _is_shown(row, wanted)]
-        found = _sorted([row for row in shown if _is_wanted(row, wanted)], wanted)
+        run_summaries = [row for row in everything if _is_shown(row, wanted)]
+        found = _sorted([row for row in run_summaries if _is_wanted(row, wanted)], wanted)
         pages = max(1, ceil(len(found) / wanted.per))
         page = min(wanted.page, pages)
         return RunList(
@@ -117,8 +117,8 @@ class RunRows:
             page=page,
             pages=pages,
             metrics=tuple(dict.fromkeys(metric for row in found for metric in row.scores)),
-            kinds=_counted(row.kind for row in shown),
-            statuses=_counted(row.status for row in shown),
+            kinds=_counted(row.kind for row in run_summaries),
+            statuses=_counted(row.status for row in run_summaries),
             damaged=self._damaged,
         )
 
@@ -133,10 +133,10 @@ class RunRows:
             readable = self._store.runs.readable
             self._read_ahead(stamps)
             found = {key: readable(key, partial(self._row, key, (updated, status))) for key, updated, status in stamps}
-            self._known = {key: known for key, known in found.items() if known is not None}
+            self._known = {key: row for key, row in found.items() if row is not None}
             damaged = self._store.runs.damaged
-            self._damaged = {key: damaged.get(key, "") for key, known in found.items() if known is None}
-            return [one.row for one in self._known.values()]
+            self._damaged = {key: damaged.get(key, "") for key, row in found.items() if row is None}
+            return [row.row for row in self._known.values()]
 
     def _read_ahead(self, stamps: Sequence[tuple[str, str, str]]) -> None:
         """Read many new runs at once. If that fails, each is read alone later, which identifies the damaged ones."""
@@ -148,9 +148,9 @@ class RunRows:
             self._known |= {row.run: _CachedRow(new[row.run], row) for row in rows}
 
     def _row(self, key: str, stamp: tuple[str, str]) -> _CachedRow:
-        known = self._known.get(key)
-        if known is not None and known.stamp == stamp and stamp[1] != RUNNING:
-            return known
+        row = self._known.get(key)
+        if row is not None and row.stamp == stamp and stamp[1] != RUNNING:
+            return row
         return _CachedRow(stamp, summary_of(self._store, self._store.runs.get(key)))
 
 
@@ -213,8 +213,8 @@ def pieces_of(store: Store, run: str) -> PieceList:
     """Return the parts of a summary written so far."""
     known = store.runs.get(run)
     chunks = store.chunks(known)
-    found = store.runs.pieces(run)
-    latest = {(one.level, one.index): one for one in found}
+    pieces = store.runs.pieces(run)
+    latest = {(piece.level, piece.index): piece for piece in pieces}
     order = sorted(latest, reverse=True)[:_MAX_PIECES]
     return PieceList(
         chunks=len(chunks),
@@ -229,16 +229,22 @@ def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> 
     if (sentence is None) == (finding is None):
         raise UsageError("name one sentence or one finding", hint="add ?sentence= or ?finding= and its number")
     if sentence is not None:
-        one = next((each for each in dossier.sentences if each.number == sentence), None)
-        if one is None:
+        entry = next(
+            (sentence_entry for sentence_entry in dossier.sentences if sentence_entry.number == sentence), None
+        )
+        if entry is None:
             raise NotFound(f"the summary has no sentence {sentence}", hint=f"it has {len(dossier.sentences)}")
-        return SentenceEvidence(sentence=one, findings=tuple(f for f in dossier.findings if f.number in one.findings))
+        return SentenceEvidence(
+            sentence=entry, findings=tuple(f for f in dossier.findings if f.number in entry.findings)
+        )
     wanted = (finding or "").removeprefix("f")
-    found = [f for f in dossier.findings if finding == f.finding.id or wanted == str(f.number)]
-    if not found:
+    histories = [f for f in dossier.findings if finding == f.finding.id or wanted == str(f.number)]
+    if not histories:
         raise NotFound(f"there is no finding {finding!r}", hint=f"there are {len(dossier.findings)}")
-    about = next((each for each in dossier.sentences if each.number == found[0].sentence), None)
-    return SentenceEvidence(sentence=about, findings=tuple(found[:1]))
+    about = next(
+        (sentence_entry for sentence_entry in dossier.sentences if sentence_entry.number == histories[0].sentence), None
+    )
+    return SentenceEvidence(sentence=about, findings=tuple(histories[:1]))
 
 
 def opinions_of(store: Store, run: str) -> OpinionList:
@@ -249,10 +255,12 @@ def opinions_of(store: Store, run: str) -> OpinionList:
 def say(store: Store, run: str, given: OpinionInput) -> OpinionList:
     """Store an opinion on a finding of a run, or withdraw it, and return all opinions."""
     turns = read_trace(store, run).rounds
-    drafts = [turn.draft.id for turn in turns if any(one.id == given.finding for one in turn.findings)]
+    drafts = [turn.draft.id for turn in turns if any(finding.id == given.finding for finding in turn.findings)]
     if not drafts:
         result = read_result(store, run)
-        found = any(one.id == given.finding for each in result.evaluations.values() for one in each.findings)
+        found = any(
+            finding.id == given.finding for evaluation in result.evaluations.values() for finding in evaluation.findings
+        )
         drafts = [result.draft.id] if found and result.draft else []
     if not drafts:
         raise NotFound(f"run {run} has no finding {given.finding!r}")
@@ -269,13 +277,13 @@ def opinions_sheet(store: Store, run: str, what: str | None) -> tuple[What, str]
     if what is not None and what not in ABOUT:
         raise UsageError(f"there is no sheet {what!r}", hint=f"choose from: {', '.join(ABOUT)}")
     sheets = [(kind, _answered(store, run, kind)) for kind in ABOUT if what in (None, kind)]
-    kind, (rows, said) = max(sheets, key=lambda one: len(one[1][1]))
+    kind, (rows, said) = max(sheets, key=lambda sheet: len(sheet[1][1]))
     if not said:
         raise NotFound(
             "there are no opinions for this sheet yet",
             hint="agree or disagree with a finding of consistency, faithfulness or key-fact recall",
         )
-    return kind, sheet_csv([one for one in rows if one.id in said], kind, 1, said)
+    return kind, sheet_csv([row for row in rows if row.id in said], kind, 1, said)
 
 
 def _answered(store: Store, run: str, what: What) -> tuple[Sequence[Any], dict[str, str]]:

@@ -234,10 +234,10 @@ def serve(host: str, port: int | None, config: StudioConfig, opened: Callable[[s
     """Serve the studio until Ctrl-C or SIGTERM. Running work is stopped then, and can be resumed."""
     with listening(host, port) as bound, ExitStack() as stack:
         number = int(bound.getsockname()[1])
-        known = config_for(host, number, config)
-        server = StudioServer(studio(known))
-        stack.enter_context(token_on_file(number, known))
-        opened(address_of(host, number, known), known)
+        studio_config = config_for(host, number, config)
+        server = StudioServer(studio(studio_config))
+        stack.enter_context(token_on_file(number, studio_config))
+        opened(address_of(host, number, studio_config), studio_config)
         # uvicorn raises the signal again after shutdown.
         before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
         try:

@@ -53,8 +53,8 @@ async def opened(request: Request) -> Response:
         sheet = parse_sheet(text)
         column = _column(sheet, person)
     except RedraftError as error:
-        status, shown = problem_of(error)
-        return page(request, "sheets", "sheets", status, problem=shown)
+        status, problem = problem_of(error)
+        return page(request, "sheets", "sheets", status, problem=problem)
     values: dict[str, Any] = {"sheet": text, "file": name, "column": column, "types": ERROR_TYPES}
     shown_rows = list(_rows(sheet, column))
     return page(request, "sheet", "sheets", kind=sheet.kind, choices=sheet.choices, rows=shown_rows, **values)

@@ -79,10 +79,10 @@ class SentRequest(NamedTuple):
 
 async def asked_of(request: Request) -> StartableRuns:
     """Return the run that a request asks for; raise UsageError for several documents."""
-    wanted = await wanted_of(request, StartBody)
-    if len(wanted.documents) > 1:
+    runs = await wanted_of(request, StartBody)
+    if len(runs.documents) > 1:
         raise _several()
-    return wanted
+    return runs
 
 
 async def wanted_of(request: Request, model: type[RunBody]) -> StartableRuns:
@@ -101,7 +101,7 @@ async def sent_with(request: Request) -> SentRequest:
     # A field for a file counts even if it is empty.
     async with request.form(max_files=MAX_FILES + 1, max_fields=_MAX_FIELDS, max_part_size=MAX_BYTES) as form:
         files = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
-        given = tuple([(await one.read(), plain_name(one.filename or "")) for one in files])
+        given = tuple([(await file.read(), plain_name(file.filename or "")) for file in files])
         texts = {name: one for name in UPLOADED if isinstance(one := form.get(name), UploadFile) and one.filename}
         fields = {name: (await one.read()).decode("utf-8-sig", "replace") for name, one in texts.items()}
         own = form.get("summary_file")
@@ -164,31 +164,31 @@ def fields_of(form: FormData) -> dict[str, Any]:
 
 async def wanted_from(request: Request, sent: SentRequest, model: type[RunBody] = StartBatchBody) -> StartableRuns:
     """Return the run or the batch that a parsed request asks for."""
-    asked = validated(model, sent.fields)
-    keys = [*([asked.document] if asked.document is not None else []), *getattr(asked, "documents", ())]
-    if sent.kept and not (keys or sent.files or asked.text is not None):
-        return context_of(request).pending.look(sent.kept)._replace(asked=asked)
-    if not isinstance(asked, BatchBody) and len(keys) + len(sent.files) + (asked.text is not None) > 1:
+    body = validated(model, sent.fields)
+    keys = [*([body.document] if body.document is not None else []), *getattr(body, "documents", ())]
+    if sent.kept and not (keys or sent.files or body.text is not None):
+        return context_of(request).pending.look(sent.kept)._replace(asked=body)
+    if not isinstance(body, BatchBody) and len(keys) + len(sent.files) + (body.text is not None) > 1:
         raise _several()
     found, left_out = await off_loop(_uploaded, sent.files)
     found += [await read(request, document_named, key) for key in keys]
-    if asked.text is not None:
-        found.append(await off_loop(prepared, Document.from_text(asked.text, asked.title)))
+    if body.text is not None:
+        found.append(await off_loop(prepared, Document.from_text(body.text, body.title)))
     documents, same = _told_apart(found)
     if not documents:
         raise UsageError("no document was given", hint="give a file, or choose a document")
     if len(documents) > _MAX_DOCUMENTS:
         hint = "redraft batch takes larger sets"
         raise UsageError(f"{len(documents):,} documents are too many here: at most {_MAX_DOCUMENTS}", hint=hint)
-    return StartableRuns(asked, documents, left_out + same)
+    return StartableRuns(body, documents, left_out + same)
 
 
 def _told_apart(found: Sequence[Document]) -> tuple[tuple[Document, ...], tuple[str, ...]]:
     """Return the first document of each text, and sentences that name the others."""
     first: dict[str, Document] = {}
-    names = {id(one): PurePath(one.source).name or one_line(one.title) for one in found}
-    others = [one for one in found if first.setdefault(one.id, one) is not one]
-    said = (f"{names[id(one)]} has the same text as {names[id(first[one.id])]}" for one in others)
+    names = {id(document): PurePath(document.source).name or one_line(document.title) for document in found}
+    others = [document for document in found if first.setdefault(document.id, document) is not document]
+    said = (f"{names[id(document)]} has the same text as {names[id(first[document.id])]}" for document in others)
     return tuple(first.values()), tuple(said)
 
 
@@ -198,27 +198,29 @@ def _several() -> UsageError:
 
 def _uploaded(files: Sequence[tuple[bytes, str]]) -> tuple[list[Document], tuple[str, ...]]:
     """Return the documents in some files, and what cannot be read; raise if nothing can."""
-    found: list[Document] = []
+    documents: list[Document] = []
     troubles: list[RedraftError] = []
     for content, name in files:
         try:
-            found += documents_in_file(content, name).documents
+            documents += documents_in_file(content, name).documents
         except RedraftError as error:
             troubles.append(error)
-    if troubles and not found:
+    if troubles and not documents:
         raise troubles[0]
-    return found, tuple(map(str, troubles))
+    return documents, tuple(map(str, troubles))
 
 
 def chapters_of(wanted: StartableRuns) -> ChapterList:
     """Return the chapters of the only document; none of several."""
     (document, *others) = wanted.documents
-    known = [] if others else chapters(document)
+    sections = [] if others else chapters(document)
     lines = (
         ChapterLine(
-            number=one.number, title=one.section.title, words=count_words(document.text[slice(*one.section.span)])
+            number=section.number,
+            title=section.section.title,
+            words=count_words(document.text[slice(*section.section.span)]),
         )
-        for one in known[:_MAX_CHAPTERS]
+        for section in sections[:_MAX_CHAPTERS]
     )
     return ChapterList(chapters=tuple(lines))
 
@@ -244,14 +246,14 @@ def plan_of(context: StudioContext, wanted: StartableRuns) -> RunPlan:
 
 async def plan_of_batch(context: StudioContext, wanted: StartableRuns) -> BatchEstimate:
     """Return the plan of a batch. No model is called, and nothing is stored."""
-    found = await off_loop(_estimated, context, wanted)
-    return found.model_copy(update={"left_out": (*wanted.left_out, *found.troubles)})
+    batch_estimate = await off_loop(_estimated, context, wanted)
+    return batch_estimate.model_copy(update={"left_out": (*wanted.left_out, *batch_estimate.troubles)})
 
 
 def _estimated(context: StudioContext, wanted: StartableRuns) -> BatchEstimate:
-    found = estimate(wanted.read(), batch_of(wanted.asked, context.models), context.config.prices)
-    refuse_unpriced(found.unpriced, limits_of(context.config.limits, wanted.asked.max_cost))
-    return found
+    batch_estimate = estimate(wanted.read(), batch_of(wanted.asked, context.models), context.config.prices)
+    refuse_unpriced(batch_estimate.unpriced, limits_of(context.config.limits, wanted.asked.max_cost))
+    return batch_estimate
 
 
 async def start_run(context: StudioContext, wanted: StartableRuns) -> str:
@@ -268,16 +270,16 @@ def _parent(store: Store, asked: RunBody, document: Document) -> str | None:
     if not asked.parent:
         return None
     run = found_run(store, asked.parent)
-    known = asked.summary is None or asked.summary in (one.text for one in store.runs.drafts(run.id))
+    known = asked.summary is None or asked.summary in (draft.text for draft in store.runs.drafts(run.id))
     return run.id if known and run.document == document.id else None
 
 
 async def start_batch(context: StudioContext, wanted: StartableRuns) -> str:
     """Start the batch, and return its name."""
-    asked, documents = await off_loop(batch_of, wanted.asked, context.models), await off_loop(wanted.read)
+    request, documents = await off_loop(batch_of, wanted.asked, context.models), await off_loop(wanted.read)
     assert context.work is not None, "a read-only studio has no route that leads here"
     name = one_line(getattr(wanted.asked, "name", "")).replace("/", "-")
-    return await context.work.start_batch(wanted._replace(documents=documents), asked, name)
+    return await context.work.start_batch(wanted._replace(documents=documents), request, name)
 
 
 async def offer_of(request: Request) -> RunChoices:
@@ -292,7 +294,8 @@ def _offer(store: Store, models: Models) -> RunChoices:
             DocumentLine(id=key, title=title, characters=n, part=part_read(notes)) for key, title, n, notes in documents
         ),
         strategies=strategies(),
-        models={EXTRACTIVE: EXTRACTIVE} | {name: shown_name(one.model, one.base_url) for name, one in models.items()},
+        models={EXTRACTIVE: EXTRACTIVE}
+        | {name: shown_name(settings.model, settings.base_url) for name, settings in models.items()},
         metrics=names(),
         goals=goal_metrics(),
         most_bytes=MAX_BYTES,

@@ -81,7 +81,7 @@ def chunk(
         raise UsageError(f"a chunk of {budget} tokens is too small", hint=f"use --chunk-tokens {MIN_BUDGET} or more")
     text = document.text[:end]
     seams = BreakPoints(text, [section.span.start for section in document.sections] if natural else None)
-    ends = [*(one.start for one in document.members if one.start < len(text)), len(text)]
+    ends = [*(mark.start for mark in document.members if mark.start < len(text)), len(text)]
     rest = LONGEST_REST if onward else 0
     chunker = _Chunker(text, tokenizer, budget, tokenizer.measure(text), seams, ends, rest)
     return chunker.run(start)

@@ -34,13 +34,13 @@ _MIN_PARAGRAPHS = 4
 
 def kind_by_form(text: str) -> TextKind:
     """Return `narrative` or `report` if the form shows it, else `other`."""
-    if len({found[1].casefold() for found in _OF_REPORTS.finditer(text)}) >= _MIN_HEADINGS:
+    if len({match[1].casefold() for match in _OF_REPORTS.finditer(text)}) >= _MIN_HEADINGS:
         return "report"
-    paragraphs = [found[0] for found in _PARAGRAPH.finditer(text)]
+    paragraphs = [match[0] for match in _PARAGRAPH.finditer(text)]
     if len(paragraphs) < _MIN_PARAGRAPHS:
         return "other"
-    spoken = sum(1 for one in paragraphs if SPEECH.search(one)) / len(paragraphs)
-    in_chapters = len({found[0].strip() for found in _CHAPTER.finditer(text)}) >= _MIN_CHAPTERS
+    spoken = sum(1 for paragraph in paragraphs if SPEECH.search(paragraph)) / len(paragraphs)
+    in_chapters = len({match[0].strip() for match in _CHAPTER.finditer(text)}) >= _MIN_CHAPTERS
     return "narrative" if spoken >= (_SPOKEN_IN_CHAPTERS if in_chapters else _SPOKEN) else "other"
 
 
@@ -87,7 +87,7 @@ class DocumentBody:
 def body_of(document: Document, end: int | None = None) -> DocumentBody:
     """Return the body of a document, or of its beginning up to `end`."""
     text = document.text[:end]
-    paragraphs = [Span(*found.span()) for found in _PARAGRAPH.finditer(text)]
+    paragraphs = [Span(*match.span()) for match in _PARAGRAPH.finditer(text)]
     room = _LARGEST_SHARE * len(text)
     front, begin = _front(text, paragraphs, room)
     whole = len(text) == len(document.text)
@@ -132,7 +132,7 @@ def _followed(text: str, paragraphs: list[Span]) -> bool:
 def _back(text: str, paragraphs: list[Span], room: float, begin: int) -> tuple[list[str], int]:
     """Return the back matter's titles, and where it begins; an appendix after it is text."""
     stop, found = len(text), list[str]()
-    for span in (one for one in reversed(paragraphs) if _heads(text, one)):
+    for span in (paragraph for paragraph in reversed(paragraphs) if _heads(text, paragraph)):
         if span.start <= begin or len(text) - span.start > room:
             break
         told = text[span.start : span.end].split("\n")[0]

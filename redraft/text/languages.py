@@ -39,10 +39,10 @@ _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 
 def primary(tag: str) -> str:
     """Return the language code of a file's tag, such as `de` for `de-AT`; empty if it names none."""
-    found = _TAG.match(tag)
-    if found is None:
+    match = _TAG.match(tag)
+    if match is None:
         return UNKNOWN
-    code = found[1].lower()
+    code = match[1].lower()
     return UNKNOWN if code in _NOTHING_SAID else _CALLED.get(code, code)
 
 
@@ -78,7 +78,7 @@ def _told(sample: str) -> str:
 
 def _bounds(letters: list[str]) -> tuple[int, float]:
     """Return the least number of letters for a script, and the detector's least probability."""
-    if 2 * sum(one <= _LATIN_ENDS for one in letters) > len(letters):
+    if 2 * sum(letter <= _LATIN_ENDS for letter in letters) > len(letters):
         return _MIN_LATIN, _SURE_LATIN
     return (_MIN_UNSPACED, _SURE_UNSPACED) if _unspaced(letters) else (_MIN_OTHERS, _SURE_OTHERS)
 
@@ -143,7 +143,7 @@ class _LanguageContext(NamedTuple):
             shown in (UNKNOWN, *self.mistaken) or any(_are_alike(shown, one) for one in self.mistaken)
         ):
             return self.language
-        spoken = [one.language for one in self.language_spans if one.language]
+        spoken = [span.language for span in self.language_spans if span.language]
         return shown if shown in spoken else next((one for one in spoken if _are_alike(shown, one)), shown)
 
     def within(self, text: str) -> tuple[LanguageSpan, ...]:
@@ -167,7 +167,7 @@ _reading: ContextVar[_LanguageContext | None] = ContextVar("redraft_reading", de
 def language_context(document: Document) -> Iterator[None]:
     """Process everything within the context in the language of a document, or of each of several."""
     language, language_spans = known_language(document), language_spans_of(document)
-    shown = frozenset(_told(one) for one in _samples(document.text)) - {UNKNOWN}
+    shown = frozenset(_told(sample) for sample in _samples(document.text)) - {UNKNOWN}
     several = (document.text, language_spans) if len(language_spans) > 1 else ()
     about = _LanguageContext(language, frozenset() if language in shown else shown, *several)
     token = _reading.set(about if language or several else None)
@@ -186,19 +186,19 @@ def language_spans_of(document: Document) -> tuple[LanguageSpan, ...]:
     """Return the language spans of a document: one, unless it is several documents in several languages."""
     known, end = known_language(document), len(document.text)
     parts = () if primary(document.language) else document.members
-    found: list[LanguageSpan] = []
+    spans: list[LanguageSpan] = []
     for mark, (start, after) in zip(parts, pairwise([*(mark.start for mark in parts), end]), strict=True):
         own = primary(mark.language) or detected_language(document.text[mark.start : mark.end]) or known
-        if found and found[-1].language == own:
-            found[-1] = LanguageSpan(Span(found[-1].span.start, after), own)
+        if spans and spans[-1].language == own:
+            spans[-1] = LanguageSpan(Span(spans[-1].span.start, after), own)
         else:
-            found.append(LanguageSpan(Span(start, after), own))
-    return tuple(found) if len(found) > 1 else (LanguageSpan(Span(0, end), found[0].language if found else known),)
+            spans.append(LanguageSpan(Span(start, after), own))
+    return tuple(spans) if len(spans) > 1 else (LanguageSpan(Span(0, end), spans[0].language if spans else known),)
 
 
 def other_language_in(document: Document) -> str:
     """Return a language other than English of a document, or of one of several; empty if there is none."""
-    told = (known_language(document), *(one.language for one in language_spans_of(document)))
+    told = (known_language(document), *(span.language for span in language_spans_of(document)))
     return next(filter(is_foreign, told), "")
 
 
@@ -272,8 +272,8 @@ def undetected_language(document: Document) -> str:
     language_spans = language_spans_of(document)
     if len(language_spans) == 1:
         return "" if language_spans[0].language == detected_language(document.text) else language_spans[0].language
-    shown = all(detected_language(document.text[slice(*one.span)]) == one.language for one in language_spans)
-    return "" if shown else ", ".join(one.language for one in language_spans)
+    shown = all(detected_language(document.text[slice(*span.span)]) == span.language for span in language_spans)
+    return "" if shown else ", ".join(span.language for span in language_spans)
 
 
 def language_key(document: Document) -> str:

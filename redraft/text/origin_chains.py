@@ -65,7 +65,11 @@ def compose(text: DerivedText, known: Known | None = None) -> tuple[ComposedOrig
     waiting = [text]
     # A running summary has hundreds of ancestors, too many for recursion.
     while waiting:
-        below = [one for one in waiting[-1].parents if isinstance(one, DerivedText) and id(one) not in known]
+        below = [
+            derived_text
+            for derived_text in waiting[-1].parents
+            if isinstance(derived_text, DerivedText) and id(derived_text) not in known
+        ]
         if below:
             waiting += below
         else:
@@ -95,7 +99,7 @@ def drift(composed: ComposedOrigin, direct: SentenceOrigin, near: int = 0) -> Dr
 
 def _composed(text: DerivedText, known: dict[int, tuple[ComposedOrigin, ...]]) -> tuple[ComposedOrigin, ...]:
     if id(text) not in known:
-        known[id(text)] = tuple(_followed(one, text.parents, known) for one in text.traced)
+        known[id(text)] = tuple(_followed(origin, text.parents, known) for origin in text.traced)
     return known[id(text)]
 
 
@@ -110,15 +114,15 @@ def _followed(
             span = Span(link.span.start + parent.start, link.span.end + parent.start)
             ways.append([OriginPlace(span, link.weight, (link,))])
             continue
-        below = [one for one in _composed(parent, known) if one.span.overlaps(link.span)]
-        found = [
+        below = [origin for origin in _composed(parent, known) if origin.span.overlaps(link.span)]
+        origin_places = [
             OriginPlace(place.span, min(link.weight, place.weight), (link, *place.way))
-            for one in below
-            for place in one.places
+            for origin in below
+            for place in origin.places
         ]
-        ways.append(sorted(found, key=lambda place: -place.weight))
-        if not found and not lost:
-            lost = (link, *next((one.lost for one in below if one.lost), ()))
+        ways.append(sorted(origin_places, key=lambda place: -place.weight))
+        if not origin_places and not lost:
+            lost = (link, *next((origin.lost for origin in below if origin.lost), ()))
     places = _best(ways)
     return ComposedOrigin(traced.span, places, () if places else lost)
 
@@ -156,14 +160,14 @@ class PassageMatcher:
     def nearest(self, sought: str, most: int, within: Span | None = None) -> list[int]:
         """Return the numbers of up to `count` passages, the best first, without unrelated ones and those outside of
         `within`."""
-        found = self._origins.match(sought)
-        if found is None or not len(self._spans):
+        match = self._origins.match(sought)
+        if match is None or not len(self._spans):
             return []
         there = ~self._empty
         if within is not None:
             there &= (self._spans[:, 0] < within.end) & (self._spans[:, 1] > within.start)
-        left = np.ones(len(found.worth))
-        whole = self._best(found.support_with_meaning(left))
+        left = np.ones(len(match.worth))
+        whole = self._best(match.support_with_meaning(left))
         gains, chosen = whole, list[int]()
         while len(chosen) < most:
             at = int(np.argmax(np.where(there, np.round(gains, _DECIMALS), 0.0)))
@@ -171,9 +175,9 @@ class PassageMatcher:
                 break
             chosen.append(at)
             there[at] = False
-            said = found.near[:, self._bounds[2 * at] : self._bounds[2 * at + 1]].max(axis=1, initial=0.0)
+            said = match.near[:, self._bounds[2 * at] : self._bounds[2 * at + 1]].max(axis=1, initial=0.0)
             left = np.minimum(left, 1 - said)
-            gains = self._best(found.support_with_meaning(left)) + _AGAIN * whole
+            gains = self._best(match.support_with_meaning(left)) + _AGAIN * whole
         return chosen
 
     def _best(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -232,9 +236,9 @@ class TermSimilarity:
     def __init__(self, document: str) -> None:
         self._language = language_of(document)
         lines = [
-            frozenset(terms(document[one.start : one.end], language))
+            frozenset(terms(document[sentence.start : sentence.end], language))
             for span, language in language_spans_in(document)
-            for one in sentences(document, span, language)
+            for sentence in sentences(document, span, language)
         ]
         self._lines = len(lines)
         self._holding = Counter(term for line in lines for term in line)
@@ -243,7 +247,9 @@ class TermSimilarity:
     def between(self, ones: Sequence[str], others: Sequence[str]) -> Matrix:
         """Return the cosines; 0 if either statement has no terms."""
         vectors, across = [self._vector(one) for one in ones], [self._vector(one) for one in others]
-        found = [[sum(a * other.get(term, 0.0) for term, a in one.items()) for other in across] for one in vectors]
+        found = [
+            [sum(a * other.get(term, 0.0) for term, a in vector.items()) for other in across] for vector in vectors
+        ]
         return _rounded(np.array(found, dtype=np.float64).reshape(len(ones), len(others)))
 
     def _vector(self, text: str) -> dict[str, float]:

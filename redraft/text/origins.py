@@ -57,8 +57,8 @@ def links_to_json(found: Sequence[SentenceOrigin]) -> str:
     """Return origins in their stored form."""
     return json.dumps(
         [
-            [*one.span, one.margin, [[link.text, *link.span, link.weight, link.method] for link in one.links]]
-            for one in found
+            [*origin.span, origin.margin, [[link.text, *link.span, link.weight, link.method] for link in origin.links]]
+            for origin in found
         ]
     )
 
@@ -94,20 +94,22 @@ class Index:
         # Sentences are processed one by one, as in a search, since context changes how words are split.
         self.sentences = [span for _, spans in split for span in spans]
         """All sentences of the text, with or without words."""
-        by_language = [(each, [one for span in spans for one in _places(text, span, each)]) for each, spans in split]
-        read = [one for _, places in by_language for one in places]
+        by_language = [
+            (each, [place for span in spans for place in _places(text, span, each)]) for each, spans in split
+        ]
+        read = [place for _, places in by_language for place in places]
         self.languages = [language for language, places in by_language for _ in places]
         """The language of each sentence with words."""
-        keys = [[word.key for word in one.words] for one in read]
+        keys = [[word.key for word in place.words] for place in read]
         flat = [key for some in keys for key in some]
-        begins = np.repeat([one.begin for one in read], list(map(len, keys))).astype(np.int64)
-        words_at = chain.from_iterable((word.start, word.end) for one in read for word in one.words)
+        begins = np.repeat([place.begin for place in read], list(map(len, keys))).astype(np.int64)
+        words_at = chain.from_iterable((word.start, word.end) for place in read for word in place.words)
         self._words = np.fromiter(words_at, dtype=np.int64, count=2 * len(flat)).reshape(-1, 2) + begins[:, None]
         self._joined = f" {' '.join(flat)} "
         lengths = np.fromiter(map(len, flat), dtype=np.int64, count=len(flat)) + 1
         self._begin = np.cumsum(lengths) - lengths
         """The offset of each word in the joined words, counted from the space before it."""
-        self.spans: list[Span] = [one.span for one in read]
+        self.spans: list[Span] = [place.span for place in read]
         """The sentences with words; overlong ones in pieces."""
         self._firsts = np.cumsum([0, *map(len, keys)])
         """The first word of each sentence, and the end of the last."""
@@ -151,16 +153,16 @@ class Index:
 
     def quotations(self, sought: Sequence[str], most: int) -> list[Span]:
         """Return up to this many places where these words occur in sequence."""
-        found: list[Span] = []
+        spans: list[Span] = []
         wanted = f" {' '.join(sought)} "
         at = self._joined.find(wanted) if sought else -1
-        while at >= 0 and len(found) < most:
+        while at >= 0 and len(spans) < most:
             first = int(np.searchsorted(self._begin, at))
             end = first + len(sought)
             if len(sought) >= _QUOTED or self._is_sentence(first, end):
-                found.append(Span(int(self._words[first, 0]), int(self._words[end - 1, 1])))
+                spans.append(Span(int(self._words[first, 0]), int(self._words[end - 1, 1])))
             at = self._joined.find(wanted, at + 1)
-        return found
+        return spans
 
     def _is_sentence(self, first: int, end: int) -> bool:
         line = int(np.searchsorted(self._firsts, first))
@@ -278,7 +280,7 @@ class OriginTracer:
     def __init__(self, parents: Sequence[str], encoder: Encoder | None = None) -> None:
         language_spans = language_spans_beside(parents)
         self.indexes = [indexed(parent, its) for parent, its in zip(parents, language_spans, strict=True)]
-        self._languages = tuple(dict.fromkeys(one.language for its in language_spans for one in its)) or (
+        self._languages = tuple(dict.fromkeys(span.language for its in language_spans for span in its)) or (
             language_of(""),
         )
         """The parents' languages, in which the text is processed, since a short one may not show its own."""
@@ -341,10 +343,10 @@ class OriginTracer:
     def between(self, before: Link | None, after: Link | None, most: int, longest: int) -> tuple[Link, ...]:
         """Return up to this many places evenly spread between two others, for a sentence without shared words; no place
         is longer than `longest` unless one sentence is."""
-        beside = after or before
-        if beside is None or (before and after and before.text != after.text):
+        link = after or before
+        if link is None or (before and after and before.text != after.text):
             return ()
-        index = self.indexes[beside.text]
+        index = self.indexes[link.text]
         first = index.at(before.span.end) if before else None
         end = index.at(after.span.start) if after else None
         reach = most * _GAP
@@ -354,7 +356,7 @@ class OriginTracer:
             return ()
         cuts = np.linspace(lower, upper, min(most, upper - lower) + 1).astype(int)
         spans = [index.stretch(int(a), int(b), longest) for a, b in pairwise(cuts)]
-        return tuple(Link(beside.text, span, 0.0, "words") for span in spans)
+        return tuple(Link(link.text, span, 0.0, "words") for span in spans)
 
     def _alike(self, texts: Sequence[str]) -> list[Scores] | list[None]:
         """Return the similarities in meaning of every place with some texts; empty without an encoder."""
@@ -388,19 +390,19 @@ class OriginTracer:
         found = (
             Link(text, place, 1.0, "quotation")
             for text, index in enumerate(self.indexes)
-            for said in dict.fromkeys(tuple(one.keys) for one in words)
+            for said in dict.fromkeys(tuple(word.keys) for word in words)
             for place in index.quotations(said, _QUOTATIONS)
         )
         return tuple(dict.fromkeys(found))[:_QUOTATIONS]
 
     def _sought(self, words: Sequence[_Keys], alike: Scores | None) -> SentenceMatch:
         """Return the match of a sentence in each language."""
-        parts = [self._sought_in(one) for one in words]
+        parts = [self._sought_in(word) for word in words]
         against = np.ones(int(self._starts[-1]))
         for part in parts:
             against[part.there] = part.worth.sum() + part.chance or 1.0
         return SentenceMatch(
-            np.concatenate([one.worth for one in parts]), np.vstack([one.near for one in parts]), against, alike
+            np.concatenate([match.worth for match in parts]), np.vstack([match.near for match in parts]), against, alike
         )
 
     def _sought_in(self, words: _Keys) -> _LanguageMatch:
@@ -456,7 +458,7 @@ class OriginTracer:
 
 
 def _telling(words: Sequence[_Keys]) -> list[_Keys]:
-    return [_Keys(one.language, telling(one.keys, one.language)) for one in words]
+    return [_Keys(word.language, telling(word.keys, word.language)) for word in words]
 
 
 POINTS = 50
@@ -476,10 +478,10 @@ def masses(traced: Sequence[SentenceOrigin], length: int) -> list[OriginMass]:
     """Return the places of the traced sentences; each sentence counts one, divided among its places."""
     return [
         OriginMass(
-            (link.span.start + link.span.end) / 2 / length, link.weight / sum(other.weight for other in one.links)
+            (link.span.start + link.span.end) / 2 / length, link.weight / sum(other.weight for other in origin.links)
         )
-        for one in traced
-        for link in one.links
+        for origin in traced
+        for link in origin.links
     ]
 
 

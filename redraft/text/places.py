@@ -33,8 +33,8 @@ def place_said(document: str, chapter: str, pages: str, percent: int, part: str 
 
 def part_read(notes: Sequence[str]) -> str:
     """Return which chapters and pages were read of a document with these notes; empty if all were."""
-    found = (re.fullmatch(r"reading ((?:chapter|page)s? .*) only", one) for one in notes)
-    return ", ".join(one[1] for one in found if one)
+    found = (re.fullmatch(r"reading ((?:chapter|page)s? .*) only", note) for note in notes)
+    return ", ".join(match[1] for match in found if match)
 
 
 def document_of(document: Document, span: Span) -> str:
@@ -45,15 +45,15 @@ def document_of(document: Document, span: Span) -> str:
 
 def chapter_of(document: Document, span: Span) -> str:
     """Return the title of the innermost section at a place; empty if there is none."""
-    within = [one for one in document.sections if one.span.start <= span.start < one.span.end]
-    titles = [one.title for one in within if one.title != document.title]
+    within = [section for section in document.sections if section.span.start <= span.start < section.span.end]
+    titles = [section.title for section in within if section.title != document.title]
     return titles[-1] if titles else ""
 
 
 def path_of(document: Document, span: Span) -> str:
     """Return the titles of the sections in which a place begins, the outermost first."""
-    within = [one for one in document.sections if one.span.start <= span.start < one.span.end]
-    within = within or [one for one in document.sections if span.start <= one.span.start < span.end][:1]
+    within = [section for section in document.sections if section.span.start <= span.start < section.span.end]
+    within = within or [section for section in document.sections if span.start <= section.span.start < span.end][:1]
     return " › ".join(one_line(one.title, _LONGEST_TITLE) for one in within if one.title != document.title)
 
 

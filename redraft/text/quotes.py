@@ -83,7 +83,9 @@ def _paraphrased(text: str, quote: str, within: Sequence[Span]) -> Span | None:
     language_spans = language_spans_in(text)
     wanted = {language: Counter(terms(quote, language)) for _, language in language_spans}
     candidates = dict.fromkeys(sentence for span in within for sentence in sentences(text, span))
-    read_by = {one: next(its for span, its in language_spans if one.start < span.end) for one in candidates}
+    read_by = {
+        candidate: next(its for span, its in language_spans if candidate.start < span.end) for candidate in candidates
+    }
     told = {one: Counter(terms(text[one.start : one.end], its)) for one, its in read_by.items() if wanted[its]}
     if not told:
         return None
@@ -171,7 +173,7 @@ def shares_names(text: str, source: str) -> bool | None:
     if not wanted:
         return None
     own, _ = _names(text)
-    found = len(numbers & _numbers(text)) + sum(any(_same(one, other) for other in own) for one in names)
+    found = len(numbers & _numbers(text)) + sum(any(_same(name, other) for other in own) for name in names)
     return found >= (1 if common else ceil(wanted / _ONE_OF))
 
 
@@ -200,7 +202,7 @@ def _within(sentence: str) -> Iterator[str]:
 def _can_be_read(text: str) -> bool:
     """Return whether names are recognizable in a text, by capitals or syllables."""
     letters = [one for one in text if one.isalpha()]
-    cased = sum(one.lower() != one.upper() for one in letters)
+    cased = sum(letter.lower() != letter.upper() for letter in letters)
     return bool(_SYLLABLES.search(text)) or 2 * cased > len(letters)
 
 
@@ -238,5 +240,5 @@ def _latin(letter: str) -> str:
     if name in ("SIGN", "MARK") or before[-2:] == ["LETTER", "SMALL"]:
         return ""
     # Names such as EN and ES, BE and ZHE.
-    found = _CONSONANTS.match(name)
-    return found[1].lower() if found else ""
+    match = _CONSONANTS.match(name)
+    return match[1].lower() if match else ""

@@ -183,8 +183,8 @@ _REAL_TEXT = 5
 def strip_framing(text: str) -> str:
     """Return the text without introductory and closing remarks."""
     text = text.strip()
-    while taken := next((found for one in _OPENINGS if (found := one.match(text))), None):
-        left = _RULE.sub("", text[taken.end() :]).strip()
+    while match := next((found for opening in _OPENINGS if (found := opening.match(text))), None):
+        left = _RULE.sub("", text[match.end() :]).strip()
         if count_words(left) < _REAL_TEXT:
             return text
         text = left
@@ -217,23 +217,23 @@ def strip_loops(text: str) -> str:
     loops |= {key for key, row in groupby(said) if len(set(key)) > 1 and len(list(row)) >= _IN_A_ROW}
     if not loops:
         return text
-    kept: list[Span] = []
+    spans: list[Span] = []
     seen: set[tuple[str, ...]] = set()
     for part, key in zip(parts, said, strict=True):
         # A partial last cycle is removed with the others.
         begun = part is parts[-1] and any(" ".join(cycle).startswith(" ".join(key)) for cycle in loops & seen)
         if not begun and (key not in loops or key not in seen):
-            kept.append(part)
+            spans.append(part)
             seen.add(key)
-    return _of(text, kept, parts)
+    return _of(text, spans, parts)
 
 
 def without_unfinished(text: str) -> str:
     """Return the text without an unfinished last sentence, if at least half of the words precede it."""
-    found = sentences(text)
-    if ends_sentence(text) or len(found) < 2:
+    spans = sentences(text)
+    if ends_sentence(text) or len(spans) < 2:
         return text
-    whole = text[: found[-1].start].rstrip()
+    whole = text[: spans[-1].start].rstrip()
     return whole if ends_sentence(whole) and 2 * count_words(whole) >= count_words(text) else text
 
 
@@ -272,8 +272,8 @@ _SPACED = re.compile(r"\S+")
 
 def _without_cycles(text: str) -> str:
     """Return the text with one turn of each loop of a few words, such as `the man, the man, the man, the man`."""
-    found = list(_SPACED.finditer(text))
-    keys = [re.sub(r"\W+", "", one[0]).casefold() for one in found]
+    matches = list(_SPACED.finditer(text))
+    keys = [re.sub(r"\W+", "", match[0]).casefold() for match in matches]
     cuts: list[tuple[int, int]] = []
     for length, times in enumerate(_CYCLES, 2):
         row = 0
@@ -283,7 +283,7 @@ def _without_cycles(text: str) -> str:
                 continue
             turn = keys[at - length : at]
             # Repeated sentences are found separately.
-            ends = any(one[0][-1] in ".!?" for one in found[max(0, at - 2 * length) : at - length])
+            ends = any(match[0][-1] in ".!?" for match in matches[max(0, at - 2 * length) : at - length])
             if row >= length * (times - 1) and len(set(turn)) > 1 and not "".join(turn).isdigit() and not ends:
                 cuts.append((at - row, at))
             row = 0
@@ -294,9 +294,9 @@ def _without_cycles(text: str) -> str:
             apart.append(cut)
     for first, end in reversed(apart):
         # What followed the last turn, such as the end of the sentence, follows the one that is kept.
-        tail = re.search(r"\W*$", found[end - 1][0])
-        before = re.sub(r"\W+$", "", text[: found[first - 1].end()])
-        text = before + (tail[0] if tail else "") + text[found[end - 1].end() :]
+        tail = re.search(r"\W*$", matches[end - 1][0])
+        before = re.sub(r"\W+$", "", text[: matches[first - 1].end()])
+        text = before + (tail[0] if tail else "") + text[matches[end - 1].end() :]
     return text
 
 
@@ -311,9 +311,9 @@ def _turn_at_end(text: str) -> int:
 
 def _parts(text: str) -> Iterator[Span]:
     """Yield the sentences, and each line of one that has several."""
-    for found in sentences(text):
-        at = found.start
-        for line in text[found.start : found.end].split("\n"):
+    for span in sentences(text):
+        at = span.start
+        for line in text[span.start : span.end].split("\n"):
             if line.strip():
                 yield Span(at, at + len(line))
             at += len(line) + 1
@@ -391,7 +391,7 @@ def _long_words(text: str) -> frozenset[str]:
 def _script(text: str) -> str:
     """Return the script of most letters of a text's beginning."""
     letters = (one for one in text[:_LETTERS] if one.isalpha())
-    names = Counter(unicodedata.name(one, "").partition(" ")[0] for one in letters)
+    names = Counter(unicodedata.name(letter, "").partition(" ")[0] for letter in letters)
     name = max(names, key=lambda one: names[one], default="")
     return "CJK" if name in _EAST_ASIAN else name
 
@@ -422,7 +422,7 @@ def needs_tidying(summary: str) -> bool:
 
 
 def _introduces_twice(summary: str) -> bool:
-    last_names = Counter(found[1].split()[-1] for found in _INTRODUCED.finditer(summary))
+    last_names = Counter(match[1].split()[-1] for match in _INTRODUCED.finditer(summary))
     return any(count > 1 for count in last_names.values())
 
 

@@ -130,7 +130,7 @@ class Windows(DocumentSearch):
     def _blocks(self, longest: int) -> Iterator[list[Span]]:
         """Return the sentences of each document, those longer than `longest` tokens in pieces."""
         text = self._document.text
-        bounds = [*(one.start for one in self._document.members), len(text)]
+        bounds = [*(mark.start for mark in self._document.members), len(text)]
         sentences = indexed(text, language_spans_of(self._document)).sentences
         at = 0
         for bound in bounds:
@@ -264,7 +264,7 @@ class Passages(DocumentSearch):
     def _passages(self) -> list[Passage]:
         text = self._document.text
         meter = self._tokenizer.measure(text)
-        bounds = [one.start for one in self._document.members]
+        bounds = [mark.start for mark in self._document.members]
         starts = sorted({*(section.span.start for section in self._document.sections), *bounds})
         spans = (
             span

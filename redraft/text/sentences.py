@@ -52,9 +52,9 @@ def speaker_at(text: str, start: int, end: int) -> SpeakerLabel | None:
         return SpeakerLabel(before.end(), before["name"], clock(before["time"]))
     stamp = _STAMP.match(text, start, end)
     at = stamp.end() if stamp else start
-    named = _NAMED.match(text, at, end)
-    if named and (_is_loud(named["name"]) or (stamp and _is_name(named["name"]))):
-        return SpeakerLabel(named.end(), named["name"], clock(stamp["marked"] or stamp["bare"]) if stamp else "")
+    match = _NAMED.match(text, at, end)
+    if match and (_is_loud(match["name"]) or (stamp and _is_name(match["name"]))):
+        return SpeakerLabel(match.end(), match["name"], clock(stamp["marked"] or stamp["bare"]) if stamp else "")
     if stamp and (stamp["marked"] or stamp["bare"].count(":") > 1):
         return SpeakerLabel(at, "", clock(stamp["marked"] or stamp["bare"]))
     unnamed = _UNNAMED.match(text, start, end)
@@ -87,7 +87,7 @@ def _is_loud(name: str) -> bool:
     """Return whether a name is in capitals, such as THE CHAIRMAN and SPEAKER 1, ignoring brackets."""
     plain = _ASIDE.sub("", name)
     letters = [one for one in plain if one.isalpha()]
-    return len(letters) > 1 and all(one.isupper() for one in letters) and len(plain.split()) <= _MAX_WORDS
+    return len(letters) > 1 and all(letter.isupper() for letter in letters) and len(plain.split()) <= _MAX_WORDS
 
 
 def _is_name(name: str) -> bool:
@@ -154,7 +154,7 @@ _ENDS = re.compile(r"[.!?…。！？।؟۔][\"'”’“‘»«›‹」』）
 
 def paragraph_seams(text: str) -> Iterator[int]:
     """Return the offsets at which new paragraphs begin, in order."""
-    breaks = (found.start() + found.group().rfind("\n") + 1 for found in _BREAK.finditer(text))
+    breaks = (match.start() + match.group().rfind("\n") + 1 for match in _BREAK.finditer(text))
     last = 0
     for seam in merge(breaks, _heading_ends(text)) if "#" in text else breaks:
         if seam > last:
@@ -163,10 +163,10 @@ def paragraph_seams(text: str) -> Iterator[int]:
 
 
 def _heading_ends(text: str) -> Iterator[int]:
-    for found in _HEADING_END.finditer(text):
-        line = text.rfind("\n", 0, found.start()) + 1
-        if not text[line : found.start()].strip():
-            yield found.start() + found.group().rfind("\n") + 1
+    for match in _HEADING_END.finditer(text):
+        line = text.rfind("\n", 0, match.start()) + 1
+        if not text[line : match.start()].strip():
+            yield match.start() + match.group().rfind("\n") + 1
 
 
 def paragraphs(text: str) -> Iterator[Span]:
@@ -183,36 +183,36 @@ def sentences(text: str, within: Span | None = None, language: str | None = None
     """Return the sentences of `text` (or of the part `within`) without surrounding whitespace, by the rules of
     `language`, or of the text's own."""
     first, last = within or Span(0, len(text))
-    found: list[Span] = []
+    spans: list[Span] = []
     for (start, end), its in (
         language_spans_in(text) if language is None else [LanguageSpan(Span(0, len(text)), language)]
     ):
         start, end = max(start, first), min(end, last)
         body = text[start:end]
         for paragraph in paragraphs(body):
-            found.extend(_split(body, paragraph, start, its))
-    return found
+            spans.extend(_split(body, paragraph, start, its))
+    return spans
 
 
 def last_sentences(text: str, within: Span, most: int) -> str:
     """Return the last whole sentences of a span with at most this many words together."""
     begin = max(within.start, within.end - _LOOKED_BACK)
-    found = sentences(text, Span(begin, within.end))
+    spans = sentences(text, Span(begin, within.end))
     # The first of them may be cut at the start.
-    start, kept = within.end, found if begin == within.start else found[1:]
-    for one in reversed(kept):
-        if count_words(text[one.start : within.end]) > most:
+    start, kept = within.end, spans if begin == within.start else spans[1:]
+    for span in reversed(kept):
+        if count_words(text[span.start : within.end]) > most:
             break
-        start = one.start
+        start = span.start
     return text[start : within.end].strip()
 
 
 def halves(text: str, within: Span) -> tuple[Span, Span] | None:
     """Return two parts of whole sentences of about equal length; None for a single sentence."""
-    found = sentences(text, within)
-    if len(found) < 2:
+    spans = sentences(text, within)
+    if len(spans) < 2:
         return None
-    middle = min(found[1:], key=lambda one: abs(one.start - (within.start + within.end) // 2)).start
+    middle = min(spans[1:], key=lambda span: abs(span.start - (within.start + within.end) // 2)).start
     return Span(within.start, middle), Span(middle, within.end)
 
 
@@ -257,9 +257,9 @@ def _split(body: str, paragraph: Span, offset: int, language: str) -> Iterator[S
 def _segment(text: str, language: str) -> list[str]:
     """Return the splitter's sentences, which join to `text`; the whole text if the splitter fails."""
     foreign = is_foreign(language)
-    missed, goes_on = (_MISSED_ELLIPSIS, _continues_in_other_languages) if foreign else (_MISSED_END, _continues)
+    pattern, goes_on = (_MISSED_ELLIPSIS, _continues_in_other_languages) if foreign else (_MISSED_END, _continues)
     try:
-        parts: list[str] = segment(language if foreign else ENGLISH, missed.sub(_marked, _UNFIT.sub(" ", text)))
+        parts: list[str] = segment(language if foreign else ENGLISH, pattern.sub(_marked, _UNFIT.sub(" ", text)))
     except BaseException as error:  # a panic of the splitter's Rust code is not an Exception
         if type(error).__name__ != "PanicException":
             raise
@@ -302,8 +302,8 @@ def _continues_in_other_languages(text: str, at: int) -> bool:
         return True
     if _counts(text, at, _NUMBERED_ABROAD):
         return True
-    said = _SAID.search(text, at - 1, at) and _GOES_ON.match(text, at)
-    return bool(said or _INITIAL.search(text, before, at) or _ORDINAL.search(text, before, at))
+    match = _SAID.search(text, at - 1, at) and _GOES_ON.match(text, at)
+    return bool(match or _INITIAL.search(text, before, at) or _ORDINAL.search(text, before, at))
 
 
 def _settled(parts: list[str]) -> int:
@@ -401,9 +401,9 @@ class BreakPoints:
             if at >= 0 and places[at] > start and places[at] >= limit - share * (limit - start):
                 return places[at]
         seams = self._around(limit)
-        if most > limit and (after := next((one for one in seams if limit <= one <= most), None)) is not None:
+        if most > limit and (after := next((seam for seam in seams if limit <= seam <= most), None)) is not None:
             return after
-        before = [one for one in seams if start < one <= limit]
+        before = [seam for seam in seams if start < seam <= limit]
         return before[-1] if before else self._forced(start, limit)
 
     def _around(self, limit: int) -> list[int]:

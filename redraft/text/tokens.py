@@ -268,8 +268,8 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     for stop in [*_cuts_in_long_runs(text), len(text)]:
         while stop - start > _BLOCK:
-            found = _CUT.search(text, start + _BLOCK, min(stop, start + _LONGEST_BLOCK))
-            end = found.start() if found else min(stop, start + _LONGEST_BLOCK)
+            match = _CUT.search(text, start + _BLOCK, min(stop, start + _LONGEST_BLOCK))
+            end = match.start() if match else min(stop, start + _LONGEST_BLOCK)
             yield start, end
             start = end
         if stop > start:
@@ -281,7 +281,7 @@ def _cuts_in_long_runs(text: str) -> list[int]:
     """Cut runs of a million blanks, which overflow the encoder's stack, each from its own start."""
     if not any(text[at : at + _RUN].isspace() for at in range(0, len(text) - _RUN + 1, _RUN)):
         return []
-    runs = [found.span() for found in _BLANKS.finditer(text)]
+    runs = [match.span() for match in _BLANKS.finditer(text)]
     return [cut for start, end in runs if end - start >= 2 * _RUN for cut in range(start + _RUN, end, _RUN)]
 
 

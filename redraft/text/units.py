@@ -78,11 +78,11 @@ def ngrams(found: list[str], size: int) -> Iterator[tuple[str, ...]]:
 def _blocks(text: str) -> Iterator[str]:
     start = 0
     while len(text) - start > _BLOCK:
-        found = _BLANK.search(text, start + _BLOCK)
-        if found is None:
+        match = _BLANK.search(text, start + _BLOCK)
+        if match is None:
             break
-        yield text[start : found.start()]
-        start = found.end()
+        yield text[start : match.start()]
+        start = match.end()
     yield text[start:] if start else text
 
 

@@ -74,8 +74,8 @@ def stop_words(language: str = ENGLISH) -> frozenset[str]:
 def terms(text: str, language: str = ENGLISH) -> Iterator[str]:
     """Return the content words of `text` in lower case, in English without plural and possessive endings."""
     stopped, foreign = stop_words(language), is_foreign(language)
-    for found in _TERM.finditer(text.lower()):
-        term = found.group()
+    for match in _TERM.finditer(text.lower()):
+        term = match.group()
         if _IS_UNSPACED.match(term):
             yield from (one for one in term if not (foreign and one in stopped))
             yield from (term[at : at + 2] for at in range(len(term) - 1))

@@ -152,11 +152,11 @@ def with_(
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
         outcome = run_experiment(lambda runner: run_trial(dataset, design, runner), store, limits, table, quiet=quiet)
-        kept = save_agreements(outcome, store, fit=fit) if save else []
+        agreements = save_agreements(outcome, store, fit=fit) if save else []
     delivery.deliver(agree_report(outcome), folder, as_json=as_json, quiet=quiet)
     if save and not quiet:
-        say(f"{len(kept)} figures stored" if kept else "nothing stored: stopped early, or too few verdicts")
-    done = any(said.outcome for column in outcome.columns for said in column.said)
+        say(f"{len(agreements)} figures stored" if agreements else "nothing stored: stopped early, or too few verdicts")
+    done = any(outcome.outcome for column in outcome.columns for outcome in column.said)
     return report_end(outcome.complete, outcome.stopped, done=done, quiet=quiet)
 
 
@@ -242,13 +242,18 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
         return delivery.show_plan(overview_plan(sets, metrics, base, prices), as_json=as_json)
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
-        done = run_experiment(
+        overview = run_experiment(
             lambda runner: run_overview(sets, metrics, base, scorers, runner), store, limits, prices, quiet=quiet
         )
-    delivery.deliver(overview_report(done), folder, as_json=as_json, quiet=quiet)
-    stopped = next((one.stopped for one in done.outcomes if one.stopped), None)
-    is_some = any(said.outcome for one in done.outcomes for column in one.columns for said in column.said)
-    return report_end(done.complete, stopped, done=is_some, quiet=quiet)
+    delivery.deliver(overview_report(overview), folder, as_json=as_json, quiet=quiet)
+    stopped = next((outcome.stopped for outcome in overview.outcomes if outcome.stopped), None)
+    is_some = any(
+        item_outcome.outcome
+        for outcome in overview.outcomes
+        for column in outcome.columns
+        for item_outcome in column.said
+    )
+    return report_end(overview.complete, stopped, done=is_some, quiet=quiet)
 
 
 @command("list", short_help="List stored agreements.")
@@ -260,17 +265,25 @@ def list_(db: str | None, as_json: bool) -> int:
     from redraft.report.history.certificates import in_words, packaged
 
     with store_to_read(db) as store:
-        found = [*store.agreements.all(), *packaged()]
+        agreements = [*store.agreements.all(), *packaged()]
     if as_json:
         echo_json(
-            [asdict(one.standing) | {"prompts": one.standing.prompts or None} | record_json(one) for one in found]
+            [
+                asdict(agreement.standing) | {"prompts": agreement.standing.prompts or None} | record_json(agreement)
+                for agreement in agreements
+            ]
         )
-    elif not found:
+    elif not agreements:
         click.echo("no judge has been checked against people yet: see `redraft agree FILE --save`")
     else:
         rows = [
-            [one.standing.judge, f"{one.standing.metric} {one.standing.version}", in_words(one), one.measured]
-            for one in found
+            [
+                agreement.standing.judge,
+                f"{agreement.standing.metric} {agreement.standing.version}",
+                in_words(agreement),
+                agreement.measured,
+            ]
+            for agreement in agreements
         ]
         for line in aligned(rows):
             click.echo(line)

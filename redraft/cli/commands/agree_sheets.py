@@ -78,8 +78,8 @@ def _of_coherence(
             f"a sheet of {what} needs {needs.get(what, f'--summaries ({least} of them)')} and nothing else",
             hint="`redraft agree sheet --help` has an example of each",
         )
-    return [read_summaries(one) for one in summaries], [
-        each for one in annotations for each in annotations_by_system(one)
+    return [read_summaries(summary) for summary in summaries], [
+        each for annotation in annotations for each in annotations_by_system(annotation)
     ]
 
 
@@ -196,12 +196,12 @@ def sheet(
         everything = questions(store, found, what)
         known = stored_answers(store, found, what, everything)
     size = sample_size(len(everything), min(margins), sure) if margins else given["size"]
-    chosen = draw_sample(everything, size, given["seed"])
-    text = sheet_csv(chosen, what, given["people"], known)
+    rows = draw_sample(everything, size, given["seed"])
+    text = sheet_csv(rows, what, given["people"], known)
     write_text(text, output)
     if not quiet:
-        margin = margin_of_error(len(chosen), len(everything), sure) or 0.0
-        say(f"{len(chosen)} of {len(everything)} rows; shares are accurate to ±{margin:.1%} ({100 * sure:g}%)")
+        margin = margin_of_error(len(rows), len(everything), sure) or 0.0
+        say(f"{len(rows)} of {len(everything)} rows; shares are accurate to ±{margin:.1%} ({100 * sure:g}%)")
     return 0
 
 
@@ -222,10 +222,10 @@ def _coherence_sheet(
     rows = made.get(kind, lambda: preference_rows(*texts))()
     if not rows:
         raise UsageError("there is nothing to ask about", hint="give summaries with sentences, and their annotations")
-    chosen = sample_rows(rows, given["size"], given["seed"], kind)
-    write_text(coherence_sheet(chosen, kind, given["people"]), output)
+    sheet_rows = sample_rows(rows, given["size"], given["seed"], kind)
+    write_text(coherence_sheet(sheet_rows, kind, given["people"]), output)
     if not quiet:
-        say(f"{len(chosen)} of {len(rows)} rows")
+        say(f"{len(sheet_rows)} of {len(rows)} rows")
     return 0
 
 
@@ -269,7 +269,7 @@ def read(
             if folder:
                 write_text(text, str(folder / f"{name}.json"))
         delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
-        return SHORT if any(one.name == "troubles" and one.rows for one in report.tables) else DONE
+        return SHORT if any(table.name == "troubles" and table.rows for table in report.tables) else DONE
     what, answers = read_sheets(files)
     with store_to_read(db) as store:
         where = given["experiment"]
@@ -292,10 +292,10 @@ def _coherence_report(
     from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries
     from redraft.lab.experiments.booookscore.tables import EXPERIMENT
 
-    read = [read_marks(one, texts[0]) for one in files]
+    read = [read_marks(file, texts[0]) for file in files]
     people = [annotations for annotations, _ in read]
-    found = measure_summaries(texts[0], people[0], CoherenceDesign(), beside=people[1:])
-    return EXPERIMENT.report(found), {one.name.partition(".")[0]: text for one, text in read}
+    outcome = measure_summaries(texts[0], people[0], CoherenceDesign(), beside=people[1:])
+    return EXPERIMENT.report(outcome), {one.name.partition(".")[0]: text for one, text in read}
 
 
 @command("judges", short_help="Compare judges or validators of the same things.", epilog=_JUDGES)

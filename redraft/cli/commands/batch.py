@@ -144,15 +144,15 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
 
     if not given["quiet"]:
         _say_skipped(skipped(sources))
-    asked, limits = _asked(given), asked_for.limits(given)
+    request, limits = _asked(given), asked_for.limits(given)
     if given["dry_run"]:
-        plan = estimate(sources, asked, asked_for.prices(given)).table()
+        plan = estimate(sources, request, asked_for.prices(given)).table()
         return delivery.show_plan(plan, as_json=given["as_json"])
     check(sources, given["output"])
     folder = folder_named(given["output"], dossiers=given["dossiers"])
     with Store(given["db"]) as store:
         engine = _engine(store, given)
-        opened = open_batch(store, sources, asked, limits, folder=folder, name=given["name"])
+        opened = open_batch(store, sources, request, limits, folder=folder, name=given["name"])
         return _worked(store, engine, opened.name, limits, given)
 
 
@@ -193,8 +193,8 @@ def _asked(given: Mapping[str, Any]) -> BatchRequest:
 
     if stray := [option for name, option in _ABOUT_ONE.items() if given[name]]:
         raise UsageError(f"{stray[0]} applies to one document only", hint="leave it out")
-    judged, refinement = asked_for.refined(given, "the summaries")
-    return BatchRequest(asked_for.settings(given), judged, refinement, asked_for.document_part(given))
+    judging, refinement = asked_for.refined(given, "the summaries")
+    return BatchRequest(asked_for.settings(given), judging, refinement, asked_for.document_part(given))
 
 
 def _engine(store: Store, given: Mapping[str, Any]) -> Engine:
@@ -293,8 +293,11 @@ def status(name: str | None, db: str | None, as_json: bool) -> int:
         if name is not None:
             show(store, read_snapshot(store, name), as_json=as_json)
             return 0
-        listed = [read_snapshot(store, one.name) for one in store.batches.all()]
-    content, lines = {"batches": [record_json(one) for one in listed]}, batch_lines(listed) if listed else []
+        snapshots = [read_snapshot(store, one.name) for one in store.batches.all()]
+    content, lines = (
+        {"batches": [record_json(snapshot) for snapshot in snapshots]},
+        batch_lines(snapshots) if snapshots else [],
+    )
     show_list(content, lines, "No batches yet. Make one: redraft batch FILES...", as_json=as_json)
     return 0
 
@@ -327,7 +330,7 @@ def results(name: str, form: str, output: str | None, dossiers: bool, db: str | 
     with store_to_read(db) as store:
         store.batches.get(name)
         folder = _with_dossiers(store, name, output, quiet=quiet) if dossiers else None
-        rows = (asdict(one) for one in items_of(store, name, folder))
+        rows = (asdict(item) for item in items_of(store, name, folder))
         if form == "parquet":
             _write_parquet(rows, output)
         elif form == "csv" or output:

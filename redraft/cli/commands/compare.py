@@ -98,8 +98,8 @@ def compare_runs(
         raise UsageError("a comparison is a page or JSON, not Markdown", hint="name a .html or .json file with -o")
     encoder = asked.encoder(embeddings)
     with asked.store_to_read(db) as store:
-        beside = read_comparison(store, runs, encoder=encoder)
-    hand_over(render_content(beside, wanted, comparison_page), beside.holds, output, quiet=quiet)
+        comparison = read_comparison(store, runs, encoder=encoder)
+    hand_over(render_content(comparison, wanted, comparison_page), comparison.holds, output, quiet=quiet)
     return 0
 
 
@@ -135,11 +135,11 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     ends_at = (0, read.number(read.run.drafted()) or 0)
     before, after = (read.turn(number) for number in rounds or ends_at)
     with languages.language_context(document):
-        found = difference(before, after)
+        draft_diff = difference(before, after)
     ends = {"from": record_json(before.draft), "to": record_json(after.draft)}
     show(
-        {"run": read.run.id, **ends, **record_json(found)},
-        history.diff_lines(found, before, after, document),
+        {"run": read.run.id, **ends, **record_json(draft_diff)},
+        history.diff_lines(draft_diff, before, after, document),
         as_json=as_json,
     )
     return 0

@@ -44,8 +44,11 @@ def list_(as_json: bool) -> int:
     from redraft.lab.experiments.data.read import SETS
 
     sets = SETS.values()
-    content = [{"name": one.name, "title": one.title, "forms": list(one.forms)} for one in sets]
-    lines = (f"{one.name:14} {one.title}\n{'':14} {one.about}\n{'':14} forms: {'; '.join(one.forms)}" for one in sets)
+    content = [{"name": dataset.name, "title": dataset.title, "forms": list(dataset.forms)} for dataset in sets]
+    lines = (
+        f"{dataset.name:14} {dataset.title}\n{'':14} {dataset.about}\n{'':14} forms: {'; '.join(dataset.forms)}"
+        for dataset in sets
+    )
     show(content, lines, as_json=as_json)
     return 0
 
@@ -58,12 +61,12 @@ def fetch_help(name: str) -> int:
 
     if name not in SETS:
         raise UsageError(f"there is no data set {name!r}", hint=f"choose from: {', '.join(SETS)}")
-    one = SETS[name]
-    click.echo(f"{one.title}\n{one.about}\n")
-    for number, step in enumerate(one.where, 1):
+    dataset = SETS[name]
+    click.echo(f"{dataset.title}\n{dataset.about}\n")
+    for number, step in enumerate(dataset.where, 1):
         click.echo(f"{number}. {step}")
-    click.echo(f"\nlicence: {one.licence} Check it where the set is published.")
-    for file, entries in one.published.items():
+    click.echo(f"\nlicence: {dataset.licence} Check it where the set is published.")
+    for file, entries in dataset.published.items():
         click.echo(f"published: {file}, {entries:,}")
     click.echo("then: redraft data check FILE")
     return 0
@@ -129,11 +132,13 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str | None,
 
     check_output(output)
     say_reading(*files, quiet=quiet)
-    found = [read_contents(file) for file in files]
+    data_contents = [read_contents(file) for file in files]
     examples: Any = [
-        example for file, one in zip(files, found, strict=True) for example in one.examples or read_examples(file)
+        example
+        for file, contents in zip(files, data_contents, strict=True)
+        for example in contents.examples or read_examples(file)
     ]
-    read, left_out = len(examples), sum(len(one.troubles) for one in found)
+    read, left_out = len(examples), sum(len(contents.troubles) for contents in data_contents)
     if join_tokens is not None:
         examples = list(join_examples(examples, join_tokens, tokenizer_named(VOCABULARY)))
     if not examples:
@@ -159,9 +164,9 @@ def _report(
 
     folder = delivery.folder(output)
     say_reading(*files, quiet=quiet)
-    found = [read_contents(file) for file in files]
-    delivery.deliver(describe(found), folder, as_json=as_json, quiet=quiet)
-    return SHORT if any(one.troubles or not one.examples for one in found) else DONE
+    data_contents = [read_contents(file) for file in files]
+    delivery.deliver(describe(data_contents), folder, as_json=as_json, quiet=quiet)
+    return SHORT if any(contents.troubles or not contents.examples for contents in data_contents) else DONE
 
 
 for each in (list_, fetch_help, check, describe, convert):

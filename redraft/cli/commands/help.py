@@ -63,17 +63,17 @@ def known_options(root: click.Context) -> list[KnownOption]:
     found: dict[tuple[Section, str], dict[str, list[str]]] = {}
     variables: dict[tuple[Section, str], str] = {}
     for at in contexts(root):
-        for one in at.command.options if isinstance(at.command, Command) else []:
-            if record := one.get_help_record(at):
+        for option in at.command.options if isinstance(at.command, Command) else []:
+            if record := option.get_help_record(at):
                 name, text = record
-                which = (one.section, name)
+                which = (option.section, name)
                 found.setdefault(which, {}).setdefault(text, []).append(at.command_path.partition(" ")[2])
-                variables[which] = variables.get(which) or (one.envvar if isinstance(one.envvar, str) else "")
+                variables[which] = variables.get(which) or (option.envvar if isinstance(option.envvar, str) else "")
     names = [name for _, name in found]
-    known = [
+    options = [
         KnownOption(section, name, _told(said), variables[section, name]) for (section, name), said in found.items()
     ]
-    return sorted(known, key=lambda one: names.index(one.name))
+    return sorted(options, key=lambda one: names.index(one.name))
 
 
 def _told(said: Mapping[str, Sequence[str]]) -> str:
@@ -88,7 +88,7 @@ def _told(said: Mapping[str, Sequence[str]]) -> str:
 def _all_options(root: click.Context) -> str:
     formatter = root.make_formatter()
     formatter.write_text(ABOUT_ALL)
-    write_sections([(one.section, (one.name, one.text)) for one in known_options(root)], formatter)
+    write_sections([(option.section, (option.name, option.text)) for option in known_options(root)], formatter)
     return formatter.getvalue().rstrip("\n")
 
 

@@ -103,10 +103,12 @@ def models(check: str | None, db: str | None, as_json: bool, **given: Any) -> in
         if check:
             held = [entry for entry in entries if entry.role]
             return _checked(held, store, given["timeout"], as_json=as_json, alone=False)
-    found = servers.local_servers(servers.USUAL)
-    here = [{"kind": one.port.kind, "base_url": one.port.url, "models": one.models} for one in found]
+    local_servers = servers.local_servers(servers.USUAL)
+    here = [
+        {"kind": server.port.kind, "base_url": server.port.url, "models": server.models} for server in local_servers
+    ]
     content = {"models": [record_json(entry) for entry in entries], "nearby": here}
-    show(content, (*roster_lines(entries), "", *nearby_lines(found)), as_json=as_json)
+    show(content, (*roster_lines(entries), "", *nearby_lines(local_servers)), as_json=as_json)
     return DONE
 
 
@@ -117,15 +119,15 @@ def _checked(entries: Sequence[RosterEntry], store: Store, timeout: float | None
     from redraft.cli.views.plans import check_lines
     from redraft.runs.roster import check
 
-    done = []
+    check_results = []
     for entry in entries:
-        done.append(asyncio.run(check(entry, store, timeout or _PATIENCE)))
-        for line in () if as_json else check_lines(done[-1]):
+        check_results.append(asyncio.run(check(entry, store, timeout or _PATIENCE)))
+        for line in () if as_json else check_lines(check_results[-1]):
             click.echo(line)
     if as_json:
-        said = [record_json(one) for one in done]
+        said = [record_json(check_result) for check_result in check_results]
         echo_json(said[0] if alone else {"checked": said})
-    return DONE if all(one.works for one in done) else FAILED
+    return DONE if all(check_result.works for check_result in check_results) else FAILED
 
 
 _DOCTOR_EPILOG = """\b
@@ -192,11 +194,11 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     if given["dry_run"]:
         return delivery.show_plan(plan_table(subjects, table), as_json=as_json)
     with Store(given["db"]) as store:
-        found = run_experiment(lambda runner: examine_all(subjects, runner), store, limits, table, quiet=quiet)
-    show(found, as_json=as_json)
-    if found.stopped is not None:
-        return report_end(False, found.stopped, done=True, quiet=quiet)
-    return SHORT if any(one.failed for one in found.judges) else DONE
+        report = run_experiment(lambda runner: examine_all(subjects, runner), store, limits, table, quiet=quiet)
+    show(report, as_json=as_json)
+    if report.stopped is not None:
+        return report_end(False, report.stopped, done=True, quiet=quiet)
+    return SHORT if any(checkup.failed for checkup in report.judges) else DONE
 
 
 def _patients(given: Mapping[str, Any]) -> list[JudgeUnderTest]:
@@ -210,14 +212,14 @@ def _patients(given: Mapping[str, Any]) -> list[JudgeUnderTest]:
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"the judge {twice} is named twice")
     settings, models, named = asked.settings(given), asked.named_models(given), tuple(dict.fromkeys(given["metric"]))
-    usual = [name for name, one in BUILT_IN.items() if one.aim and one.prompts]
+    usual = [name for name, evaluator in BUILT_IN.items() if evaluator.aim and evaluator.prompts]
     subjects = []
     for name in names:
         own = {name: models[name]} if name in models else {}
         model = models[name].model if own else name
         # Of those that a judge that writes nothing serves, the last needs key facts, and it finds none.
         served = SERVES[:-1] if is_entailment(model) else DECIDED[:-1] if is_decision(model) else usual
-        chosen = metrics(named or served)
-        check_metrics(chosen)
-        subjects.append(JudgeUnderTest(name, chosen, settings, given["judge_base_url"], own))
+        evaluators = metrics(named or served)
+        check_metrics(evaluators)
+        subjects.append(JudgeUnderTest(name, evaluators, settings, given["judge_base_url"], own))
     return subjects

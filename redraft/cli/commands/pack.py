@@ -113,10 +113,10 @@ def export_pack(
     check_output(output)
     document = asked.read_document(sources, quiet=quiet)
     with asked.store_to_read(db) as store:
-        chosen = choose(store, document, pack_id, keyfacts_id)
-    write_text(json_text(pack_json(*chosen)) + "\n", output, "name another place with -o")
+        contents = choose(store, document, pack_id, keyfacts_id)
+    write_text(json_text(pack_json(*contents)) + "\n", output, "name another place with -o")
     if not quiet:
-        for line in _contents(chosen):
+        for line in _contents(contents):
             say(line)
         if output:
             say(f"written to {output}")
@@ -171,7 +171,7 @@ def _contents(packed: PackContents) -> Iterator[str]:
     if keyfacts := packed.keyfacts:
         yield f"key facts {keyfacts.id}: {history.measure(keyfacts)}, {history.fact_models(keyfacts)}{_holes(keyfacts)}"
     if typed := packed.typed:
-        kinds = Counter(one.type for one in typed.questions)
+        kinds = Counter(question.type for question in typed.questions)
         told = ", ".join(f"{kinds[one]} {one}" for one in TYPES if kinds[one])
         yield f"typed questions {typed.id}: {told}, {render.origin(typed)}{_holes(typed)}"
 
@@ -206,11 +206,21 @@ def _listed(store: Store) -> list[dict[str, Any]]:
         )
         for one, created in store.packs.all()
     ]
-    for one, created in store.keyfacts.all():
-        facts, by = sum(len(tree.kept) for tree in one.trees), {"model": one.builder, "validator": one.validator}
+    for key_facts, created in store.keyfacts.all():
+        facts, by = (
+            sum(len(tree.kept) for tree in key_facts.trees),
+            {"model": key_facts.builder, "validator": key_facts.validator},
+        )
         listed.append(
             _entry(
-                store, one, created, kind="keyfacts", **by, keyfacts=facts, trees=len(one.trees), missing=one.missing
+                store,
+                key_facts,
+                created,
+                kind="keyfacts",
+                **by,
+                keyfacts=facts,
+                trees=len(key_facts.trees),
+                missing=key_facts.missing,
             )
         )
     for typed, created in store.typed.all():

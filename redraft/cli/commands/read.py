@@ -110,7 +110,7 @@ def _source(sources: tuple[str, ...], given: dict[str, Any]) -> Document:
 
     if len(sources) == 1 and not Path(sources[0]).exists():
         with asked.store_to_read(given["db"]) as store:
-            found = document_asked_about(store, sources[0])
-        if isinstance(found, Document):
-            return found
+            document = document_asked_about(store, sources[0])
+        if isinstance(document, Document):
+            return document
     return asked.document_at(sources, given)

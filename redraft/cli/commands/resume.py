@@ -140,8 +140,10 @@ def _settings(given: Mapping[str, Any], before: Run) -> DraftConfig:
     """Return the settings of a run, with the length and the model given for its fork."""
     typed = asked.typed(given, ("words", "model", "base_url", "key_env", "context_tokens"))
     if not typed.keys() <= {"words"}:
-        made = asked.settings({"model": before.settings.model, **typed})
-        typed |= {name: getattr(made, name) for name in ("model", "base_url", "key_env", *made.model_fields_set)}
+        settings = asked.settings({"model": before.settings.model, **typed})
+        typed |= {
+            name: getattr(settings, name) for name in ("model", "base_url", "key_env", *settings.model_fields_set)
+        }
     return before.settings.model_copy(update=typed)
 
 
@@ -152,6 +154,6 @@ def _judging(given: Mapping[str, Any], before: Run) -> JudgeConfig | None:
         return before.judging
     from redraft.settings import JudgeConfig
 
-    known = before.judging or JudgeConfig()
+    judging = before.judging or JudgeConfig()
     named = {asked.JUDGING[name]: value for name, value in typed.items()}
-    return known.model_copy(update={**named, "models": {**known.models, **asked.named_models(typed)}})
+    return judging.model_copy(update={**named, "models": {**judging.models, **asked.named_models(typed)}})

@@ -69,12 +69,12 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
         store.runs.check_filter(filters["kind"], filters["status"])
         found = _found(store, limit, show_all=show_all, **filters)
         all_of_them = (store.runs.readable(run.id, partial(summary_of, store, run)) for run in found)
-        listed = [one for one in all_of_them if one is not None]
+        run_summaries = [run for run in all_of_them if run is not None]
         damaged = dict(store.runs.damaged)
-        any_at_all = bool(listed or store.runs.latest(1))
-    if listed or as_json:
-        content = {"runs": [one.model_dump(mode="json") for one in listed], "damaged": damaged}
-        render.show(content, run_lines(listed, datetime.now(UTC)), as_json=as_json)
+        any_at_all = bool(run_summaries or store.runs.latest(1))
+    if run_summaries or as_json:
+        content = {"runs": [run.model_dump(mode="json") for run in run_summaries], "damaged": damaged}
+        render.show(content, run_lines(run_summaries, datetime.now(UTC)), as_json=as_json)
     elif any_at_all:
         terminal.say("No matching runs. All runs: redraft runs --all")
     elif not damaged:
@@ -229,12 +229,12 @@ def _cite(
     from redraft.cli.views import render
     from redraft.report.history.citations import citations_of
 
-    found = citations_of(store, run, encoder=encoder, link=link, draft=draft)
+    citations = citations_of(store, run, encoder=encoder, link=link, draft=draft)
     if form == "json":
-        terminal.echo_json(record_json(found))
+        terminal.echo_json(record_json(citations))
     else:
-        click.echo(terminal.prose(found.text(form)) if form in ("footnotes", "inline") else found.text(form))
-        if without := len(found.without):
+        click.echo(terminal.prose(citations.text(form)) if form in ("footnotes", "inline") else citations.text(form))
+        if without := len(citations.without):
             whose = f"no place in the document for {render.count(without, 'sentence')}"
             terminal.say(f"{whose}: {hints.run_command('lineage', run)}")
 

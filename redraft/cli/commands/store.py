@@ -146,10 +146,10 @@ def _agreed(freed: ForgetReport) -> bool:
 
 def _idle(store: Store, age: str) -> list[str]:
     """The runs that are old enough, but for those that are being worked on."""
-    found = re.fullmatch(rf"(\d{{1,5}})([{''.join(_UNITS)}])", age.strip())
-    if found is None:
+    match = re.fullmatch(rf"(\d{{1,5}})([{''.join(_UNITS)}])", age.strip())
+    if match is None:
         raise UsageError(f"--older-than: {age!r} is not an age", hint="write a number and m, h, d or w, such as 30d")
-    moment = datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
+    moment = datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
     old = store.runs.unchanged_since(moment.isoformat(timespec="milliseconds"))
     return [run.id for run in old if not store.is_claimed(run.id)]
 

@@ -33,7 +33,9 @@ def _template(given: Mapping[str, Any], settings: DraftConfig, purpose: Purpose)
         raise UsageError("--by-chapter cannot be combined with --template", hint="leave one out")
     if purpose.refinement and purpose.refinement.review:
         raise UsageError("--review works on one summary, and a form has several", hint="leave it out")
-    if whole := [one.name for one in (evaluators(purpose.judging) if purpose.judging else ()) if one.needs]:
+    if whole := [
+        evaluator.name for evaluator in (evaluators(purpose.judging) if purpose.judging else ()) if evaluator.needs
+    ]:
         said = f"{' and '.join(whole)} judges the whole document, and a section answers one question"
         raise UsageError(said, hint="judge sections by a metric of their own text, such as -g consistency=0.9")
     path = given["template"]
@@ -135,12 +137,12 @@ def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **gi
     from redraft.cli.runner import carry_out
     from redraft.runs.prepare import RunSpec
 
-    settings, judged = asked.settings(given), asked.judging(given)
-    asked.check_query(given, judged)
+    settings, judging = asked.settings(given), asked.judging(given)
+    asked.check_query(given, judging)
     text = asked.read_summary(sources, summary, quiet=quiet)
     if reference:
-        judged = judged.model_copy(update={"reference": asked.read_text(reference, quiet=quiet)})
-    return carry_out(asked.document_at(sources, given), settings, RunSpec(purpose_of_draft(judged), given=text), given)
+        judging = judging.model_copy(update={"reference": asked.read_text(reference, quiet=quiet)})
+    return carry_out(asked.document_at(sources, given), settings, RunSpec(purpose_of_draft(judging), given=text), given)
 
 
 _REFINE_EPILOG = """\b
@@ -192,9 +194,9 @@ def refine(
 
     to = target(output, form, as_json=given["as_json"])
     settings, refinement = asked.settings(given), asked.refinement(given)
-    purpose = purpose_of_draft(judged := asked.judging(given, refinement), refinement)
+    purpose = purpose_of_draft(judging := asked.judging(given, refinement), refinement)
     if settings.query and settings.model == EXTRACTIVE:
-        asked.check_query(given, judged, "the built-in model in a revision")
+        asked.check_query(given, judging, "the built-in model in a revision")
     review = refinement.review and not given["dry_run"]
     text = asked.read_summary(sources, summary, findings, review=review, quiet=quiet)
     order = RunSpec(purpose, given=text, findings=asked.findings_to_fix(findings, requests, settings.model))

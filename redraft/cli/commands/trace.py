@@ -75,20 +75,22 @@ def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) ->
     with store_to_read(db) as store:
         run = store.runs.get(run_id).id
         if number is None:
-            found = [*calls_of(store, run)]
-            content = {"run": run, "calls": [one.model_dump(mode="json") for one in found]}
+            entries = [*calls_of(store, run)]
+            content = {"run": run, "calls": [entry.model_dump(mode="json") for entry in entries]}
             # The chapters are runs of their own.
-            chapters = [(one.title, one.result.run.id) for one in read_result(store, run).chapters if one.result]
+            chapters = [
+                (chapter.title, chapter.result.run.id) for chapter in read_result(store, run).chapters if chapter.result
+            ]
             lines = [
-                *calls.calls_lines(found, run),
+                *calls.calls_lines(entries, run),
                 *(f"Calls of {t}: {run_command('trace', key, '--calls')}" for t, key in chapters),
             ]
             render.show(content, lines, as_json=as_json)
             return 0
-        one = call_of(store, run, number)
-    if one is None:
+        details = call_of(store, run, number)
+    if details is None:
         raise RunError(f"run {run} has no call {number}", hint=f"list them with `redraft trace {run} --calls`")
-    render.show(one.model_dump(mode="json"), calls.call_lines(one, run), as_json=as_json)
+    render.show(details.model_dump(mode="json"), calls.call_lines(details, run), as_json=as_json)
     return 0
 
 

@@ -175,18 +175,18 @@ def resume_command(name: str) -> str:
 def batch_lines(batches: Sequence[BatchSnapshot]) -> list[str]:
     """Return the batches in aligned columns."""
     rows = [["BATCH", "WHEN (UTC)", "STATUS", "DONE", "FAILED", "CALLS", "COST", "FOLDER"]]
-    for one in batches:
-        counts = one.counts
+    for snapshot in batches:
+        counts = snapshot.counts
         rows.append(
             [
-                one_line(one.batch.name),
-                one.batch.created[:16].replace("T", " "),
-                one.status,
+                one_line(snapshot.batch.name),
+                snapshot.batch.created[:16].replace("T", " "),
+                snapshot.status,
                 f"{counts.done:,}/{counts.all:,}",
                 f"{counts.failed + counts.aside:,}" if counts.failed + counts.aside else "",
-                f"{one.calls:,}",
-                dollars(one.cost_usd) if one.cost_usd else "",
-                one_line(one.batch.folder),
+                f"{snapshot.calls:,}",
+                dollars(snapshot.cost_usd) if snapshot.cost_usd else "",
+                one_line(snapshot.batch.folder),
             ]
         )
     return aligned(rows)

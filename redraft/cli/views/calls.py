@@ -20,10 +20,10 @@ def calls_lines(calls: Sequence[CallEntry], run: str) -> Iterator[str]:
     if not calls:
         yield f"run {run} made no calls of its own"
         return
-    rows = render.aligned([_row(one) for one in calls])
+    rows = render.aligned([_row(call_entry) for call_entry in calls])
     stages: dict[str, list[str]] = defaultdict(list)
-    for one, row in zip(calls, rows, strict=True):
-        stages[stage(one.prompt)].append(row)
+    for entry, row in zip(calls, rows, strict=True):
+        stages[stage(entry.prompt)].append(row)
     for name, lines in stages.items():
         yield f"{name}: {render.count(len(lines), 'call')}"
         yield from (f"  {line}" for line in lines)

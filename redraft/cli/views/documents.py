@@ -58,14 +58,14 @@ def document_json(document: Document) -> dict[str, object]:
         "characters": len(document.text),
         "sections": [
             {
-                "title": one.title,
-                "level": one.level,
-                "chapter": numbers.get(one),
-                "span": list(one.span),
-                "words": _words(document, one.span),
-                "pages": pages_of(document, one.span),
+                "title": section.title,
+                "level": section.level,
+                "chapter": numbers.get(section),
+                "span": list(section.span),
+                "words": _words(document, section.span),
+                "pages": pages_of(document, section.span),
             }
-            for one in document.sections
+            for section in document.sections
         ],
         "marks": [
             {"kind": mark.kind, "label": mark.label, "href": mark.href, "span": [mark.start, mark.end]}
@@ -82,15 +82,15 @@ def _sections(document: Document) -> Iterator[str]:
     if document.sections:
         yield ""
         yield "chapter    words  pages      section"
-    for one in document.sections:
-        title = "  " * min(one.level - 1, 6) + one_line(one.title, _TITLE)
-        pages = one_line(pages_of(document, one.span), 10)
-        yield f"{numbers.get(one, ''):>7} {_words(document, one.span):>8,}  {pages:<10} {title}".rstrip()
+    for section in document.sections:
+        title = "  " * min(section.level - 1, 6) + one_line(section.title, _TITLE)
+        pages = one_line(pages_of(document, section.span), 10)
+        yield f"{numbers.get(section, ''):>7} {_words(document, section.span):>8,}  {pages:<10} {title}".rstrip()
 
 
 def _numbers(document: Document) -> dict[DocumentSection, int]:
     """Return the chapter number of each section; empty if several documents are read as one."""
-    return {} if document.members else {one.section: one.number for one in chapters(document)}
+    return {} if document.members else {section.section: section.number for section in chapters(document)}
 
 
 def _words(document: Document, span: tuple[int, int]) -> int:

@@ -72,8 +72,10 @@ def _round(
         if text:
             yield from terminal.wrapped(one_line(text), f"  {name}: ")
     if base is not None:
-        told = {one.finding for one in turn.round.answers}
-        yield from _listed("to fix", [one for one in turn.to_fix if not (_is_request(one) and one.id in told)], few)
+        told = {answer.finding for answer in turn.round.answers}
+        yield from _listed(
+            "to fix", [finding for finding in turn.to_fix if not (_is_request(finding) and finding.id in told)], few
+        )
         yield from _answered(turn)
         if turn.draft.text == base.draft.text:
             return
@@ -84,10 +86,10 @@ def _round(
             yield f"  {line}"
     if show_all or result.run.kind == "evaluate":
         shown = None if show_all else figures.SHOWN
-        for name, one in turn.evaluations.items():
+        for name, evaluation in turn.evaluations.items():
             behind = turn.certificates.get(name)
             checked = behind is not None and behind.self_check
-            lines = figures.evaluation(one, document, self_checked=checked, shown=shown, rest="see --all")
+            lines = figures.evaluation(evaluation, document, self_checked=checked, shown=shown, rest="see --all")
             yield from terminal.indented(lines)
     else:
         yield from _found(turn)
@@ -99,14 +101,14 @@ def _round(
 def _answered(turn: RoundTrace) -> Iterator[str]:
     """Yield the findings that were not simply fixed, with the reviser's reason."""
     known = {finding.id: finding for finding in turn.to_fix}
-    for one in turn.round.answers:
-        if one.finding in known and _is_request(known[one.finding]):
-            yield from _request(known[one.finding], one, turn.round)
+    for answer in turn.round.answers:
+        if answer.finding in known and _is_request(known[answer.finding]):
+            yield from _request(known[answer.finding], answer, turn.round)
             continue
-        if one.became in ("fixed", "") or one.finding not in known:
+        if answer.became in ("fixed", "") or answer.finding not in known:
             continue
-        said = f"“{one.said}”" if one.became == "kept" else one.said or "no reason was given"
-        about = f"{one.became}: {figures.brief_finding(known[one.finding])} · {one_line(said, _LONGEST)}"
+        said = f"“{answer.said}”" if answer.became == "kept" else answer.said or "no reason was given"
+        about = f"{answer.became}: {figures.brief_finding(known[answer.finding])} · {one_line(said, _LONGEST)}"
         yield from terminal.wrapped(about, "    ")
 
 
@@ -125,8 +127,8 @@ def _request(finding: Finding, answer: PointAnswer, made: Round) -> Iterator[str
 
 def _withdrawn(turn: RoundTrace) -> Iterator[str]:
     """Yield the findings that a second look overruled."""
-    for name, one in turn.evaluations.items():
-        for gone in withdrawn(one):
+    for name, evaluation in turn.evaluations.items():
+        for gone in withdrawn(evaluation):
             about = one_line(gone.finding.question or gone.finding.sentence, 120)
             quote = one_line(gone.ruling.quote, _LONGEST)
             yield from terminal.wrapped(f"{name}: {about} · the document says so: “{quote}”", "  withdrawn: ")
@@ -142,26 +144,28 @@ def _looked_up(lookups: Sequence[Lookup]) -> Iterator[str]:
     """Yield what a model looked up in the document before its decision."""
     if lookups:
         yield "  looked up first:"
-    for one in lookups:
-        became = one_line(one.said) or render.count(one.found, "passage")
-        yield from terminal.wrapped(f"{one_line(one.asked)} -> {became}", "    · ")
+    for lookup in lookups:
+        became = one_line(lookup.said) or render.count(lookup.found, "passage")
+        yield from terminal.wrapped(f"{one_line(lookup.asked)} -> {became}", "    · ")
 
 
 def _found(turn: RoundTrace) -> Iterator[str]:
     """Yield the number of findings by kind, and the figures that a revision may change."""
-    for name, one in turn.evaluations.items():
-        if one.outcome == "measured":
-            yield from terminal.wrapped(figures.brief_line(one), "  ", "    ")
+    for name, evaluation in turn.evaluations.items():
+        if evaluation.outcome == "measured":
+            yield from terminal.wrapped(figures.brief_line(evaluation), "  ", "    ")
             continue
-        kinds = Counter(finding.kind for finding in one.findings)
+        kinds = Counter(finding.kind for finding in evaluation.findings)
         parts = [f"{number} {render.spaced(kind)}" for kind, number in kinds.most_common()]
-        if one.unjudged:
-            parts.append(f"{one.unjudged} without a verdict")
-        if one.outcome == "failed":
-            parts.append(f"{'not judged' if got_no_reply(one) else 'no score'}: {one_line(one.reason, 200)}")
+        if evaluation.unjudged:
+            parts.append(f"{evaluation.unjudged} without a verdict")
+        if evaluation.outcome == "failed":
+            parts.append(
+                f"{'not judged' if got_no_reply(evaluation) else 'no score'}: {one_line(evaluation.reason, 200)}"
+            )
         if parts:
             yield f"  found in {name}: {', '.join(parts)}"
-        for trouble in one.missing:
+        for trouble in evaluation.missing:
             yield from terminal.wrapped(f"{name} could not use everything: {one_line(trouble, 200)}", "  ", "    ")
 
 
@@ -229,7 +233,7 @@ def diff_lines(found: DraftDiff, before: RoundTrace, after: RoundTrace, document
     """Yield the differences of two drafts, sentence by sentence."""
     one, other = before.round.number, after.round.number
     yield f"round {one} ({render.count(before.draft.words, 'word')}) -> round {other} ({after.draft.words:,})"
-    checked = [name for name, one in after.certificates.items() if one.self_check]
+    checked = [name for name, certificate in after.certificates.items() if certificate.self_check]
     for line in render.score_lines(after.scores, before.scores, {}, checked):
         yield f"  {line}"
     yield f"  {_numbers(found)}" if found.changes or found.moved else "  the drafts are the same"

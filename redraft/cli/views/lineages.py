@@ -35,7 +35,7 @@ def lines(found: Lineage | Losses) -> Iterator[str]:
 def _traced(lineage: Lineage) -> Iterator[str]:
     """Yield a draft sentence by sentence."""
     title = one_line(lineage.document.title, 60)
-    drifting = sum(1 for one in lineage.sentences if one.drift)
+    drifting = sum(1 for traced_sentence in lineage.sentences if traced_sentence.drift)
     yield (
         f"run {lineage.run} · {title} · {count(len(lineage.sentences), 'sentence')},"
         f" {drifting or 'none'} with drift, {_unborne(lineage, '{} unsupported')}"

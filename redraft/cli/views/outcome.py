@@ -62,7 +62,7 @@ def hand_over(
     """Write and print the result of a run, if there is a summary; `more` is added to the JSON."""
 
     content = run_json(store, result) | dict(more or {})
-    drafted = [result.summary, *(one.result.summary for one in result.chapters if one.result)]
+    drafted = [result.summary, *(chapter.result.summary for chapter in result.chapters if chapter.result)]
     if target.printed == "json" or any(text is not None for text in drafted):
         deliver(
             lambda notes: paper_of(result, citation_reader(store, encoder) if notes else None), content, target, _STORED
@@ -136,11 +136,11 @@ def _answer(store: Store, result: Result, target: OutputTarget, *, quiet: bool, 
         click.echo(text, nl=False)
     if quiet:
         return
-    if judged := answer.consistency:
+    if evaluation := answer.consistency:
         document, rest = document_read(store, result.run), hints.run_command("trace", result.run.id, "--all")
         shown = None if show_all else figures.SHOWN
         say("")
-        for line in figures.evaluation(judged, document, shown=shown, rest=rest):
+        for line in figures.evaluation(evaluation, document, shown=shown, rest=rest):
             say(line)
     render.print_outcome(result, target.output)
     for line in (*answer.notes, *_by_itself(result)):
@@ -165,10 +165,10 @@ def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_
         document = document_read(store, result.run)
         shown = None if show_all else figures.SHOWN
         rest = f"see --all, or {hints.run_command('trace', result.run.id, '--all')}"
-        for number, (name, one) in enumerate(result.evaluations.items()):
+        for number, (name, evaluation) in enumerate(result.evaluations.items()):
             click.echo("\n" * bool(number), nl=False)
             checked = name in result.self_checked
-            for line in figures.evaluation(one, document, self_checked=checked, shown=shown, rest=rest):
+            for line in figures.evaluation(evaluation, document, self_checked=checked, shown=shown, rest=rest):
                 click.echo(line)
         for line in ("", *render.certificate_lines(result.certificates)) if result.certificates else ():
             click.echo(line)
@@ -220,8 +220,8 @@ def close_form(form: FilledForm, output: str | None) -> None:
     say("")
     if output:
         say(f"written to {output}")
-    for one in form.sections:
-        say(f"{one_line(one.section.title, _TITLE)}: {_section_line(one)}")
+    for section in form.sections:
+        say(f"{one_line(section.section.title, _TITLE)}: {_section_line(section)}")
     sections, title = render.count(len(form.sections), "section"), one_line(form.document.title, _TITLE)
     say(f"{sections} of {title} · {render.usage(form.usage)}")
 
@@ -278,9 +278,9 @@ def _votes(votes: Mapping[str, Any]) -> str:
 def _figures(comparison: SummaryComparison) -> list[tuple[str, ...]]:
     """Return the rows of a table of both summaries' statistics."""
     both = (comparison.a, comparison.b)
-    rows = [("", "A", "B"), ("words", *(f"{one.words:,}" for one in both))]
-    rows.append(("sentences", *(f"{one.sentences:,}" for one in both)))
-    measured = [one.statistics for one in both]
+    rows = [("", "A", "B"), ("words", *(f"{compared_summary.words:,}" for compared_summary in both))]
+    rows.append(("sentences", *(f"{compared_summary.sentences:,}" for compared_summary in both)))
+    measured = [compared_summary.statistics for compared_summary in both]
     if all(measured):
         rows += [
             ("compression", *(f"{one['compression']['tokens']:,.1f}" for one in measured)),

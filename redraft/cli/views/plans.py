@@ -84,18 +84,18 @@ def _checking(entry: RosterEntry) -> str:
 def nearby_lines(found: Sequence[LocalServer]) -> Iterator[str]:
     """Yield the servers found at the usual ports, with commands that use them."""
     yield "on this machine:"
-    there = [one for one in found if one.models is not None]
-    for one in there:
-        names = list(one.models or ())
+    there = [server for server in found if server.models is not None]
+    for local_server in there:
+        names = list(local_server.models or ())
         more = f", and {len(names) - _SHOWN_MODELS} more" if len(names) > _SHOWN_MODELS else ""
         yield from wrapped(
             f"{', '.join(names[:_SHOWN_MODELS]) or 'no model yet'}{more}",
-            f"  {one.port.url} ({one.port.kind}): ",
+            f"  {local_server.port.url} ({local_server.port.kind}): ",
             "    ",
         )
         if names:
-            yield f"    redraft summarize FILE -m openai:{names[0]} --base-url {one.port.url}"
-    if silent := [f"{one.port.kind} ({one.port.number})" for one in found if one.models is None]:
+            yield f"    redraft summarize FILE -m openai:{names[0]} --base-url {local_server.port.url}"
+    if silent := [f"{server.port.kind} ({server.port.number})" for server in found if server.models is None]:
         yield from wrapped(f"no answer: {', '.join(silent)}", "  ", "  ")
 
 
@@ -144,13 +144,14 @@ def print_plan(plan: RunPlan, limits: Limits) -> None:
 
 def show_form_plan(template: Template, each: Sequence[RunPlan], *, as_json: bool) -> int:
     """Print the estimated cost of filling the form to stdout."""
-    cost, most = total_cost(one.cost_usd for one in each), total_cost(one.max_cost_usd for one in each)
-    calls, tokens = sum(one.calls for one in each), sum(one.prompt_tokens for one in each)
-    written = sum(one.completion_tokens for one in each)
+    cost, most = (total_cost(plan.cost_usd for plan in each), total_cost(plan.max_cost_usd for plan in each))
+    calls, tokens = sum(plan.calls for plan in each), sum(plan.prompt_tokens for plan in each)
+    written = sum(plan.completion_tokens for plan in each)
     sections = list(zip(template.drafted, each, strict=True))
     if as_json:
         named = [
-            {"title": section.title, "query": section.query} | one.model_dump(mode="json") for section, one in sections
+            {"title": section.title, "query": section.query} | plan.model_dump(mode="json")
+            for section, plan in sections
         ]
         totals = {"calls": calls, "prompt_tokens": tokens, "completion_tokens": written}
         costs = {"cost_usd": cost, "max_cost_usd": most}
@@ -190,25 +191,28 @@ def _what(plan: RunPlan) -> list[tuple[str, str]]:
             ("chunks", f"{plan.chunks} of at most {settings.chunk_budget:,} tokens"),
             *_levels(plan),
         ]
-    for number, one in enumerate(plan.others, 2):
-        rows.append((f"draft {number}", f"{one.strategy}, at most {count(one.draft_calls, 'call')}"))
+    for number, run_plan in enumerate(plan.others, 2):
+        rows.append((f"draft {number}", f"{run_plan.strategy}, at most {count(run_plan.draft_calls, 'call')}"))
     for role, shown in (("judge", "judges"), ("validator", "validator"), ("decider", "decider")):
-        if named := [_roomy(one) for one in plan.models if one.role == role]:
+        if named := [_roomy(model) for model in plan.models if model.role == role]:
             rows.append((shown, ", ".join(named)))
     if refinement:
         goals = ", ".join(f"{metric} {least:g}" for metric, least in refinement.goals.items())
         rows.append(("goals", f"{goals}; at most {count(refinement.rounds, 'revision')}"))
     return rows + [
-        (one.name, f"about {count(one.calls, 'call')}, {one.prompt_tokens:,} in, {one.completion_tokens:,} out")
-        for one in plan.stages
+        (stage.name, f"about {count(stage.calls, 'call')}, {stage.prompt_tokens:,} in, {stage.completion_tokens:,} out")
+        for stage in plan.stages
     ]
 
 
 def _chapters(plan: RunPlan) -> Iterator[tuple[str, str]]:
     """Yield each chapter's estimate."""
-    for number, one in enumerate(plan.chapters, 1):
-        what = f"at most {one.words} words of {one.source.words:,}, {count(one.calls, 'call')}"
-        yield f"part {number}", f"{what}: {one_line(one.source.title.removeprefix(f'{plan.source.title}: '), _TITLE)}"
+    for number, run_plan in enumerate(plan.chapters, 1):
+        what = f"at most {run_plan.words} words of {run_plan.source.words:,}, {count(run_plan.calls, 'call')}"
+        yield (
+            f"part {number}",
+            f"{what}: {one_line(run_plan.source.title.removeprefix(f'{plan.source.title}: '), _TITLE)}",
+        )
 
 
 def _roomy(one: PlannedModel) -> str:
@@ -248,7 +252,7 @@ def _length(words: int, settings: DraftConfig) -> str:
 
 
 def _levels(plan: RunPlan) -> list[tuple[str, str]]:
-    asked = plan.levels[1:] if plan.chapters else plan.levels
+    levels = plan.levels[1:] if plan.chapters else plan.levels
     tidying = [("tidying", f"at most {count(plan.tidying, 'call')}")] if plan.tidying else []
     if plan.compressions:
         return [("compressing", f"at most {count(plan.compressions, 'call')}"), *tidying]
@@ -260,7 +264,7 @@ def _levels(plan: RunPlan) -> list[tuple[str, str]]:
             f"{count(level.pieces, 'merge' if number else 'summary')} of {_length(level.words, plan.settings)}",
         )
         for number, level in enumerate(plan.levels)
-        if level in asked
+        if level in levels
     ] + tidying
 
 
@@ -272,7 +276,7 @@ def show(examined: DoctorReport, *, as_json: bool) -> None:
     if as_json:
         echo_json(record_json(examined))
     else:
-        click.echo("\n\n".join("\n".join(_lines(one)) for one in examined.judges))
+        click.echo("\n\n".join("\n".join(_lines(checkup)) for checkup in examined.judges))
 
 
 def _lines(judge: JudgeCheckup) -> Iterator[str]:
@@ -280,17 +284,17 @@ def _lines(judge: JudgeCheckup) -> Iterator[str]:
     counts += [f"{judge.not_made} not made"] if judge.not_made else []
     yield f"{one_line(judge.judge)}, on English texts: {', '.join(counts)} · {usage(judge.usage)}"
     yield ""
-    metrics = tuple(dict.fromkeys(one.metric for one in judge.controls))
-    found = {(one.control, one.metric): one.verdict for one in judge.controls}
+    metrics = tuple(dict.fromkeys(check.metric for check in judge.controls))
+    found = {(check.control, check.metric): check.verdict for check in judge.controls}
     there = [name for name in controls() if any((name, metric) in found for metric in metrics)]
     rows = [(control, *(found.get((control, metric), "") for metric in metrics)) for control in there]
     yield from aligned([("", *metrics), *rows])
     for verdict, title in (("fail", "failed"), ("cannot tell", "cannot tell")):
-        some = [one for one in judge.controls if one.verdict == verdict]
-        if some:
+        checks = [check for check in judge.controls if check.verdict == verdict]
+        if checks:
             yield ""
             yield f"{title}:"
-            told = [(f"  {one.metric}", one.control, f"expected: {one.should}", _said(one)) for one in some]
+            told = [(f"  {check.metric}", check.control, f"expected: {check.should}", _said(check)) for check in checks]
             yield from aligned(told)
 
 

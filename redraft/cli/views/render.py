@@ -65,15 +65,15 @@ def print_outcome(result: Result, output: str | None, *, scores: bool = True, sa
 
 def in_words(name: str, judging: JudgeConfig) -> str:
     """Return a judge's name, with its model if that is a different one."""
-    own = judging.models.get(name)
-    return f"{name} ({own.model})" if own and own.model != name else name
+    settings = judging.models.get(name)
+    return f"{name} ({settings.model})" if settings and settings.model != name else name
 
 
 def drafting(result: Result) -> Iterator[str]:
     """Yield why the strategy was chosen, if the user named none, and the outcome of other drafts."""
     if result.settings.chosen:
         yield result.settings.chosen
-    yield from (one.line(len(result.candidates)) for one in result.candidates)
+    yield from (candidate_result.line(len(result.candidates)) for candidate_result in result.candidates)
 
 
 def roles(result: Result) -> Iterator[str]:
@@ -130,9 +130,13 @@ def _cost(result: Result, scores: bool) -> str:
     writes = kind in ("summarize", "refine", "ask")
     parts = [f"run {result.run.id}", *([_named(model)] if writes else [])]
     if judging:
-        names = [_named(in_words(one, judging), "the ") for one in judging.judges or (model,)]
+        names = [_named(in_words(judge, judging), "the ") for judge in judging.judges or (model,)]
         who = "itself" if writes and not judging.judges else ", ".join(names)
-        behind = [f"{metric} {one.agreement.value:.2f}" for metric, one in result.certificates.items() if one.agreement]
+        behind = [
+            f"{metric} {certificate.agreement.value:.2f}"
+            for metric, certificate in result.certificates.items()
+            if certificate.agreement
+        ]
         checked = f"agreement with people: {', '.join(behind)}" if behind else UNCHECKED
         certified = f" ({checked})" if scores and result.certificates else ""
         parts.append(f"{'asked' if kind in BUILDS else 'judged by'} {who}{certified}")
@@ -145,7 +149,7 @@ def _named(model: str, article: str = "") -> str:
 
 def _warnings(result: Result, scores: bool) -> Iterator[str]:
     """Yield what became of requests, and what went wrong or is missing."""
-    yield from (one.said for one in result.requests)
+    yield from (outcome.said for outcome in result.requests)
     if result.oddities:
         yield f"unexpected in replies: {one_line(result.oddities[0], 330)}{_more(result.oddities)}"
     if flawed := len(result.flawed):
@@ -197,8 +201,8 @@ def _next(result: Result) -> Iterator[str]:
 def certificate_lines(behind: Mapping[str, Certificate]) -> Iterator[str]:
     """Yield who judged, by what, and the agreement with people; metrics with the same certificate share an entry."""
     same: dict[str, list[str]] = {}
-    for metric, one in behind.items():
-        same.setdefault(one.line(brief=True), []).append(metric)
+    for metric, certificate in behind.items():
+        same.setdefault(certificate.line(brief=True), []).append(metric)
     for line, metrics in same.items():
         yield from wrapped(line, f"{' and '.join(metrics)} judged by: ", "  ")
 
@@ -308,15 +312,15 @@ def chapter_lines(result: Result) -> Iterator[str]:
     if result.chapters:
         what = "document" if result.outline.members else "chapter"
         yield f"{count(len(result.chapters), what)}, each with a run of its own:"
-        yield from (f"  {line}" for line in aligned([_row(one) for one in result.chapters]))
+        yield from (f"  {line}" for line in aligned([_row(chapter) for chapter in result.chapters]))
 
 
 def _row(one: ChapterResult) -> list[str]:
-    done = one.result
-    words = count(done.draft.words, "word") if done and done.draft else ""
-    said = "" if done is None else words if words and done.status == "done" else done.status
+    result = one.result
+    words = count(result.draft.words, "word") if result and result.draft else ""
+    said = "" if result is None else words if words and result.status == "done" else result.status
     page = f"{'pages' if '-' in one.pages else 'page'} {one.pages}" if one.pages else ""
-    missed = "goals missed" if done and not all(goal["met"] for goal in done.goals.values()) else ""
-    told = scores(done.scores, self_check=bool(done.self_checked)) if done else ""
+    missed = "goals missed" if result and not all(goal["met"] for goal in result.goals.values()) else ""
+    told = scores(result.scores, self_check=bool(result.self_checked)) if result else ""
     judged = " ".join(part for part in (told, missed) if part)
-    return [done.run.id if done else "-", said or "not begun", judged, page, one_line(one.title, _CHAPTER)]
+    return [result.run.id if result else "-", said or "not begun", judged, page, one_line(one.title, _CHAPTER)]

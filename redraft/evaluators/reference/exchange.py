@@ -64,9 +64,9 @@ class PackFileChecker:
     def _affordable(self, given: PackFile) -> None:
         """Refuse more evidence without a place than can be looked for in the whole document in a moment."""
         trees = given.keyfacts.trees if given.keyfacts else ()
-        told = [one.evidence for one in given.questions]
-        told += [fact.evidence for tree in trees for fact in tree.facts]
-        searched = sum(bool(one.text) for one in told if one.span is None)
+        evidences = [question.evidence for question in given.questions]
+        evidences += [fact.evidence for tree in trees for fact in tree.facts]
+        searched = sum(bool(evidence.text) for evidence in evidences if evidence.span is None)
         if searched * len(self.document.text) > _MAX_SEARCHED:
             self._refuse(f"it has {searched:,} pieces of evidence without their places in the document")
 
@@ -80,8 +80,8 @@ class PackFileChecker:
             return None
         if given.id is None or given.model is None:
             self._refuse("it does not say which questions these are, and by whom")
-        for rank, one in enumerate(given.questions, 1):
-            self._check_question(rank, one)
+        for rank, question in enumerate(given.questions, 1):
+            self._check_question(rank, question)
         self._differ(given.questions, "question")
         if pack_id(self.document.id, given.questions) != given.id:
             self._refuse(f"its questions are not those of pack {one_line(given.id, 20)}: the file was changed")
@@ -103,7 +103,7 @@ class PackFileChecker:
     def _typed(self, given: TypedSection) -> TypedQuestions:
         if not 0 < given.end <= len(self.document.text):
             self._refuse("its typed questions are about more than there is of the document")
-        questions = tuple(self._typed_question(at, one, given.end) for at, one in enumerate(given.questions, 1))
+        questions = tuple(self._typed_question(at, entry, given.end) for at, entry in enumerate(given.questions, 1))
         self._differ(questions, "typed question")
         if typed_id(self.document.id, given.end, questions) != given.id:
             self._refuse(
@@ -123,10 +123,10 @@ class PackFileChecker:
             self._refuse(f"{where} is about a place that was not asked about")
         if third_of(paragraph, end) != given.third:
             self._refuse(f"{where} is not about the {given.third}")
-        made = TypedQuestion(rank, given.type, given.text, given.answer, given.reason, paragraph)
-        if flaw := flaw_of(made, self.document.text[paragraph.start : paragraph.end]):
+        question = TypedQuestion(rank, given.type, given.text, given.answer, given.reason, paragraph)
+        if flaw := flaw_of(question, self.document.text[paragraph.start : paragraph.end]):
             self._refuse(f"{where} {flaw}")
-        return made
+        return question
 
     def _check_keyfacts(self, found: KeyFacts) -> None:
         for number, tree in enumerate(found.trees, 1):
@@ -199,9 +199,9 @@ def import_pack(store: Store, data: bytes, document: Document | None, place: str
     if about := names(content):
         # Before the other checks, which take time.
         document = _its_document(store, document, *about, place)
-    given = shaped(content, place)
+    file = shaped(content, place)
     assert document is not None, "a pack without a document has no shape"
-    pack, keyfacts, typed = PackFileChecker(document, place).check(given)
+    pack, keyfacts, typed = PackFileChecker(document, place).check(file)
     store.documents.add(document)
     if pack is not None:
         store.packs.add(pack, _IMPORTED)

@@ -37,12 +37,16 @@ class FailedReplies:
 
     def build_error(self, what: str, missing: str, place: str) -> JudgingError:
         """Return the error where nothing could be built, with the cause and what may help."""
-        cut = [one for one in self.replies if isinstance(one, ReplyError) and one.cut and not one.late]
+        cut = [
+            reply_error
+            for reply_error in self.replies
+            if isinstance(reply_error, ReplyError) and reply_error.cut and not reply_error.late
+        ]
         if not cut:
             cause, hint = missing, "try another --judge, or --prompts simple"
         else:
             replies = "the one reply was" if len(cut) == 1 else f"{len(cut)} replies were"
-            thought = next((one for one in cut if isinstance(one, TruncatedReasoning)), None)
+            thought = next((reply_error for reply_error in cut if isinstance(reply_error, TruncatedReasoning)), None)
             cause = f"{replies} cut off: {(thought or cut[0]).message}"
             hint = thought.hint if thought else "try another --judge, or more room with a larger --context-tokens"
         return JudgingError(f"{what}{f': {cause}' if cause else ''}", place=place, hint=hint)
@@ -133,19 +137,19 @@ class KeyFactBuilder:
             for perspective, found in zip(self.perspectives, grown, strict=True)
             if isinstance(found, str)
         ]
-        listed = [flatten(found) if not isinstance(found, str) else [] for found in grown]
+        listed = [flatten(fact_trees) if not isinstance(fact_trees, str) else [] for fact_trees in grown]
         vetted, trouble = await self._vetted(one.span, [fact for facts in listed for fact in facts], name)
-        if unjudged := sum(any(each.dimension == UNJUDGED for each in fact.objections) for fact in vetted):
+        if unjudged := sum(any(objection.dimension == UNJUDGED for objection in fact.objections) for fact in vetted):
             why = trouble or "the judge cannot tell"
             troubles.append(
                 f"{unjudged} of the {len(vetted)} key facts of {name} have no verdict from a validator: {why}"
             )
         trees: list[Tree] = []
         for perspective, facts in zip(self.perspectives, listed, strict=True):
-            own, vetted = vetted[: len(facts)], vetted[len(facts) :]
-            if own:
+            key_facts, vetted = vetted[: len(facts)], vetted[len(facts) :]
+            if key_facts:
                 position = middle_of(one.span, len(self.reader.document.text))
-                trees.append(Tree(one.index, perspective, one.span, position, pruned(own)))
+                trees.append(Tree(one.index, perspective, one.span, position, pruned(key_facts)))
         asked = await gather_all(self._asked(tree, name) for tree in trees)
         return [tree for tree, _ in asked], troubles + [trouble for _, trouble in asked if trouble]
 
@@ -179,7 +183,7 @@ class KeyFactBuilder:
             self._tree(half, perspective, f"{name}, part {at}", misses, depth + 1) for at, half in enumerate(halved, 1)
         )
         failed = next((found for found in grown if isinstance(found, str)), None)
-        return failed or [tree for found in grown if not isinstance(found, str) for tree in found]
+        return failed or [tree for trees in grown if not isinstance(trees, str) for tree in trees]
 
     async def _vetted(self, span: Span, facts: Sequence[KeyFact], name: str) -> tuple[list[KeyFact], str]:
         """Validate the facts; returns them with evidence and objections, and what went wrong."""
@@ -226,7 +230,7 @@ class KeyFactBuilder:
 
 def _none_passed(facts: Sequence[KeyFact], place: str) -> JudgingError:
     """Return the error where facts were found but none passed validation."""
-    left = sum(any(each.dimension == UNJUDGED for each in fact.objections) for fact in facts)
+    left = sum(any(objection.dimension == UNJUDGED for objection in fact.objections) for fact in facts)
     unjudged = f"; {left} of them were not validated" if left else ""
     said = f"no key fact could be built: none of the {len(facts)} that were found passed validation{unjudged}"
     return JudgingError(said, place=place, hint="try another --judge, or another --validator")
@@ -239,10 +243,10 @@ def hashes(book: PromptBook) -> dict[str, str]:
 
 def _objections(opinions: Mapping[Dimension, FactVerdict | None]) -> tuple[Objection, ...]:
     """Return why a fact is pruned. Facts without a verdict are pruned too."""
-    found: list[Objection] = []
+    objections: list[Objection] = []
     for dimension, opinion in opinions.items():
         if opinion is None:
-            found.append(Objection(UNJUDGED, f"no verdict was given on its {dimension}"))
+            objections.append(Objection(UNJUDGED, f"no verdict was given on its {dimension}"))
         elif not opinion.passed:
-            found.append(Objection(dimension, opinion.reason))
-    return tuple(found)
+            objections.append(Objection(dimension, opinion.reason))
+    return tuple(objections)

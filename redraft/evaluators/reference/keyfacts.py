@@ -71,7 +71,7 @@ def pruned(facts: Sequence[KeyFact]) -> tuple[KeyFact, ...]:
     result: list[KeyFact] = []
     for fact in facts:  # depth first: ancestors precede a fact
         if fact.kept and fact.parent in gone:
-            above = next(one for one in facts if one.id == fact.parent)
+            above = next(key_fact for key_fact in facts if key_fact.id == fact.parent)
             fact = replace(fact, objections=(Objection(ORPHANED, f"the {above.level} above it was pruned"),))
         if not fact.kept:
             gone.add(fact.id)
@@ -110,10 +110,10 @@ def bin_of(position: float) -> str:
 
 def trees_for(keyfacts: KeyFacts, query: str | None, perspectives: Sequence[Perspective]) -> tuple[Tree, ...]:
     """Return the trees for a summary: all of them, or the one whose query it answers."""
-    chosen = tuple(tree for tree in keyfacts.trees if tree.perspective in perspectives)
+    trees = tuple(tree for tree in keyfacts.trees if tree.perspective in perspectives)
     if query is None:
-        return chosen
-    return tuple(tree for tree in chosen if tree.query and same_words(tree.query, query))[:1]
+        return trees
+    return tuple(tree for tree in trees if tree.query and same_words(tree.query, query))[:1]
 
 
 def keyfacts_id(document: str, trees: Sequence[Tree]) -> str:

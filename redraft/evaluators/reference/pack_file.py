@@ -160,12 +160,12 @@ def shaped(content: object, place: str) -> PackFile:
         parts = {name: content[name] for name in ("keyfacts", "typed") if isinstance(content.get(name), dict)}
         content |= {name: part | {"document": about[0], "imported": True} for name, part in parts.items()}
     try:
-        given = PackFile.model_validate_json(json.dumps(content), strict=True)
+        file = PackFile.model_validate_json(json.dumps(content), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         raise _no_pack(".".join(map(str, first["loc"])), error_text(first), place) from error
     _refuse_long(content, place)
-    return given
+    return file
 
 
 def _no_pack(where: str, what: str, place: str) -> PackError:
@@ -198,16 +198,16 @@ def choose(store: Store, document: Document, questions: str | None = None, keyfa
     """Return the questions and key facts of a document with these ids, or the default ones, and its typed questions."""
     pack = store.packs.get(questions) if questions else store.packs.latest(document.id)
     facts = store.keyfacts.get(keyfacts) if keyfacts else store.keyfacts.latest(document.id)
-    asked = store.typed.latest(document.id)
+    typed_questions = store.typed.latest(document.id)
     for one in (pack, facts):
         if one is not None and one.document != document.id:
             raise PackError(f"{one.id} is about another document", hint="`redraft pack list` lists them all")
-    if pack is None and facts is None and asked is None:
+    if pack is None and facts is None and typed_questions is None:
         files = document.source.replace(", ", " ")
         raise PackError(
             "it has no pack yet", place=document.source, hint=f"redraft pack build {files}, or redraft keyfacts {files}"
         )
-    return PackContents(document, pack, facts, asked)
+    return PackContents(document, pack, facts, typed_questions)
 
 
 class PackContents(NamedTuple):

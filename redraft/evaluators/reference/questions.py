@@ -47,7 +47,7 @@ def cited_for(text: str, pack: Pack | None) -> tuple[Span, ...]:
 
 @lru_cache(maxsize=8)
 def _ranker(questions: tuple[PackQuestion, ...]) -> Ranker:
-    texts = [f"{one.text} {one.answer}" for one in questions]
+    texts = [f"{question.text} {question.answer}" for question in questions]
     return Ranker(texts, [language_of("\n".join(texts))] * len(texts))
 
 
@@ -104,13 +104,13 @@ async def build_pack(
     misses, of = FailedReplies(), len(stretches)
     # No outline where the number per stretch is fixed, as in a paper's procedure.
     seen = outline_text(outline) if outline is not None and shows_outline(reader, quantity) else None
-    counts = _counts(questions_each(reader, quantity, of), wanted, [one.tokens for one in stretches])
+    counts = _counts(questions_each(reader, quantity, of), wanted, [stretch.tokens for stretch in stretches])
     asker = _Asker(judge, reader, misses, seen, of)
     replies = await gather_all(_ask(asker, *one) for one in zip(stretches, counts, strict=True))
     missing = tuple(trouble for _, troubles in replies for trouble in troubles)
     for trouble in missing:
         observer(Notice(trouble))
-    found = _trimmed([asked for asked, _ in replies], max(_MAX_RANKED, wanted))
+    found = _trimmed([found_questions for found_questions, _ in replies], max(_MAX_RANKED, wanted))
     if not found:
         what = "the model returned no question about the document"
         raise misses.build_error(what, missing[0] if missing else "", reader.document.title)
@@ -215,10 +215,10 @@ def parts_of(reader: EvidenceReader, stretch: Chunk, count: int, outline: str | 
     if stretch.tokens <= room:
         return [stretch.span]
     start, end = stretch.span
-    own = replace(reader.document, text=reader.document.text[start:end], sections=(), marks=())
+    document = replace(reader.document, text=reader.document.text[start:end], sections=(), marks=())
     return [
         Span(start + one.span.start, start + one.span.end)
-        for one in chunk(own, reader.tokenizer, _share_of(stretch.tokens, max(MIN_BUDGET, room)))
+        for one in chunk(document, reader.tokenizer, _share_of(stretch.tokens, max(MIN_BUDGET, room)))
     ]
 
 
@@ -253,8 +253,8 @@ async def _ask(asker: _Asker, stretch: Chunk, count: tuple[int, int]) -> tuple[l
     others. A judge with a small window is asked part by part for the same number in total."""
     whole = _StretchPart(stretch.span, stretch.index, f"stretch {stretch.index + 1} of {asker.stretches}")
     parts = parts_of(asker.reader, stretch, count[1], asker.outline)
-    told = [span for span in parts if count_words(asker.reader.text(span))]
-    return await _asked_of(asker, whole.divided(told), count, FIRST_TRY)
+    spans = [span for span in parts if count_words(asker.reader.text(span))]
+    return await _asked_of(asker, whole.divided(spans), count, FIRST_TRY)
 
 
 async def _asked_of(
@@ -263,10 +263,10 @@ async def _asked_of(
     """Return so many questions about some parts, interleaved."""
     shares = [(_share(count[0], at, len(parts)), _share(count[1], at, len(parts))) for at in range(len(parts))]
     replies = await gather_all(_asked(asker, part, share, attempt) for part, share in zip(parts, shares, strict=True))
-    found: list[_FoundQuestion] = []
-    for row in zip_longest(*(asked for asked, _ in replies)):
-        found += evenly_spread([one for one in row if one is not None], count[1] - len(found))
-    return found, [trouble for _, troubles in replies for trouble in troubles]
+    questions: list[_FoundQuestion] = []
+    for row in zip_longest(*(found_questions for found_questions, _ in replies)):
+        questions += evenly_spread([one for one in row if one is not None], count[1] - len(questions))
+    return questions, [trouble for _, troubles in replies for trouble in troubles]
 
 
 def _share(count: int, at: int, parts: int) -> int:
@@ -282,9 +282,9 @@ async def _asked(
     reader, roomier = asker.reader, attempt.with_more_room()
     two = halves(reader.document.text, part.span) if roomier and count[1] > 1 else None
     label = f"questions on {part.name}"
-    found: list[_FoundQuestion] = []
+    questions: list[_FoundQuestion] = []
     try:
-        asked, cut = await Examiner(asker.judge).ask_document(
+        document_questions, cut = await Examiner(asker.judge).ask_document(
             reader.text(part.span), count, label, attempt if two else None, asker.outline
         )
     except (ReplyError, RejectedRequest) as error:
@@ -293,12 +293,15 @@ async def _asked(
             return [], [f"no {label}: {error.message}"]
         following = replace(attempt, loosely=attempt.loosely or error.loops) if error.needs_fewer_items else roomier
     else:
-        found = [_FoundQuestion(one, _evidence(one, reader, part.span), part.stretch) for one in asked]
-        if not (cut and two and roomier and len(found) < count[0]):
-            return found, []
+        questions = [
+            _FoundQuestion(question, _evidence(question, reader, part.span), part.stretch)
+            for question in document_questions
+        ]
+        if not (cut and two and roomier and len(questions) < count[0]):
+            return questions, []
         following = roomier
     more, troubles = await _asked_of(asker, part.divided(two), count, following)
-    return [*more, *found][: count[1]], troubles
+    return [*more, *questions][: count[1]], troubles
 
 
 def _evidence(asked: DocumentQuestion, reader: EvidenceReader, within: Span) -> Evidence:
@@ -318,15 +321,15 @@ def _trimmed(asked: Sequence[Sequence[_FoundQuestion]], most: int) -> list[_Foun
     """Return the distinct questions to rank, interleaved by stretch. Where there is no room for one of every stretch,
     the stretches left out are evenly spread."""
     seen: set[str] = set()
-    kept: list[_FoundQuestion] = []
+    questions: list[_FoundQuestion] = []
     for row in zip_longest(*asked):
         fresh: list[_FoundQuestion] = []
         for found in row:
             if found is not None and (key := one_line(found.asked.question).casefold()) not in seen:
                 seen.add(key)
                 fresh.append(found)
-        kept += evenly_spread(fresh, most - len(kept))
-    return sorted(kept, key=lambda found: found.stretch)
+        questions += evenly_spread(fresh, most - len(questions))
+    return sorted(questions, key=lambda found: found.stretch)
 
 
 def evenly_spread(found: Sequence[T], most: int) -> list[T]:

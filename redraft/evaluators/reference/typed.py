@@ -64,12 +64,15 @@ class TypedQuestionBuilder:
     async def build(self) -> TypedQuestions:
         """Write all questions, in paragraph order. Failures are recorded and do not stop the rest."""
         misses, document = FailedReplies(), self.reader.document
-        wanted = slots(document.text, self.end, self.each)
-        made = await gather_all(self._question(slot, misses) for slot in wanted)
+        question_slots = slots(document.text, self.end, self.each)
+        made = await gather_all(self._question(slot, misses) for slot in question_slots)
         troubles = [one for one in made if isinstance(one, str)]
         found: dict[str, TypedQuestion] = {}
-        for slot, one in zip(wanted, made, strict=True):
-            if isinstance(one, TypedQuestion) and found.setdefault(words_key(one.text), one) is not one:
+        for slot, question in zip(question_slots, made, strict=True):
+            if (
+                isinstance(question, TypedQuestion)
+                and found.setdefault(words_key(question.text), question) is not question
+            ):
                 troubles += [f"no {slot.name}: it is a duplicate"]
         if not found:
             raise misses.build_error(
@@ -90,31 +93,31 @@ class TypedQuestionBuilder:
             start = max(0, paragraph.start - _BEFORE)
             before = self.reader.document.text[start : paragraph.start].partition(" ")[2] if start else ""
             try:
-                asked = await Questioner(self.judge).ask(
+                typed_reply = await Questioner(self.judge).ask(
                     before, self.reader.text(paragraph), slot.type, label, self.summary
                 )
-                made = _made(asked, slot.type, paragraph)
-                if not count_words(made.text):
+                question = _made(typed_reply, slot.type, paragraph)
+                if not count_words(question.text):
                     why = "the model returned none"
                     continue
-                flaw = flaw_of(made, self.reader.text(paragraph))
-                why = f"the model's question {flaw}" if flaw else await self._answered(made)
+                flaw = flaw_of(question, self.reader.text(paragraph))
+                why = f"the model's question {flaw}" if flaw else await self._answered(question)
             except (ReplyError, RejectedRequest) as error:
                 misses.note(error)
                 why = error.message
             else:
                 if not why:
-                    return made
+                    return question
         return f"no {slot.name}: {why}"
 
     async def _answered(self, made: TypedQuestion) -> str:
         """Return what is wrong with an unanswerable question: the document answers it, or the check failed."""
         if made.is_answerable:
             return ""
-        found = await Examiner(self.judge).answers_from_document([EvidenceQuery(made.text)], self.reader)
-        if not found.verdicts:
+        results = await Examiner(self.judge).answers_from_document([EvidenceQuery(made.text)], self.reader)
+        if not results.verdicts:
             return "whether the document has an answer was not judged"
-        return "the document has an answer to it" if found.verdicts[0].answered else ""
+        return "the document has an answer to it" if results.verdicts[0].answered else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,38 +137,38 @@ class QuestionSlot:
 
 def slots(text: str, end: int, each: int) -> list[QuestionSlot]:
     """Return all questions to write about a text up to `end`, with paragraphs spread evenly over each third."""
-    known = paragraphs(text, end)
+    spans = paragraphs(text, end)
     wanted = [(number, of_type) for number in range(1, each + 1) for of_type in TYPES]
-    found: list[QuestionSlot] = []
+    question_slots: list[QuestionSlot] = []
     for third in THIRDS:
-        own = [one for one in known if third_of(one, end) == third]
+        own = [span for span in spans if third_of(span, end) == third]
         for at, (number, of_type) in enumerate(wanted):
             first = int((at + 0.5) * len(own) / len(wanted))
             tried = tuple(own[(first + step) % len(own)] for step in range(min(MAX_ATTEMPTS_EACH, len(own))))
-            found.append(QuestionSlot(third, of_type, number, tried))
-    return found
+            question_slots.append(QuestionSlot(third, of_type, number, tried))
+    return question_slots
 
 
 def paragraphs(text: str, end: int) -> list[Span]:
     """Return the paragraphs of a text up to `end`: consecutive short ones merged, long ones split."""
     seams = [0, *(seam for seam in paragraph_seams(text) if 0 < seam < end), end]
-    found: list[Span] = []
+    spans: list[Span] = []
     start = 0
     for _, stop in pairwise(seams):
         if count_words(text[start:stop]) >= _MIN:
-            found += _cut(text, Span(start, stop))
+            spans += _cut(text, Span(start, stop))
             start = stop
-    return found or ([Span(0, end)] if count_words(text[:end]) else [])
+    return spans or ([Span(0, end)] if count_words(text[:end]) else [])
 
 
 def _cut(text: str, whole: Span) -> Iterator[Span]:
     """Split a paragraph into parts of sensible length at sentence ends, without surrounding whitespace."""
-    found = sentences(text, whole)
+    spans = sentences(text, whole)
     first, words = 0, 0
-    for at, one in enumerate(found):
-        words += count_words(text[one.start : one.end])
-        if words >= _MAX or at + 1 == len(found):
-            yield Span(found[first].start, one.end)
+    for at, span in enumerate(spans):
+        words += count_words(text[span.start : span.end])
+        if words >= _MAX or at + 1 == len(spans):
+            yield Span(spans[first].start, span.end)
             first, words = at + 1, 0
 
 
@@ -173,8 +176,8 @@ def in_order(questions: Sequence[TypedQuestion]) -> tuple[TypedQuestion, ...]:
     """Return the questions in paragraph order, numbered from 1."""
     ordered = sorted(questions, key=lambda one: (one.paragraph, TYPES.index(one.type), one.text))
     return tuple(
-        TypedQuestion(number, one.type, one.text, one.answer, one.reason, one.paragraph)
-        for number, one in enumerate(ordered, 1)
+        TypedQuestion(number, question.type, question.text, question.answer, question.reason, question.paragraph)
+        for number, question in enumerate(ordered, 1)
     )
 
 

@@ -119,7 +119,7 @@ def read_annotations(path: str, data: bytes | None = None) -> Annotations:
                 hint=_ANNOTATIONS,
             )
     marked = any(MARKS in sentences for sentences in content.values() if sentences)
-    listed = [one for sentences in content.values() for one in (sentences or {}).values()]
+    listed = [sentence for sentences in content.values() for sentence in (sentences or {}).values()]
     every = not marked and lists_every_sentence(listed)
     entries = {
         key: None if sentences is None else entries_of(path, key, sentences) for key, sentences in content.items()
@@ -169,14 +169,14 @@ def _entry(path: str, key: str, sentence: str, fields: Any) -> AnnotatedSentence
     questions, types = (_texts(path, key, sentence, name, fields.get(name)) for name in ("questions", "types"))
     words = [word for text in types for part in _BETWEEN.split(text) if (word := one_line(part, _SHOWN))]
     nameless = [word for word in words if mark_of(word) is None]
-    said = Confusion(id=0, questions=questions, types=words)
+    confusion = Confusion(id=0, questions=questions, types=words)
     unknown = Confusion(id=0, questions=nameless, types=[]).asked
-    denied = NO_CONFUSION in said.types or len(said.asked) + len(unknown) < len(questions) + len(nameless)
-    claimed = bool(said.asked or said.errors or unknown)
+    denied = NO_CONFUSION in confusion.types or len(confusion.asked) + len(unknown) < len(questions) + len(nameless)
+    claimed = bool(confusion.asked or confusion.errors or unknown)
     if claimed and denied:
         return AnnotatedSentence(sentence, None)
-    found = ConfusionVerdict(claimed, tuple(said.errors), tuple(dict.fromkeys(unknown)), tuple(said.asked))
-    return AnnotatedSentence(sentence, found if claimed else CLEAR)
+    verdict = ConfusionVerdict(claimed, tuple(confusion.errors), tuple(dict.fromkeys(unknown)), tuple(confusion.asked))
+    return AnnotatedSentence(sentence, verdict if claimed else CLEAR)
 
 
 def _texts(path: str, key: str, sentence: str, field: str, value: Any) -> list[str]:
@@ -273,15 +273,17 @@ def match_to_sentences(
     touched = {number for unit in units for number in unit.numbers}
     rest = len(counted) - len(touched)
     # Verdicts on sentences that are not found still count for this summary.
-    standing = [one for one in lost if every or one.confusing][:rest]
-    said = [*(unit.verdict for unit in units if unit.verdict), *standing]
+    standing = [verdict for verdict in lost if every or verdict.confusing][:rest]
+    confusions = [*(unit.verdict for unit in units if unit.verdict), *standing]
     undecided = sum(unit.verdict is None for unit in units)
     verdicts = _by_number(units)
     if not every:
-        said += repeat(CLEAR, rest - len(standing))
+        confusions += repeat(CLEAR, rest - len(standing))
         verdicts |= {number: CLEAR for number in counted if number not in touched and not lost}
     unjudged = undecided + (rest - len(standing) if every else 0)
-    return PlacedAnnotations(tuple(said), unjudged, dict(sorted(verdicts.items())), elsewhere, len(lost), undecided)
+    return PlacedAnnotations(
+        tuple(confusions), unjudged, dict(sorted(verdicts.items())), elsewhere, len(lost), undecided
+    )
 
 
 def _units(
@@ -444,7 +446,7 @@ def match_marks(marks: Sequence[AnnotatedSentence], statements: Sequence[Stateme
     """Match marks to sentences, and count as the paper does (footnote 12): the sentences of one span are one sentence,
     and a pair of spans is one."""
     counted = sentences_of(statements)
-    text = _Sentences([one.sentence for one in counted])
+    text = _Sentences([statement.sentence for statement in counted])
     joined: set[int] = set()
     singles: list[tuple[int, ConfusionVerdict]] = []
     others: list[ConfusionVerdict] = []

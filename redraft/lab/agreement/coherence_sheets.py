@@ -79,7 +79,10 @@ def annotations_by_system(path: str) -> list[Annotations]:
             f"it is not the items.json of an experiment: {first_error(error)}", place=path, hint=hint
         ) from error
     for item in items:
-        errors = {one.sentence: {"questions": [*one.questions], "types": [*one.types]} for one in item.confusing}
+        errors = {
+            sentence.sentence: {"questions": [*sentence.questions], "types": [*sentence.types]}
+            for sentence in item.confusing
+        }
         by_system.setdefault(item.system, {})[item.id] = entries_of(path, item.id, errors)
     return [Annotations(name, False, entries) for name, entries in by_system.items()]
 
@@ -89,13 +92,13 @@ def annotation_rows(file: Summaries, annotations: Sequence[Annotations]) -> list
     found: dict[str, SheetRow] = {}
     for key, text in file.texts.items():
         flat = " ".join(text.split())
-        listed = [one for each in annotations for one in each.entries.get(key) or ()]
-        for one in sorted(listed, key=lambda it: (flat.find(it.sentence), it.sentence, it.other)):
-            if one.verdict is None or not one.verdict.confusing:
+        sentences = [annotated for each in annotations for annotated in each.entries.get(key) or ()]
+        for sentence in sorted(sentences, key=lambda it: (flat.find(it.sentence), it.sentence, it.other)):
+            if sentence.verdict is None or not sentence.verdict.confusing:
                 continue
-            span = f"{one.sentence} […] {one.other}" if one.other else one.sentence
-            shown = {"of": key, "summary": text, "span": span, "questions": " ".join(one.verdict.questions)}
-            row = _row(_id("annotations", key, one), shown, "annotations")
+            span = f"{sentence.sentence} […] {sentence.other}" if sentence.other else sentence.sentence
+            shown = {"of": key, "summary": text, "span": span, "questions": " ".join(sentence.verdict.questions)}
+            row = _row(_id("annotations", key, sentence), shown, "annotations")
             found.setdefault(row.id, row)
     return list(found.values())
 
@@ -133,9 +136,9 @@ def _is_first(key: str, text: str, other: str) -> bool:
 def mark_rows(file: Summaries) -> list[SheetRow]:
     """Return a row for each sentence of the summaries."""
     return [
-        _row(_id("marks", key, one.id), {"of": key, "sentence": one.sentence}, "marks")
+        _row(_id("marks", key, statement.id), {"of": key, "sentence": statement.sentence}, "marks")
         for key, text in file.texts.items()
-        for one in sentences_of(statements_of(text))
+        for statement in sentences_of(statements_of(text))
     ]
 
 
@@ -161,25 +164,27 @@ def kind_of_sheet(path: str) -> Kind | None:
 def _answers(paths: Sequence[str], kind: Kind) -> SheetAnswers[str]:
     choices = CHOICES[kind]
     others = {word: meant for word, meant in _OTHER_WORDS.items() if meant in choices}
-    meanings = {**{one: one for one in choices}, **others, **dict.fromkeys(("", "?"))}
+    meanings = {**{choice: choice for choice in choices}, **others, **dict.fromkeys(("", "?"))}
     return combined_answers(paths, meanings, f"none of {', '.join(choices)}")
 
 
 def annotation_report(paths: Sequence[str], annotations: Sequence[Annotations]) -> Report:
     """Return how many annotations people find right, by the file they are from."""
-    said = _answers(paths, "annotations")
+    answers = _answers(paths, "annotations")
     origins = {
-        each.name: {_id("annotations", key, one) for key, listed in each.entries.items() for one in listed or ()}
+        each.name: {
+            _id("annotations", key, sentence) for key, sentences in each.entries.items() for sentence in sentences or ()
+        }
         for each in annotations
     }
     everything = set().union(*origins.values())
-    known = [row for row in said.by_row if row in everything]
-    basis = f"Based on {len(known)} of {len(said.by_row)} rows, those whose annotation is in the files given."
+    known = [row for row in answers.by_row if row in everything]
+    basis = f"Based on {len(known)} of {len(answers.by_row)} rows, those whose annotation is in the files given."
     rows = []
     for name, ids in origins.items():
-        counts = Counter(one for row in known if row in ids for one in said.by_row[row] if one)
+        counts = Counter(one for row in known if row in ids for one in answers.by_row[row] if one)
         share, interval = share_interval(counts["agree"] + counts["partly"], counts.total())
-        answered = sum(any(said.by_row[row]) for row in known if row in ids)
+        answered = sum(any(answers.by_row[row]) for row in known if row in ids)
         rows.append((name, answered, *(counts[one] for one in CHOICES["annotations"]), share, *interval_ends(interval)))
     precision = Table(
         "precision",
@@ -189,22 +194,22 @@ def annotation_report(paths: Sequence[str], annotations: Sequence[Annotations]) 
         ("annotations", "rows", *CHOICES["annotations"], "precision", *ENDS),
         tuple(rows),
     )
-    confusing = {row: [None if one is None else one != "disagree" for one in said.by_row[row]] for row in known}
-    return _report("annotations", "Annotations: what people say", precision, confusing, said, basis)
+    confusing = {row: [None if one is None else one != "disagree" for one in answers.by_row[row]] for row in known}
+    return _report("annotations", "Annotations: what people say", precision, confusing, answers, basis)
 
 
 def preference_report(paths: Sequence[str], first: Summaries, second: Summaries) -> Report:
     """Return which of two systems people prefer, by aspect."""
-    said = _answers(paths, "preferences")
+    answers = _answers(paths, "preferences")
     winners: dict[str, tuple[str, Mapping[str, str]]] = {}
     for key, one, other in _pairs(first, second):
         names = (first.name, second.name) if one == first.texts[key] else (second.name, first.name)
         for aspect in ASPECTS:
             row = _id("preferences", key, one, other, aspect)
             winners[row] = (aspect, {"1": names[0], "2": names[1], "tie": "tie"})
-    known = [row for row in said.by_row if row in winners]
-    basis = f"Based on {len(known)} of {len(said.by_row)} rows, those whose summaries are in the files given."
-    chosen = {row: [one and winners[row][1][one] for one in said.by_row[row]] for row in known}
+    known = [row for row in answers.by_row if row in winners]
+    basis = f"Based on {len(known)} of {len(answers.by_row)} rows, those whose summaries are in the files given."
+    chosen = {row: [one and winners[row][1][one] for one in answers.by_row[row]] for row in known}
     rows = []
     for aspect in ASPECTS:
         counts = Counter(one for row in known if winners[row][0] == aspect for one in chosen[row] if one)
@@ -217,7 +222,7 @@ def preference_report(paths: Sequence[str], first: Summaries, second: Summaries)
         ("aspect", first.name, second.name, "tie", "answers"),
         tuple(rows),
     )
-    return _report("preferences", "Preferences: what people say", preferences, chosen, said, basis)
+    return _report("preferences", "Preferences: what people say", preferences, chosen, answers, basis)
 
 
 def _report(

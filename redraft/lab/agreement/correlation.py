@@ -128,9 +128,9 @@ def sentence_series(dataset: Dataset, column: Column) -> SentenceSeries | None:
 
 
 def _sentences(dataset: Dataset, said: Sequence[ItemOutcome]) -> Iterator[tuple[bool | None, bool, str, int | None]]:
-    for item, one in zip(dataset.items, said, strict=True):
+    for item, outcome in zip(dataset.items, said, strict=True):
         count = len(item.labels)
-        verdicts = one.sentences or (None,) * count
+        verdicts = outcome.sentences or (None,) * count
         for at, (verdict, label) in enumerate(zip(verdicts, item.labels, strict=True)):
             if label is not None:
                 yield verdict, label, item.document, 3 * at // count if count >= 3 else None

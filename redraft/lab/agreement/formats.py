@@ -96,29 +96,29 @@ def merged(items: Sequence[HumanItem]) -> list[HumanItem]:
     of: dict[tuple[str, str, str], list[HumanItem]] = {}
     for item in items:
         of.setdefault((item.document, item.system, item.summary), []).append(item)
-    found: list[HumanItem] = []
+    human_items: list[HumanItem] = []
     for same in of.values():
         fields = dict.fromkeys(field for item in same for field in item.people)
         said = {field: [item.people[field] for item in same if field in item.people] for field in fields}
         means = {field: fmean(values) for field, values in said.items()}
         votes = [values for values in said.values() if len(values) > 1]
-        found.append(replace(same[0], people=means, votes=votes))
-    return found
+        human_items.append(replace(same[0], people=means, votes=votes))
+    return human_items
 
 
 def items_of_patents(entry: FileEntry, _: Library) -> list[HumanItem]:
     """Return the rated summaries of a patent, a row of the released sheet; its abstract and claims were summarized."""
     content = as_object(entry.content)
     source = "\n\n".join(text_at(content, name) for name in ("abstract", "claims"))
-    found: list[HumanItem] = []
+    items: list[HumanItem] = []
     for column, system in _PATENT_SYSTEMS.items():
         ratings = {name: number(content.get(f"{name}_{column}")) for name in RATED}
         people = {name: value for name, value in ratings.items() if value is not None}
         if people and content.get(system):
-            found.append(HumanItem(system, "", text_at(content, system), people, source=source, system=system))
-    if not found:
+            items.append(HumanItem(system, "", text_at(content, system), people, source=source, system=system))
+    if not items:
         raise UnreadableError("it has no summary with ratings")
-    return found
+    return items
 
 
 Items = Callable[[FileEntry, Library], Sequence[HumanItem]]
@@ -148,7 +148,7 @@ class Format:
     def read(self, path: str, documents: str | None = None) -> Dataset:
         """Return all items of a file with their documents; what cannot be read is reported and skipped."""
         known = read_texts_by_id(documents or self._beside(path))
-        found: list[HumanItem] = []
+        items: list[HumanItem] = []
         troubles: list[FileProblem] = []
         for entry in read_entries(path):
             if isinstance(entry, FileProblem):
@@ -156,19 +156,19 @@ class Format:
                 continue
             for part in self._parts(entry, troubles):
                 try:
-                    found += (self._sourced(one, part, known) for one in self.items(part, known))
+                    items += (self._sourced(item, part, known) for item in self.items(part, known))
                 except UnreadableError as error:
                     troubles.append(FileProblem(part.place, str(error)))
-        if not found:
+        if not items:
             said = f": {troubles[0].place}: {troubles[0].message}" if troubles else ""
             raise UsageError(
                 f"nothing in it can be read as {self.name}{said}",
                 place=path,
                 hint="name its format with --format; `redraft help agree with` lists them",
             )
-        found = self.joined(found)
-        fields = self.fields if not self.any_field else _fields(found, self.fields)
-        return Dataset(f"{self.title} ({one_line(Path(path).name)})", fields, tuple(found), tuple(troubles))
+        items = self.joined(items)
+        fields = self.fields if not self.any_field else _fields(items, self.fields)
+        return Dataset(f"{self.title} ({one_line(Path(path).name)})", fields, tuple(items), tuple(troubles))
 
     def _parts(self, entry: FileEntry, troubles: list[FileProblem]) -> Iterator[FileEntry]:
         if self.parts is None:
@@ -234,12 +234,16 @@ def _items(entry: FileEntry, known: Library) -> list[HumanItem]:
         raise UnreadableError("its summary is missing: name the file of summaries with --documents")
     statements = statements_of(summary)
     counted = sentences_of(statements)
-    sentences = tuple(one.sentence for one in counted)
+    sentences = tuple(statement.sentence for statement in counted)
     if MARKS in said:
-        labels: tuple[bool | None, ...] = tuple(not one for one in marked_sentences(sentences, _annotated(name, said)))
+        labels: tuple[bool | None, ...] = tuple(
+            not sentence for sentence in marked_sentences(sentences, _annotated(name, said))
+        )
     else:
         verdicts = match_to_sentences(_annotated(name, said), statements, every=entry.content["every"]).verdicts
-        labels = tuple(not verdicts[one.id].confusing if one.id in verdicts else None for one in counted)
+        labels = tuple(
+            not verdicts[statement.id].confusing if statement.id in verdicts else None for statement in counted
+        )
     clear = [label for label in labels if label is not None]
     if not clear:
         raise UnreadableError("no sentence of the summary is judged")
@@ -322,11 +326,11 @@ def _items_of_qags(entry: FileEntry, _: Library) -> list[HumanItem]:
     parts = [as_object(one) for one in list_at(content, "summary_sentences")]
     if not parts:
         raise UnreadableError("the summary has no sentence")
-    votes = [[_is_yes(vote) for vote in list_at(one, "responses")] for one in parts]
+    votes = [[_is_yes(vote) for vote in list_at(part, "responses")] for part in parts]
     if not all(votes):
         raise UnreadableError("one of the sentences has no vote")
     labels = tuple(2 * sum(vote) > len(vote) for vote in votes)
-    sentences = tuple(text_at(one, "sentence") for one in parts)
+    sentences = tuple(text_at(part, "sentence") for part in parts)
     people = {"consistency": fmean(labels)}
     return [
         HumanItem("", "", " ".join(sentences), people, source=article, sentences=sentences, labels=labels, votes=votes)
@@ -354,11 +358,11 @@ def _items_of_rank19(entry: FileEntry, known: Library) -> list[HumanItem]:
 def _items_of_realsumm(entry: FileEntry, _: Library) -> list[HumanItem]:
     content = as_object(entry.content)
     document, source = optional_text(content, "id", "doc_id"), text_at(content, "document", "source")
-    found: list[HumanItem] = []
+    items: list[HumanItem] = []
     for one in map(as_object, list_at(content, "summaries")):
         system, people = optional_text(one, "system"), {"recall": number_at(one, "litepyramid_recall")}
-        found.append(HumanItem(system, document, text_at(one, "summary"), people, source=source, system=system))
-    return found
+        items.append(HumanItem(system, document, text_at(one, "summary"), people, source=source, system=system))
+    return items
 
 
 def _items_of_summedits(entry: FileEntry, known: Library) -> list[HumanItem]:
@@ -397,11 +401,11 @@ def _items_of_summeval(entry: FileEntry, _: Library) -> list[HumanItem]:
     people = {
         field: fmean(known)
         for field in _FIELDS
-        if (known := [value for one in ratings if (value := number(one.get(field))) is not None])
+        if (known := [value for rating in ratings if (value := number(rating.get(field))) is not None])
     }
     if not people:
         raise UnreadableError("there are no ratings (`human` or `expert_annotations`)")
-    votes = [[number(one.get("consistency")) for one in ratings]] if len(ratings) > 1 else []
+    votes = [[number(rating.get("consistency")) for rating in ratings]] if len(ratings) > 1 else []
     document = text_at(content, "id")
     summary = text_at(content, "summary", "decoded")
     source = content.get("text") or content.get("source") or ""
@@ -500,11 +504,11 @@ def _sentences_of_catalog(content: Mapping[str, Any]) -> tuple[tuple[str, ...], 
     parts = [as_object(one) for one in list_at(content, "sentences")]
     if not parts:
         raise UnreadableError("the summary has no sentence")
-    labels = [number(one.get(LABEL)) for one in parts]
+    labels = [number(part.get(LABEL)) for part in parts]
     if any(label not in (None, 0.0, 1.0) for label in labels):
         raise UnreadableError("a sentence's `label` is neither true nor false")
     found = tuple(None if label is None else bool(label) for label in labels)
-    return tuple(text_at(one, "sentence", "text") for one in parts), found
+    return tuple(text_at(part, "sentence", "text") for part in parts), found
 
 
 FORMATS: Mapping[str, Format] = {

@@ -226,7 +226,7 @@ def read_texts_by_id(path: str | None) -> Library:
     place = Path(path).expanduser()
     if place.is_dir():
         files = sorted(one for one in place.iterdir() if one.is_file() and not one.name.startswith("."))
-        return Library({one.stem: clean(read_text(str(one))) for one in files})
+        return Library({file.stem: clean(read_text(str(file))) for file in files})
     found = Library()
     for entry in read_entries(path):
         if isinstance(entry, FileEntry) and isinstance(entry.content, Mapping):

@@ -97,26 +97,26 @@ class FitQuality:
 def labelled_probabilities(outcome: AgreementOutcome, column: Column) -> list[LabelledProbability]:
     """Return a judge's probabilities with people's labels: of sentences, or of whole summaries."""
     best, field = best_rating(outcome), outcome.design.human
-    found: list[LabelledProbability] = []
-    for item, said in zip(outcome.dataset.items, column.said, strict=True):
+    probabilities: list[LabelledProbability] = []
+    for item, item_outcome in zip(outcome.dataset.items, column.said, strict=True):
         labels: Sequence[bool | None] = item.labels
         if not item.sentences:
             labels = [item.people[field] >= best] if best is not None and field in item.people else []
-        found += [
+        probabilities += [
             LabelledProbability(odds, right, item.document)
-            for odds, right in zip(said.odds, labels, strict=False)
+            for odds, right in zip(item_outcome.odds, labels, strict=False)
             if odds is not None and right is not None
         ]
-    return found
+    return probabilities
 
 
 def fit_calibration(pairs: Sequence[LabelledProbability]) -> Calibration | None:
     """Return the calibration that makes people's labels likeliest (Platt scaling, by Newton's method); None where there
     are too few labels, or where they do not rise with the probability."""
-    right = np.asarray([one.right for one in pairs], dtype=np.float64)
+    right = np.asarray([probability.right for probability in pairs], dtype=np.float64)
     if min(right.sum(), len(right) - right.sum(), len(right)) < _MIN:
         return None
-    within = np.clip([one.probability for one in pairs], 1e-6, 1 - 1e-6)
+    within = np.clip([probability.probability for probability in pairs], 1e-6, 1 - 1e-6)
     design = np.stack([np.log(within / (1 - within)), np.ones(len(within))], axis=1)
     weights = np.asarray([1.0, 0.0])
     for _ in range(_STEPS):
@@ -135,23 +135,29 @@ def fit_calibration(pairs: Sequence[LabelledProbability]) -> Calibration | None:
 
 def cross_fit(pairs: Sequence[LabelledProbability]) -> list[LabelledProbability] | None:
     """Return the pairs with probabilities calibrated on other documents; None where that is impossible."""
-    found: list[LabelledProbability | None] = [None] * len(pairs)
-    for inside in validation_folds([one.document for one in pairs]):
-        own = fit_calibration([one for one, held in zip(pairs, inside, strict=True) if not held])
-        if own is None:
+    probabilities: list[LabelledProbability | None] = [None] * len(pairs)
+    for inside in validation_folds([probability.document for probability in pairs]):
+        calibration = fit_calibration(
+            [probability for probability, held in zip(pairs, inside, strict=True) if not held]
+        )
+        if calibration is None:
             return None
         for n in np.flatnonzero(inside).tolist():
-            one = pairs[n]
-            found[n] = LabelledProbability(calibrated(one.probability, own), one.right, one.document)
-    return [one for one in found if one is not None] or None
+            labelled_probability = pairs[n]
+            probabilities[n] = LabelledProbability(
+                calibrated(labelled_probability.probability, calibration),
+                labelled_probability.right,
+                labelled_probability.document,
+            )
+    return [probability for probability in probabilities if probability is not None] or None
 
 
 def fit_quality(pairs: Sequence[LabelledProbability]) -> FitQuality | None:
     """Return how well the probabilities hold; None without any."""
     if not pairs:
         return None
-    likely = np.asarray([one.probability for one in pairs])
-    right = np.asarray([one.right for one in pairs], dtype=np.float64)
+    likely = np.asarray([probability.probability for probability in pairs])
+    right = np.asarray([probability.right for probability in pairs], dtype=np.float64)
     order = np.argsort(likely, kind="stable")
     bins = [part for part in np.array_split(order, _BINS) if len(part)]
     error = sum(len(part) * abs(likely[part].mean() - right[part].mean()) for part in bins) / len(pairs)
@@ -176,12 +182,18 @@ def fit_quality(pairs: Sequence[LabelledProbability]) -> FitQuality | None:
 def calibration_table(outcome: AgreementOutcome) -> Iterator[Row]:
     for column in outcome.columns:
         pairs = labelled_probabilities(outcome, column)
-        if (given := fit_quality(pairs)) is None:
+        if (quality := fit_quality(pairs)) is None:
             continue
-        yield (column.name, "as given", *_row(given), LOW, HIGH)
-        own, across = fit_calibration(pairs), cross_fit(pairs)
-        if own is not None and across is not None and (after := fit_quality(across)) is not None:
-            yield (column.name, "calibrated", *_row(after), raw_threshold(LOW, own), raw_threshold(HIGH, own))
+        yield (column.name, "as given", *_row(quality), LOW, HIGH)
+        calibration, across = fit_calibration(pairs), cross_fit(pairs)
+        if calibration is not None and across is not None and (after := fit_quality(across)) is not None:
+            yield (
+                column.name,
+                "calibrated",
+                *_row(after),
+                raw_threshold(LOW, calibration),
+                raw_threshold(HIGH, calibration),
+            )
 
 
 def _row(found: FitQuality) -> Row:
@@ -262,7 +274,7 @@ def save_agreements(outcome: AgreementOutcome, store: Store, *, fit: bool = Fals
     comparison that was stopped early."""
     if outcome.stopped is not None:
         return []
-    found = [one for column in outcome.columns for one in agreements(outcome, column, store, fit=fit)]
+    found = [agreement for column in outcome.columns for agreement in agreements(outcome, column, store, fit=fit)]
     with store.transaction():
         for one in found:
             store.agreements.keep(one)
@@ -271,7 +283,7 @@ def save_agreements(outcome: AgreementOutcome, store: Store, *, fit: bool = Fals
 
 def agreements(outcome: AgreementOutcome, column: Column, store: Store, *, fit: bool = False) -> list[Agreement]:
     """Return all figures of one judge under one setting."""
-    made = next((said for said in column.said if said.run and said.version), None)
+    made = next((outcome for outcome in column.said if outcome.run and outcome.version), None)
     if made is None or made.run is None:
         return []
     run = replace(store.runs.get(made.run), purpose=Evaluate(judging=column.judging))
@@ -289,20 +301,20 @@ def _figures(
     outcome: AgreementOutcome, column: Column
 ) -> Iterator[tuple[str, str, int, float | None, Interval | None]]:
     """Yield level, measure, number of items, value and interval; the value is None for too few items."""
-    one = score_series(outcome, column)
-    whole = correlate(one.ours, one.people, one.documents)
+    series = score_series(outcome, column)
+    whole = correlate(series.ours, series.people, series.documents)
     yield SUMMARIES, TAU, whole.n, whole.tau, whole.interval
-    if one.has_systems:
-        ranked = between_systems(one.ours, one.people, one.systems, one.documents)
+    if series.has_systems:
+        ranked = between_systems(series.ours, series.people, series.systems, series.documents)
         yield SYSTEMS, TAU, ranked.n, ranked.tau, ranked.interval
     if best_rating(outcome) is not None:
-        people, said = verdict_pairs(outcome, one)
+        people, said = verdict_pairs(outcome, series)
         if said is not None:
-            found = compare_verdicts(said, people, one.documents)
-            yield SUMMARIES, BALANCED, found.n, found.balanced, found.interval
+            separation = compare_verdicts(said, people, series.documents)
+            yield SUMMARIES, BALANCED, separation.n, separation.balanced, separation.interval
     if (sentences := sentence_series(outcome.dataset, column)) is not None:
-        found = sentences.separation
-        yield SENTENCES, BALANCED, found.n, found.balanced, found.interval
+        separation = sentences.separation
+        yield SENTENCES, BALANCED, separation.n, separation.balanced, separation.interval
 
 
 def _calibration(
@@ -311,10 +323,10 @@ def _calibration(
     """Yield how well the judge's probabilities hold, as given or, with `fit`, calibrated; and that calibration."""
     pairs = labelled_probabilities(outcome, column)
     fitting = fit_calibration(pairs) if fit else None
-    found = fit_quality((cross_fit(pairs) if fitting else None) or pairs)
-    if found is not None:
-        yield ITEMS, BRIER, found.n, found.brier, None
-        yield ITEMS, CALIBRATION_ERROR, found.n, found.error, None
+    quality = fit_quality((cross_fit(pairs) if fitting else None) or pairs)
+    if quality is not None:
+        yield ITEMS, BRIER, quality.n, quality.brier, None
+        yield ITEMS, CALIBRATION_ERROR, quality.n, quality.error, None
     if fitting is not None:
         for measure, value in zip(FIT, (fitting.slope, fitting.intercept, *fitting.covariance), strict=True):
             yield ITEMS, measure, len(pairs), value, None
@@ -386,7 +398,7 @@ class AgreementOverview:
     @property
     def complete(self) -> bool:
         """Whether nothing is missing."""
-        return all(one.complete for one in self.outcomes)
+        return all(outcome.complete for outcome in self.outcomes)
 
 
 def designs(
@@ -420,11 +432,13 @@ async def run_overview(
     for name, outcome in done:
         metric = outcome.design.metric
         for method, setting, scores in await asyncio.to_thread(_scored, outcome, scorers, runner.store):
-            one = dataset_series(outcome.dataset, outcome.design.human, method, scores)
-            found[MethodKey(method, metric, setting, SUMMARIES)][name] = correlate(one.ours, one.people, one.documents)
-            if one.has_systems:
-                found[MethodKey(method, metric, setting, SYSTEMS)][name] = systems_correlation(one)
-    return AgreementOverview(tuple(one for _, one in done), sets, found)
+            series = dataset_series(outcome.dataset, outcome.design.human, method, scores)
+            found[MethodKey(method, metric, setting, SUMMARIES)][name] = correlate(
+                series.ours, series.people, series.documents
+            )
+            if series.has_systems:
+                found[MethodKey(method, metric, setting, SYSTEMS)][name] = systems_correlation(series)
+    return AgreementOverview(tuple(agreement_outcome for _, agreement_outcome in done), sets, found)
 
 
 def _scored(
@@ -440,7 +454,7 @@ def _scored(
         if column.usage and metric in _ANSWERS:
             asked = tuple(one for one in column.setting if one[0] not in READ)
             found.append(
-                (f"{QUESTEVAL} ({column.judge})", asked, [_token_f1(one, metric, store) for one in column.said])
+                (f"{QUESTEVAL} ({column.judge})", asked, [_token_f1(outcome, metric, store) for outcome in column.said])
             )
         found.append((column.judge, column.setting, column.scores))
     return found
@@ -450,7 +464,7 @@ def _token_f1(said: ItemOutcome, metric: str, store: Store) -> float | None:
     """Return the mean token F1 of the answers from the summary and from the document."""
     draft = store.runs.get(said.run).draft if said.run and said.outcome else None
     answers = store.judgments.of(draft)[metric].details.get(_ANSWERS[metric]) if draft else None
-    judged = [one for one in answers if one["verdict"] not in OPEN] if isinstance(answers, list) else []
+    judged = [answer for answer in answers if answer["verdict"] not in OPEN] if isinstance(answers, list) else []
     return mean([rouge1(one["found"], one["expected"]) for one in judged])
 
 
@@ -482,25 +496,29 @@ def overview_report(done: AgreementOverview) -> Report:
             "setting": dict(method.setting),
             "per": method.per,
             "set": name,
-            "n": one.n,
-            "tau": one.tau,
-            "p": one.p,
-            "p_by": one.p_by,
+            "n": correlation.n,
+            "tau": correlation.tau,
+            "p": correlation.p,
+            "p_by": correlation.p_by,
         }
         for method, by in done.found.items()
-        for name, one in by.items()
+        for name, correlation in by.items()
     ]
     settings = {
         "judges": list(design.judges),
         "judging": design.judging.model_dump(mode="json"),
-        "sweep": {name: list(values) for one in done.outcomes for name, values in one.design.sweep.values.items()},
+        "sweep": {
+            name: list(values) for outcome in done.outcomes for name, values in outcome.design.sweep.values.items()
+        },
     }
-    about = [f"{plain(name)}: {plain(one.name)}, {len(one.items)} items" for name, one in done.sets.items()]
+    about = [f"{plain(name)}: {plain(dataset.name)}, {len(dataset.items)} items" for name, dataset in done.sets.items()]
     return Report("overview", "Agreement with people", tuple(about), settings, (table,), items, (_basis(done),))
 
 
 def _basis(done: AgreementOverview) -> str:
-    said = [one.status for outcome in done.outcomes for column in outcome.columns for one in column.said]
+    said = [
+        item_outcome.status for outcome in done.outcomes for column in outcome.columns for item_outcome in column.said
+    ]
     counts = ", ".join(f"{said.count(status)} {status}" for status in ("scored", "unjudged", "failed", "not made"))
     return f"Based on {len(said)} judgments: {counts}."
 

@@ -69,9 +69,9 @@ def runs_of_experiment(folder: str, what: What, *, every: bool) -> list[str]:
     those that refine. About facts, queries and questions there is one run for each document."""
     text, found = read_text(str(Path(folder).expanduser() / "items.json")), dict[tuple[str, ...], str]()
     with suppress(ValidationError):
-        for one in TypeAdapter(list[RefinedSummary]).validate_json(text):
-            if one.run:
-                found.setdefault((one.document,) if what == "questions" else (one.run,), one.run)
+        for summary in TypeAdapter(list[RefinedSummary]).validate_json(text):
+            if summary.run:
+                found.setdefault((summary.document,) if what == "questions" else (summary.run,), summary.run)
     with suppress(ValidationError):
         for item in TypeAdapter(list[HamletItem]).validate_json(text):
             stages = [stage for stage in item.runs if stage.partition(" by ")[0] == JUDGING]
@@ -270,10 +270,17 @@ def _verdict_rows(by_judge: Verdicts, people: Mapping[str, bool]) -> Iterator[Ro
     for judge, rows in by_judge.items():
         asked = [key for key in people if key in rows]
         said, right = [bool(rows[key].said) for key in asked], [people[key] for key in asked]
-        found = compare_verdicts(said, right, asked)
+        separation = compare_verdicts(said, right, asked)
         yield (
-            *(judge, len(asked), found.right.there, found.wrong.there, found.balanced, *interval_ends(found.interval)),
-            *(found.right.precision, found.right.recall, found.wrong.precision, found.wrong.recall),
+            *(
+                judge,
+                len(asked),
+                separation.right.there,
+                separation.wrong.there,
+                separation.balanced,
+                *interval_ends(separation.interval),
+            ),
+            *(separation.right.precision, separation.right.recall, separation.wrong.precision, separation.wrong.recall),
             sum(one == other for one, other in zip(said, right, strict=True)) / len(asked) if asked else None,
         )
 
@@ -309,6 +316,6 @@ def _sample_table(size: int, population: int, basis: str, margins: Sequence[floa
 
 def trouble_table(troubles: Sequence[FileProblem], basis: str) -> Table:
     """Return the table of the answers that could not be read."""
-    rows = tuple((one.place, one.message) for one in troubles)
+    rows = tuple((problem.place, problem.message) for problem in troubles)
     caption = "These answers count as not given."
     return Table("troubles", "Unreadable answers", caption, basis, ("place", "message"), rows)

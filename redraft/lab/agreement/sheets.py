@@ -233,8 +233,8 @@ def questions(store: Store, runs: Sequence[str], what: What) -> list[SheetRow]:
     none."""
     found: dict[str, SheetRow] = {}
     for key in runs:
-        for one in run_rows(store, key, what):
-            found.setdefault(one.content, one)
+        for row in run_rows(store, key, what):
+            found.setdefault(row.content, row)
     if not found:
         raise UsageError(
             f"there is nothing to ask about {what} of {'these runs' if len(runs) > 1 else 'this run'}",
@@ -261,10 +261,10 @@ class PassageFinder:
 
         The nearest ones are always included, so that a sheet never reveals the verdict.
         """
-        found = {one.span for one in self._passages.nearest(words, _NEAREST)}
+        spans = {passage.span for passage in self._passages.nearest(words, _NEAREST)}
         if place:
-            found |= {one.span for one in self._passages.holding(Span(place[0], place[1]))}
-        return _BETWEEN.join(self._text[span.start : span.end] for span in merge_spans(found))
+            spans |= {passage.span for passage in self._passages.holding(Span(place[0], place[1]))}
+        return _BETWEEN.join(self._text[span.start : span.end] for span in merge_spans(spans))
 
 
 def _question(
@@ -291,14 +291,14 @@ def run_judge(run: Run) -> str:
 def _facts(store: Store, result: Result, document: Document) -> Iterator[SheetRow]:
     """Yield every verdict of the validator on a fact. A fact below a pruned one has been pruned without a verdict, and
     one that a validator left open has none."""
-    found = _keyfacts(store, result)
-    for tree in found.trees:
+    facts = _keyfacts(store, result)
+    for tree in facts.trees:
         for fact in tree.facts:
-            against = {one.dimension for one in fact.objections}
+            against = {objection.dimension for objection in fact.objections}
             for dimension in DIMENSIONS["facts"] if not against & {ORPHANED, UNJUDGED} else ():
                 shown = {**_place(document, tree), "dimension": dimension, "fact": fact.text}
                 shown["passage"] = _passage(document, tree)
-                yield _question(result, "facts", dimension not in against, dimension, shown, judge=found.validator)
+                yield _question(result, "facts", dimension not in against, dimension, shown, judge=facts.validator)
 
 
 def _queries(store: Store, result: Result, document: Document) -> Iterator[SheetRow]:
@@ -318,7 +318,7 @@ def _alignment(_: Store, result: Result, document: Document) -> Iterator[SheetRo
 
 def _verification(store: Store, result: Result, document: Document) -> Iterator[SheetRow]:
     """Yield the sentences with what the judge saw: the chunk of a query, else passages of the document."""
-    statements = {one.id: one for one in statements_of(result.summary or "")}
+    statements = {statement.id: statement for statement in statements_of(result.summary or "")}
     around = PassageFinder(document, result.run.tokenizer)
     chunk = _chunk(store, result, document)
     for sentence in _judged(result, Faithfulness.name, "sentences"):
@@ -331,7 +331,7 @@ def _verification(store: Store, result: Result, document: Document) -> Iterator[
 
 def _claims(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
     """Yield the claims of a summary, as questions with the summary's answers."""
-    statements = {one.id: one for one in statements_of(result.summary or "")}
+    statements = {statement.id: statement for statement in statements_of(result.summary or "")}
     around = PassageFinder(document, result.run.tokenizer)
     for claim in _judged(result, Consistency.name, "claims"):
         sentence = statements[claim["sentence"]].sentence
@@ -402,7 +402,10 @@ def _keyfacts_of(result: Result) -> str | None:
     """Return the id of the key facts that a run built, or that it judges by."""
     judging = result.run.judging
     scores = [result.evaluations.get(name) for name in (KeyfactRecall.name, Faithfulness.name)]
-    named = [judging.keyfacts if judging else None, *(one.details.get("keyfacts") for one in scores if one)]
+    named = [
+        judging.keyfacts if judging else None,
+        *(evaluation.details.get("keyfacts") for evaluation in scores if evaluation),
+    ]
     return next((one for one in named if isinstance(one, str)), None)
 
 
@@ -459,11 +462,14 @@ def stored_answers(store: Store, runs: Sequence[str], what: What, questions: Seq
     for key in runs:
         result = read_result(store, key)
         opinions = store.opinions.of(result.run.id)
-        judged = result.evaluations.get(same.metric)
-        for one in judged.findings if judged and opinions else ():
-            if one.id in opinions:
-                said[result.run.id, same.found(one)] = "no" if opinions[one.id].agrees else "yes"
-    rows = ((one.id, (one.id.partition("/")[0], tuple(one.shown[name] for name in same.shown))) for one in questions)
+        evaluation = result.evaluations.get(same.metric)
+        for finding in evaluation.findings if evaluation and opinions else ():
+            if finding.id in opinions:
+                said[result.run.id, same.found(finding)] = "no" if opinions[finding.id].agrees else "yes"
+    rows = (
+        (sheet_row.id, (sheet_row.id.partition("/")[0], tuple(sheet_row.shown[name] for name in same.shown)))
+        for sheet_row in questions
+    )
     return {row: said[about] for row, about in rows if about in said}
 
 
@@ -475,10 +481,10 @@ def sheet_csv(
 ) -> str:
     """Return the sheet as CSV, without the judge's verdicts, so that they influence nobody. `answers` are known answers
     of the first person, by row."""
-    asked = [
-        replace(one, asked=f"{one.asked or ASKED[what]} (yes, no, or ? where you cannot tell)") for one in questions
+    rows = [
+        replace(row, asked=f"{row.asked or ASKED[what]} (yes, no, or ? where you cannot tell)") for row in questions
     ]
-    return sheet_file(asked, person_columns(people), answers)
+    return sheet_file(rows, person_columns(people), answers)
 
 
 def person_columns(count: int) -> list[str]:
@@ -493,10 +499,10 @@ def sheet_file(
 
     No cell is read as a formula, and a passage is in the first of its rows only.
     """
-    shown = without_repeats({name: text[:_LONGEST] for name, text in one.shown.items()} for one in rows)
+    shown = without_repeats({name: text[:_LONGEST] for name, text in row.shown.items()} for row in rows)
     empty = [""] * (len(columns) - 1)
     lines = (
-        [one.id, *cells, one.asked, answers.get(one.id, ""), *empty] for one, cells in zip(rows, shown, strict=True)
+        [row.id, *cells, row.asked, answers.get(row.id, ""), *empty] for row, cells in zip(rows, shown, strict=True)
     )
     return _in_file([[ID, *rows[0].shown, ASKED_COLUMN, *columns], *lines])
 
@@ -550,13 +556,13 @@ _MEANINGS: Mapping[str, bool | None] = {
 
 def read_sheets(paths: Sequence[str]) -> tuple[What, SheetAnswers[bool]]:
     """Return the kind of the sheets of several people, and their answers combined."""
-    found = combined_answers(paths, _MEANINGS, "neither yes nor no")
-    known: list[What] = [kind for kind in KINDS if sheet_kinds(found.by_row) == {kind}]
-    if not known or any(name.count("/") != 2 for name in found.by_row):
+    answers = combined_answers(paths, _MEANINGS, "neither yes nor no")
+    known: list[What] = [kind for kind in KINDS if sheet_kinds(answers.by_row) == {kind}]
+    if not known or any(name.count("/") != 2 for name in answers.by_row):
         raise UsageError(
             "the rows come from different kinds of sheets", place=paths[0], hint="leave the column `id` alone"
         )
-    return known[0], found
+    return known[0], answers
 
 
 def sheet_rows(path: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -571,6 +577,6 @@ def sheet_rows(path: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 def majority(answers: Sequence[bool | None]) -> bool | None:
     """Return the majority of the answers given; None if there are none, or a tie."""
-    known = [one for one in answers if one is not None]
+    known = [answer for answer in answers if answer is not None]
     yes = sum(known)
     return None if 2 * yes == len(known) else 2 * yes > len(known)

@@ -53,7 +53,7 @@ def basis(outcome: AgreementOutcome) -> str:
     """Return a sentence on what the tables are based on."""
     items, field = outcome.dataset.items, outcome.design.human
     there = sum(field in item.people for item in items)
-    statuses = [said.status for column in outcome.columns for said in column.said]
+    statuses = [outcome.status for column in outcome.columns for outcome in column.said]
     counts = (f"{statuses.count(status)} {status}" for status in ("unjudged", "not applicable", "failed", "not made"))
     return f"Based on {there} of {len(items)} items and {len(statuses)} judgments: {', '.join(counts)}."
 
@@ -101,9 +101,9 @@ def systems_correlation(one: ScoreSeries) -> Correlation:
     basis,
 )
 def correlation_table(outcome: AgreementOutcome) -> Iterator[Row]:
-    for one, everything in _all(outcome):
-        found = correlate(one.ours, one.people, one.documents)
-        yield (one.name, found.n, one.of, *_figures(found), tau_b(everything.ours, everything.people))
+    for series, everything in _all(outcome):
+        correlation = correlate(series.ours, series.people, series.documents)
+        yield (series.name, correlation.n, series.of, *_figures(correlation), tau_b(everything.ours, everything.people))
 
 
 @table(
@@ -115,9 +115,9 @@ def correlation_table(outcome: AgreementOutcome) -> Iterator[Row]:
     basis,
 )
 def document_table(outcome: AgreementOutcome) -> Iterator[Row]:
-    for one, _ in _all(outcome):
-        found = within_documents(one.ours, one.people, one.documents)
-        yield (one.name, found.documents, found.of, found.tau, *interval_ends(found.interval))
+    for series, _ in _all(outcome):
+        documents = within_documents(series.ours, series.people, series.documents)
+        yield (series.name, documents.documents, documents.of, documents.tau, *interval_ends(documents.interval))
 
 
 @table(
@@ -129,9 +129,9 @@ def document_table(outcome: AgreementOutcome) -> Iterator[Row]:
     basis,
 )
 def system_table(outcome: AgreementOutcome) -> Iterator[Row]:
-    for one, everything in _all(outcome):
-        found = systems_correlation(one)
-        yield (one.name, found.n, *_figures(found), systems_correlation(everything).tau)
+    for series, everything in _all(outcome):
+        correlation = systems_correlation(series)
+        yield (series.name, correlation.n, *_figures(correlation), systems_correlation(everything).tau)
 
 
 @table(
@@ -147,11 +147,11 @@ def system_table(outcome: AgreementOutcome) -> Iterator[Row]:
     basis,
 )
 def class_table(outcome: AgreementOutcome) -> Iterator[Row]:
-    for one, _ in _all(outcome):
-        people, said = verdict_pairs(outcome, one)
-        found = _separated(compare_verdicts(said, people, one.documents)) if said is not None else (None,) * 7
-        counts = (len(people), one.of, len(people) - sum(people))
-        yield (one.name, *counts, *found, area_under_curve(one.ours, people))
+    for series, _ in _all(outcome):
+        people, said = verdict_pairs(outcome, series)
+        found = _separated(compare_verdicts(said, people, series.documents)) if said is not None else (None,) * 7
+        counts = (len(people), series.of, len(people) - sum(people))
+        yield (series.name, *counts, *found, area_under_curve(series.ours, people))
 
 
 def _separated(found: ClassSeparation) -> Row:
@@ -175,15 +175,15 @@ def _shares(one: ClassScores) -> tuple[float | None, float | None]:
 )  # fmt: skip
 def sentence_table(outcome: AgreementOutcome) -> Iterator[Row]:
     for column in outcome.columns:
-        if (one := sentence_series(outcome.dataset, column)) is None:
+        if (series := sentence_series(outcome.dataset, column)) is None:
             continue
-        judged = one.judged
-        said, people = [bool(one.said[n]) for n in judged], [one.people[n] for n in judged]
-        wrong = class_scores([verdict is False for verdict in one.said], [not label for label in one.people])
+        judged = series.judged
+        said, people = [bool(series.said[n]) for n in judged], [series.people[n] for n in judged]
+        wrong = class_scores([verdict is False for verdict in series.said], [not label for label in series.people])
         pairs = list(zip(people, said, strict=True))
-        counts = (len(judged), len(one.people), len(one.people) - sum(one.people))
+        counts = (len(judged), len(series.people), len(series.people) - sum(series.people))
         beyond_chance = (cohens_kappa(people, said), gwets_ac1(pairs), krippendorffs_alpha(pairs))
-        yield (column.name, *counts, *_separated(one.separation), wrong.recall, *beyond_chance)
+        yield (column.name, *counts, *_separated(series.separation), wrong.recall, *beyond_chance)
 
 
 @table(
@@ -196,13 +196,13 @@ def sentence_table(outcome: AgreementOutcome) -> Iterator[Row]:
 )
 def place_table(outcome: AgreementOutcome) -> Iterator[Row]:
     for column in outcome.columns:
-        if (one := sentence_series(outcome.dataset, column)) is None or not any(one.thirds):
+        if (series := sentence_series(outcome.dataset, column)) is None or not any(series.thirds):
             continue
         for third, name in enumerate(_THIRDS):
-            there = [n for n, its in enumerate(one.thirds) if its == third]
-            wrong = [one.said[n] for n in there if not one.people[n]]
+            there = [n for n, its in enumerate(series.thirds) if its == third]
+            wrong = [series.said[n] for n in there if not series.people[n]]
             counts = (len(there), len(wrong), share(len(wrong), len(there)))
-            accused = sum(one.people[n] and one.said[n] is False for n in there)
+            accused = sum(series.people[n] and series.said[n] is False for n in there)
             yield (column.name, name, *counts, *(wrong.count(said) for said in (False, True, None)), accused)
 
 
@@ -218,17 +218,22 @@ def place_table(outcome: AgreementOutcome) -> Iterator[Row]:
 )
 def risk_table(outcome: AgreementOutcome) -> Iterator[Row]:
     for column in outcome.columns:
-        one = score_series(outcome, column)
-        people, said = verdict_pairs(outcome, one)
+        series = score_series(outcome, column)
+        people, said = verdict_pairs(outcome, series)
         if said is None:
             continue
         wrong = [verdict != label for verdict, label in zip(said, people, strict=True)]
-        shares = [column.said[n].judged_share for n in one.places]
-        curve = risk_coverage_curve(wrong, shares, one.of)
+        shares = [column.said[n].judged_share for n in series.places]
+        curve = risk_coverage_curve(wrong, shares, series.of)
         for least in _SHARES:
-            kept = [step for step in curve if step.least >= least]
-            yield (column.name, least, *((kept[-1].coverage, kept[-1].risk) if kept else (0.0, None)), None)
-        whole = (share(len(wrong), one.of), share(sum(wrong), len(wrong)))
+            accuracies = [step for step in curve if step.least >= least]
+            yield (
+                column.name,
+                least,
+                *((accuracies[-1].coverage, accuracies[-1].risk) if accuracies else (0.0, None)),
+                None,
+            )
+        whole = (share(len(wrong), series.of), share(sum(wrong), len(wrong)))
         yield (column.name, None, *whole, area_under_risk(wrong, shares))
 
 
@@ -246,9 +251,9 @@ def pair_table(outcome: AgreementOutcome) -> Iterator[Row]:
         if item.pair:
             pairs.setdefault(item.pair, []).append(n)
     two = [sorted(some, key=lambda n: -items[n].people[field]) for some in pairs.values() if len(some) == 2]
-    for one, _ in _all(outcome) if two else ():
-        scores = dict(zip(one.places, one.ours, strict=True))
-        yield (one.name, *_ordered([(scores.get(better), scores.get(worse)) for better, worse in two]))
+    for series, _ in _all(outcome) if two else ():
+        scores = dict(zip(series.places, series.ours, strict=True))
+        yield (series.name, *_ordered([(scores.get(better), scores.get(worse)) for better, worse in two]))
 
 
 def _ordered(scores: Sequence[tuple[float | None, float | None]]) -> Row:
@@ -270,13 +275,13 @@ def _ordered(scores: Sequence[tuple[float | None, float | None]]) -> Row:
 def kind_table(outcome: AgreementOutcome) -> Iterator[Row]:
     items, field, best = outcome.dataset.items, outcome.design.human, best_rating(outcome)
     kinds = sorted({kind for item in items for kind in item.kinds})
-    for one, _ in _all(outcome) if kinds else ():
-        verdict = dict(zip(one.places, verdict_pairs(outcome, one)[1] or (), strict=False))
+    for series, _ in _all(outcome) if kinds else ():
+        verdict = dict(zip(series.places, verdict_pairs(outcome, series)[1] or (), strict=False))
         for kind in kinds:
             wrong = [n for n, item in enumerate(items) if kind in item.kinds and item.people[field] < (best or 0.0)]
             judged = [n for n in wrong if n in verdict]
             found = sum(not verdict[n] for n in judged)
-            yield (one.name, kind, len(wrong), len(judged), share(found, len(judged)))
+            yield (series.name, kind, len(wrong), len(judged), share(found, len(judged)))
 
 
 @table(
@@ -294,7 +299,7 @@ def rater_table(outcome: AgreementOutcome) -> Iterator[Row]:
         both = _known_pairs(zip(one.scores, other.scores, strict=True))
         yield (one.name, other.name, len(both), *_beyond_chance(both), _kappa(one, other), _tau(both), None)
     for column in outcome.columns:
-        times = [one.each for one in column.said if sum(score is not None for score in one.each) > 1]
+        times = [outcome.each for outcome in column.said if sum(score is not None for score in outcome.each) > 1]
         if times:
             spread = fmean(pstdev([score for score in each if score is not None]) for each in times)
             again = _tau(_known_pairs((each[0], each[1]) for each in times))
@@ -366,8 +371,10 @@ def _pivot(outcome: AgreementOutcome, down: Sequence[str], across: str | None, p
 
 
 def _starred(outcome: AgreementOutcome, column: Column, per: str) -> Cell:
-    one = score_series(outcome, column)
-    return with_stars(systems_correlation(one) if per == SYSTEMS else correlate(one.ours, one.people, one.documents))
+    series = score_series(outcome, column)
+    return with_stars(
+        systems_correlation(series) if per == SYSTEMS else correlate(series.ours, series.people, series.documents)
+    )
 
 
 def with_stars(found: Correlation) -> Cell:
@@ -391,9 +398,12 @@ def count_table(outcome: AgreementOutcome) -> Iterator[Row]:
     people = [item.people[field] for item in outcome.dataset.items if field in item.people]
     yield (PEOPLE, len(outcome.dataset.items), len(people), *[None] * 4, None, _ties(people))
     for column in outcome.columns:
-        statuses = [one.status for one in column.said]
+        statuses = [outcome.status for outcome in column.said]
         counts = [statuses.count(status) for status in ("scored", "unjudged", "not applicable", "failed", "not made")]
-        left, judged = sum(one.unjudged for one in column.said), sum(one.judged for one in column.said)
+        left, judged = (
+            sum(outcome.unjudged for outcome in column.said),
+            sum(outcome.judged for outcome in column.said),
+        )
         known = [score for score in column.scores if score is not None]
         yield (column.name, len(statuses), *counts, share(left, left + judged), _ties(known))
 
@@ -428,12 +438,12 @@ def cost_table(outcome: AgreementOutcome) -> Iterator[Row]:
     basis,
 )
 def trouble_table(outcome: AgreementOutcome) -> Iterator[Row]:
-    for one in outcome.dataset.troubles:
-        yield (one.place, "", "reading", "", one.message)
+    for problem in outcome.dataset.troubles:
+        yield (problem.place, "", "reading", "", problem.message)
     for column in outcome.columns:
-        for item, said in zip(outcome.dataset.items, column.said, strict=True):
-            if said.failure is not None:
-                yield (item.id, column.name, *failure_cells(said.failure))
+        for item, item_outcome in zip(outcome.dataset.items, column.said, strict=True):
+            if item_outcome.failure is not None:
+                yield (item.id, column.name, *failure_cells(item_outcome.failure))
 
 
 def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:

@@ -178,9 +178,11 @@ class AgreementDesign:
         return [self._way(judge, setting) for judge in self.judges for setting in self.sweep.request_settings]
 
     def _way(self, judge: str, setting: Setting) -> JudgeSetting:
-        named = self.judging.model_copy(update={"metrics": (self.metric,), "judges": (judge,)})
+        judging = self.judging.model_copy(update={"metrics": (self.metric,), "judges": (judge,)})
         settings = self.settings.model_copy(update={"strategy": "given"})
-        return JudgeSetting(judge, setting, settings, with_addresses(self.sweep.judge_config(named, setting), settings))
+        return JudgeSetting(
+            judge, setting, settings, with_addresses(self.sweep.judge_config(judging, setting), settings)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +250,7 @@ class Column:
     @property
     def scores(self) -> list[float | None]:
         """The scores of the items."""
-        return [one.score for one in self.said]
+        return [outcome.score for outcome in self.said]
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +265,7 @@ class AgreementOutcome:
     @property
     def complete(self) -> bool:
         """Whether every judge has an outcome for every item, if only that it does not apply."""
-        made = all(one.failure is None and one.outcome for column in self.columns for one in column.said)
+        made = all(outcome.failure is None and outcome.outcome for column in self.columns for outcome in column.said)
         return self.stopped is None and made
 
 
@@ -284,7 +286,7 @@ async def run_trial(dataset: Dataset, design: AgreementDesign, runner: Experimen
     for way in ways:
         assign_models(way.settings, way.judging, runner.limits, runner.prices)
     documents = await asyncio.to_thread(dataset_documents, dataset)
-    runner.share_budget(AGREE, repr(design), *sorted(one.id for one in documents.values()))
+    runner.share_budget(AGREE, repr(design), *sorted(document.id for document in documents.values()))
     # Two items with the same text on the same document are judged once.
     different = {(item.document, item.text): item for item in reversed(dataset.items)}
     items = [item for item in dataset.items if different[item.document, item.text] is item]
@@ -301,17 +303,17 @@ async def run_trial(dataset: Dataset, design: AgreementDesign, runner: Experimen
         found: dict[tuple[str, str], list[ItemOutcome]] = {}
         for item in own:
             async with batch.places:
-                done = await _judged(way, item, documents[item.document], design, encoder, batch)
-            batch.report_progress(f"{item.id} by {way.judge}: {done[0].status}")
-            found[item.document, item.text] = done
+                outcomes = await _judged(way, item, documents[item.document], design, encoder, batch)
+            batch.report_progress(f"{item.id} by {way.judge}: {outcomes[0].status}")
+            found[item.document, item.text] = outcomes
         return found
 
     columns: list[Column] = []
     for way in ways:
-        of_documents = await gather_all(judged(way, own) for own in group_by(items, "document").values())
-        by_text = {key: done for found in of_documents for key, done in found.items()}
+        of_documents = await gather_all(judged(way, items) for items in group_by(items, "document").values())
+        by_text = {key: outcomes for found in of_documents for key, outcomes in found.items()}
         rows = [by_text[item.document, item.text] for item in dataset.items]
-        runs = {said[0].run for said in by_text.values() if said[0].run}
+        runs = {outcomes[0].run for outcomes in by_text.values() if outcomes[0].run}
         usage = tuple(runner.store.calls.totals(run) for run in sorted(runs))
         for at, setting in enumerate(design.sweep.reading_settings):
             judging = way.judging.model_copy(
@@ -330,14 +332,16 @@ async def _judged(
     encoder: Encoder | None,
     batch: RunBatch,
 ) -> list[ItemOutcome]:
-    made = await batch.run_part(JUDGING, JUDGING, f"{item.id} by {way.judge}", document, way.settings, way.order(item))
-    if made.result is None:
-        return [ItemOutcome(run=made.run, failure=made.failure)] * len(design.sweep.reading_settings)
-    evaluation = made.result.evaluations[design.metric]
-    said = _said(evaluation, item, made.result.run.id)
+    outcome = await batch.run_part(
+        JUDGING, JUDGING, f"{item.id} by {way.judge}", document, way.settings, way.order(item)
+    )
+    if outcome.result is None:
+        return [ItemOutcome(run=outcome.run, failure=outcome.failure)] * len(design.sweep.reading_settings)
+    evaluation = outcome.result.evaluations[design.metric]
+    item_outcome = _said(evaluation, item, outcome.result.run.id)
     with language_context(document):
         return [
-            replace(said, score=rescore(evaluation, setting, way.judging, encoder)) if setting else said
+            replace(item_outcome, score=rescore(evaluation, setting, way.judging, encoder)) if setting else item_outcome
             for setting in design.sweep.reading_settings
         ]
 
@@ -403,13 +407,13 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
     documents = dataset_documents(dataset)
     rows: list[tuple[str | int | float | None, ...]] = []
     for way in design.judge_settings:
-        calls, used = _asked(dataset, way, documents)
+        calls, usage = _asked(dataset, way, documents)
         model = settings_by_role(assign_models(resolve(way.settings), way.judging, Limits(), None))["judge"]
         price = price_of(model, prices)
-        thinking = Usage(used.prompt_tokens, used.completion_tokens + calls * reasoning_reserve(model))
+        thinking = Usage(usage.prompt_tokens, usage.completion_tokens + calls * reasoning_reserve(model))
         setting = ", ".join(f"{name} {value}" for name, value in way.setting)
         cost = None if price is None else price.of(thinking)
-        rows.append((way.judge, setting, calls, used.prompt_tokens, used.completion_tokens, cost))
+        rows.append((way.judge, setting, calls, usage.prompt_tokens, usage.completion_tokens, cost))
     return Table(
         "plan",
         "Estimated cost",

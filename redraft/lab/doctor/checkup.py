@@ -76,7 +76,7 @@ class JudgeUnderTest:
             judges=(self.judge,),
             base_url=self.base_url,
             models=dict(self.models),
-            metrics=tuple(one.name for one in probe_run.metrics),
+            metrics=tuple(evaluator.name for evaluator in probe_run.metrics),
             repeat=probe_run.probe.repeat,
         )
         there = with_addresses(judging, self.settings, objects=self.objects)
@@ -135,7 +135,7 @@ class JudgeCheckup:
         return self._count("not made")
 
     def _count(self, verdict: Verdict) -> int:
-        return sum(one.verdict == verdict for one in self.controls)
+        return sum(check.verdict == verdict for check in self.controls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,14 +149,18 @@ class DoctorReport:
 
 def check_metrics(metrics: Sequence[Evaluator]) -> None:
     """Raise for a metric without controls: one that gives no score, or that asks no judge."""
-    for one in metrics:
+    for evaluator in metrics:
         why = (
-            "gives no score" if one.aim is None else "asks no judge" if one.name in BUILT_IN and not one.prompts else ""
+            "gives no score"
+            if evaluator.aim is None
+            else "asks no judge"
+            if evaluator.name in BUILT_IN and not evaluator.prompts
+            else ""
         )
         if why:
             there = ", ".join(name for name, known in BUILT_IN.items() if known.aim and known.prompts)
             raise UsageError(
-                f"there are no controls for {one.name}, which {why}",
+                f"there are no controls for {evaluator.name}, which {why}",
                 hint=f"there are controls for {there}, and for your own metrics",
             )
 
@@ -171,7 +175,7 @@ def probe_runs(metrics: Sequence[Evaluator]) -> list[ProbeRun]:
     wanted, made = metrics_by_probe(metrics), list[ProbeRun]()
     for name, probe in probes().items():
         for content in (True, False):
-            here = tuple(one for one in wanted.get(name, ()) if (one.aim == "content") == content)
+            here = tuple(evaluator for evaluator in wanted.get(name, ()) if (evaluator.aim == "content") == content)
             if here:
                 made.append(ProbeRun(probe, _document(probe, content), here))
     return made
@@ -212,15 +216,15 @@ async def examine(subject: JudgeUnderTest, runner: ExperimentRunner) -> JudgeChe
 
     async def judge_in_turn(probe_run: ProbeRun) -> _ProbeVerdicts:
         async with semaphore:
-            done = await _judge_probe(subject, probe_run, runner)
-        metrics = ", ".join(one.name for one in probe_run.metrics)
+            probe_verdicts = await _judge_probe(subject, probe_run, runner)
+        metrics = ", ".join(evaluator.name for evaluator in probe_run.metrics)
         runner.observer(PartDone(f"{probe_run.probe.name}: {metrics}", next(numbers), len(planned)))
-        return done
+        return probe_verdicts
 
-    done: list[_ProbeVerdicts] = []
+    verdicts: list[_ProbeVerdicts] = []
     for turn in range(_TURNS):
-        done += await gather_all(judge_in_turn(one) for one in planned if _turn(one.probe.name) == turn)
-    return JudgeCheckup(subject.judge, tuple(_checks(subject, done)), await off_loop(_usage, runner, done))
+        verdicts += await gather_all(judge_in_turn(one) for one in planned if _turn(one.probe.name) == turn)
+    return JudgeCheckup(subject.judge, tuple(_checks(subject, verdicts)), await off_loop(_usage, runner, verdicts))
 
 
 def _turn(probe: str) -> int:
@@ -266,8 +270,8 @@ async def _judge_probe(subject: JudgeUnderTest, probe_run: ProbeRun, runner: Exp
 def _checks(subject: JudgeUnderTest, done: Sequence[_ProbeVerdicts]) -> list[ControlCheck]:
     checks = []
     for metric in subject.metrics:
-        said = {one.probe: one.said[metric.name] for one in done if metric.name in one.said}
-        runs = {one.probe: one.run for one in done if metric.name in one.said and one.run}
+        said = {verdicts.probe: verdicts.said[metric.name] for verdicts in done if metric.name in verdicts.said}
+        runs = {verdicts.probe: verdicts.run for verdicts in done if metric.name in verdicts.said and verdicts.run}
         for control, expectation in expectations_of(metric).items():
             made = all(name in said for name in expectation.uses)
             its = {name: said[name] for name in expectation.uses} if made else {}
@@ -279,7 +283,7 @@ def _checks(subject: JudgeUnderTest, done: Sequence[_ProbeVerdicts]) -> list[Con
 
 def _usage(runner: ExperimentRunner, done: Sequence[_ProbeVerdicts]) -> Totals:
     """Return the total usage of all runs; a figure that is unknown for one run is unknown in the total."""
-    used = [asdict(runner.store.calls.totals(one.run)) for one in done if one.run]
+    used = [asdict(runner.store.calls.totals(verdicts.run)) for verdicts in done if verdicts.run]
     values = {name: [one[name] for one in used] for name in asdict(Totals())}
     sums: dict[str, Any] = {name: None if None in found else sum(found) for name, found in values.items()}
     return Totals(**sums)
@@ -294,7 +298,7 @@ def plan_table(subjects: Sequence[JudgeUnderTest], prices: PriceTable) -> Table:
 def _steps(subject: JudgeUnderTest) -> Iterator[PlanStep]:
     """Yield each metric with all its summaries, and before it what it builds from the document once for all of them."""
     check_metrics(subject.metrics)
-    scoring = {one.name for one in subject.metrics}
+    scoring = {evaluator.name for evaluator in subject.metrics}
     built = set[tuple[str, str]]()
     stages: dict[str, list[Stage]] = defaultdict(list)
     judge: DraftConfig | None = None
@@ -306,8 +310,8 @@ def _steps(subject: JudgeUnderTest) -> Iterator[PlanStep]:
                 stages[stage.name].append(stage)
     for name, some in stages.items():
         assert judge is not None
-        used = Usage(sum(one.prompt_tokens for one in some), sum(one.completion_tokens for one in some))
-        yield PlanStep(load_texts().title, name, judge, len(some), sum(one.calls for one in some), used)
+        usage = Usage(sum(one.prompt_tokens for one in some), sum(one.completion_tokens for one in some))
+        yield PlanStep(load_texts().title, name, judge, len(some), sum(one.calls for one in some), usage)
 
 
 def _stages(subject: JudgeUnderTest, probe_run: ProbeRun) -> tuple[DraftConfig, Sequence[Stage]]:

@@ -76,7 +76,7 @@ def load_texts() -> ProbeTexts:
     shuffled = tuple(summary[at] for at in written.pop("shuffled"))
     planted = {
         (wording, half): _planted(
-            [(one["kind"], one[wording], one[f"{wording}_wrong"]) for one in pairs], invented[half][wording], half
+            [(pair["kind"], pair[wording], pair[f"{wording}_wrong"]) for pair in pairs], invented[half][wording], half
         )
         for wording in WORDINGS
         for half in HALVES
@@ -161,7 +161,7 @@ def probes() -> dict[str, Probe]:
             for half in HALVES
         ),
     ]
-    known = {one.name: one for one in made}
+    known = {probe.name: probe for probe in made}
     for name in (WRONG, HOLLOW, SHUFFLED):
         known[injected_summary(name)] = Probe(injected_summary(name), its.with_instruction(known[name].text))
     for name in (WRONG, HOLLOW):
@@ -182,10 +182,10 @@ def sentence_verdicts(evaluation: Evaluation, summary: str) -> dict[str, Said]:
     if evaluation.metric not in LISTED:
         rest: Said = "right" if evaluation.outcome == "scored" else "open"
         accused = {finding.sentence for finding in evaluation.findings}
-        return {one.sentence: "wrong" if one.sentence in accused else rest for one in statements}
+        return {statement.sentence: "wrong" if statement.sentence in accused else rest for statement in statements}
     verdicts = verdicts_by_sentence(evaluation)
     names: Mapping[bool | None, Said] = {True: "right", False: "wrong", None: "open"}
-    return {one.sentence: names[verdicts.get(one.id)] for one in statements}
+    return {statement.sentence: names[verdicts.get(statement.id)] for statement in statements}
 
 
 Verdict = Literal["pass", "fail", "cannot tell", "not made"]
@@ -261,13 +261,15 @@ def _beside(probe: str, base: str, how: Literal["alike", "lower", "not higher"])
     apart = {"lower": f"{APART:.2f} or more below", "not higher": f"no more than {APART:.2f} above"}
 
     def heard(said: Mapping[str, Evaluation]) -> ControlResult:
-        one, other = said[probe], said[base]
-        if one.score is None or other.score is None:
-            return ControlResult("cannot tell", _why(one if one.score is None else other))
+        evaluation, other = said[probe], said[base]
+        if evaluation.score is None or other.score is None:
+            return ControlResult("cannot tell", _why(evaluation if evaluation.score is None else other))
         # Floating-point noise must not cause a failure.
-        above = round(one.score - other.score, 9)
+        above = round(evaluation.score - other.score, 9)
         kept = {"alike": abs(above) <= ALIKE, "lower": above <= -APART, "not higher": above <= APART}
-        return ControlResult("pass" if kept[how] else "fail", f"{_shown(one.score)}, next to {_shown(other.score)}")
+        return ControlResult(
+            "pass" if kept[how] else "fail", f"{_shown(evaluation.score)}, next to {_shown(other.score)}"
+        )
 
     return Expectation((probe, base), f"{apart.get(how, f'within {ALIKE:.2f} of')} that of {base}", heard)
 
@@ -335,7 +337,7 @@ def _repeats(probe: str) -> Expectation:
 
 def _said_each(said: Mapping[str, Evaluation], sentences: Iterable[tuple[str, str]]) -> list[Said]:
     """Return the verdict on each sentence, given with its probe."""
-    known = {name: sentence_verdicts(one, probes()[name].text) for name, one in said.items()}
+    known = {name: sentence_verdicts(evaluation, probes()[name].text) for name, evaluation in said.items()}
     return [known[name][sentence] for name, sentence in sentences]
 
 
@@ -371,7 +373,9 @@ def metrics_by_probe(metrics: Sequence[Evaluator]) -> dict[str, list[Evaluator]]
     """Return the metrics that have to judge each probe, by probe."""
     wanted: dict[str, list[Evaluator]] = {}
     for metric in metrics:
-        for probe in dict.fromkeys(name for one in expectations_of(metric).values() for name in one.uses):
+        for probe in dict.fromkeys(
+            name for expectation in expectations_of(metric).values() for name in expectation.uses
+        ):
             wanted.setdefault(probe, []).append(metric)
     return wanted
 

@@ -113,7 +113,7 @@ class ChunkSizeOutcome:
     @property
     def complete(self) -> bool:
         """True if every judge marked every chunk."""
-        return self.stopped is None and all(one.marks is not None for one in self.marked)
+        return self.stopped is None and all(chunk.marks is not None for chunk in self.marked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,27 +150,27 @@ async def chunk_sizes(
         return done, runner.store.calls.totals(run)
 
     done = await gather_all(marked(batch) for batch in batches)
-    usage = tuple((batch.size, used) for batch, (_, used) in zip(batches, done, strict=True))
-    found = tuple(one for some, _ in done for one in some)
-    behind = await asyncio.to_thread(_certificates, found, design, runner)
-    return ChunkSizeOutcome(design, tuple(documents), found, usage, runner.stopped, behind)
+    usage = tuple((batch.size, totals) for batch, (_, totals) in zip(batches, done, strict=True))
+    chunks = tuple(chunk for marked_chunks, _ in done for chunk in marked_chunks)
+    behind = await asyncio.to_thread(_certificates, chunks, design, runner)
+    return ChunkSizeOutcome(design, tuple(documents), chunks, usage, runner.stopped, behind)
 
 
 def _certificates(
     marked: Sequence[MarkedChunk], design: ChunkSizeDesign, runner: ExperimentRunner
 ) -> tuple[Certificate, ...]:
     """Return a certificate for the marks of each judge; all runs have the same judges and prompts."""
-    found: list[Certificate] = []
+    certificates: list[Certificate] = []
     for judge in design.judges:
-        own = [one for one in marked if one.judge == judge and (one.marks or one.failure)]
-        if own:
-            run = runner.store.runs.get(own[0].run)
+        chunks = [chunk for chunk in marked if chunk.judge == judge and (chunk.marks or chunk.failure)]
+        if chunks:
+            run = runner.store.runs.get(chunks[0].run)
             assert run.judging is not None
             alone = run.judging.model_copy(update={"judges": (judge,)})
-            done = sum(one.marks is not None for one in own)
+            done = sum(chunk.marks is not None for chunk in chunks)
             run = replace(run, purpose=run.purpose.model_copy(update={"judging": alone}))
-            found.append(run_certificate(runner, run, _MARKS, _VERSION, done, len(own) - done))
-    return tuple(found)
+            certificates.append(run_certificate(runner, run, _MARKS, _VERSION, done, len(chunks) - done))
+    return tuple(certificates)
 
 
 def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> list[ChunkSample]:
@@ -180,9 +180,9 @@ def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> lis
         prepared = [prepare(document, design.settings(size)) for document in documents]
         pool = [(number, chunk) for number, one in enumerate(prepared) for chunk in _whole(one, size)]
         chosen = sorted(Random(f"{design.seed} {size}").sample(range(len(pool)), min(design.sample, len(pool))))
-        for number, one in enumerate(prepared):
-            if own := tuple(pool[at][1] for at in chosen if pool[at][0] == number):
-                batches.append(ChunkSample(size, one, own))
+        for number, prepared_document in enumerate(prepared):
+            if chunks := tuple(pool[at][1] for at in chosen if pool[at][0] == number):
+                batches.append(ChunkSample(size, prepared_document, chunks))
     return batches
 
 
@@ -197,23 +197,23 @@ async def _marked(
     batch: ChunkSample, order: RunSpec, design: ChunkSizeDesign, runner: ExperimentRunner
 ) -> tuple[list[MarkedChunk], str]:
     run = await runner.open_run(batch.prepared, order)
-    done: list[MarkedChunk] = []
+    chunks: list[MarkedChunk] = []
     step = f"chunks of {batch.size} tokens"
     # When the budget ends, keep what has been done.
     with suppress(BudgetError):
         async with open_part(run, batch.prepared, order.judging, runner, step) as pool:
             judges = {
-                name: Judge(one.model, one.book, runner.store.judgments, temperature=design.judge_temperature(name))
-                for name, one in zip(design.judges, pool.judges, strict=True)
+                name: Judge(model.model, model.book, runner.store.judgments, temperature=design.judge_temperature(name))
+                for name, model in zip(design.judges, pool.judges, strict=True)
             }
-            done = await gather_all(
+            chunks = await gather_all(
                 _mark(batch, chunk, name, judge, run.id, runner)
                 for chunk in batch.chunks
                 for name, judge in judges.items()
             )
-            if runner.stopped is not None and any(one.marks is None for one in done):
+            if runner.stopped is not None and any(marked_chunk.marks is None for marked_chunk in chunks):
                 raise runner.stopped
-    return done, run.id
+    return chunks, run.id
 
 
 async def _mark(
@@ -221,10 +221,10 @@ async def _mark(
 ) -> MarkedChunk:
     document, marks = batch.prepared.document, None
     name = f"chunk {chunk.index + 1}/{len(batch.prepared.chunks)} of {batch.size} tokens"
-    with GuardedStage(MARKING, runner) as tried:
+    with GuardedStage(MARKING, runner) as stage:
         marks = await FactChecker(judge).rate_chunk(document.text[chunk.span.start : chunk.span.end], name)
     head = (document.id, document.title, batch.size, chunk.index, chunk.tokens, by, run)
-    return MarkedChunk(*head, marks, tried.failure)
+    return MarkedChunk(*head, marks, stage.failure)
 
 
 _DIMENSIONS = ("validity", "coherence", "cross_content", "major_facts", "connections")
@@ -234,7 +234,7 @@ _MAX_SIZES = 8
 
 
 def _basis(outcome: ChunkSizeOutcome) -> str:
-    status = [one.status for one in outcome.marked]
+    status = [chunk.status for chunk in outcome.marked]
     return (
         f"Based on {status.count('done')} of {len(status)} items (one chunk and one judge each);"
         f" {status.count('failed')} failed. A judge gives a chunk all marks or none."
@@ -253,23 +253,23 @@ def mark_table(outcome: ChunkSizeOutcome) -> Iterator[Row]:
     judges = {judge: judge for judge in distinct(outcome.marked, "judge")}
     for size in outcome.design.sizes:
         for name, judge in (judges | ({"all judges": ALL} if len(judges) > 1 else {})).items():
-            own = where(outcome.marked, size=size, judge=judge)
-            yield (size, name, *_means(own), *_rests(own))
+            chunks = where(outcome.marked, size=size, judge=judge)
+            yield (size, name, *_means(chunks), *_rests(chunks))
 
 
 def _means(marked: Sequence[MarkedChunk]) -> list[float | None]:
     """Return the mean of each mark over chunks; with several judges, each chunk counts with their mean."""
     chunks = group_by(sorted(marked, key=attrgetter("document", "chunk")), "document", "chunk").values()
-    known = [marks for some in chunks if (marks := [one.marks for one in some if one.marks])]
-    return [mean([mean([getattr(one, name) for one in marks]) for marks in known]) for name in _DIMENSIONS]
+    known = [marks for marked_chunks in chunks if (marks := [chunk.marks for chunk in marked_chunks if chunk.marks])]
+    return [mean([mean([getattr(rating, name) for rating in marks]) for marks in known]) for name in _DIMENSIONS]
 
 
 def _rests(marked: Sequence[MarkedChunk]) -> Row:
     """Return the mean tokens of the marked chunks, how many were marked, of how many, and the number of failures."""
     chunks = group_by(marked, "document", "chunk").values()
-    known = sum(any(one.marks for one in some) for some in chunks)
-    tokens = mean([one.tokens for one in marked if one.marks])
-    return (tokens, known, len(chunks), sum(one.failure is not None for one in marked))
+    known = sum(any(chunk.marks for chunk in marked_chunks) for marked_chunks in chunks)
+    tokens = mean([chunk.tokens for chunk in marked if chunk.marks])
+    return (tokens, known, len(chunks), sum(chunk.failure is not None for chunk in marked))
 
 
 @table(
@@ -281,22 +281,22 @@ def _rests(marked: Sequence[MarkedChunk]) -> Row:
 )
 def cost_table(outcome: ChunkSizeOutcome) -> Iterator[Row]:
     for size in outcome.design.sizes:
-        marked = sum(one.marks is not None for one in where(outcome.marked, size=size))
-        yield (size, marked, *sum_fields(one for own, one in outcome.usage if own == size))
+        marked = sum(chunk.marks is not None for chunk in where(outcome.marked, size=size))
+        yield (size, marked, *sum_fields(totals for own, totals in outcome.usage if own == size))
 
 
 @table("failures", "What failed", AGAIN, ("document", "size", "chunk", "judge", "code", "message"), _basis)
 def failure_table(outcome: ChunkSizeOutcome) -> Iterator[Row]:
-    for one in outcome.marked:
-        if one.failure:
-            yield (one.title, one.size, one.chunk, one.judge, *failure_cells(one.failure)[1:])
+    for chunk in outcome.marked:
+        if chunk.failure:
+            yield (chunk.title, chunk.size, chunk.chunk, chunk.judge, *failure_cells(chunk.failure)[1:])
 
 
 def _settings(outcome: ChunkSizeOutcome) -> Mapping[str, object]:
     return {
         **record_json(outcome.design),
         "documents": [{"id": document.id, "title": document.title} for document in outcome.documents],
-        "certificates": [record_json(one) for one in outcome.certificates],
+        "certificates": [record_json(certificate) for certificate in outcome.certificates],
     }
 
 
@@ -315,7 +315,7 @@ def _headline(outcome: ChunkSizeOutcome, _: Sequence[Table]) -> Iterator[str]:
 def _about(outcome: ChunkSizeOutcome) -> Iterator[str]:
     design = outcome.design
     yield f"judges: {', '.join(plain(judge) for judge in design.judges)}"
-    yield from (f"marks are by {unmarked(one.line())}" for one in outcome.certificates)
+    yield from (f"marks are by {unmarked(certificate.line())}" for certificate in outcome.certificates)
     yield f"documents: {', '.join(plain(document.title) for document in outcome.documents)}"
     yield f"chunks: at most {design.sample} of each size, chosen with seed {design.seed}"
     yield _counted(outcome)
@@ -325,7 +325,7 @@ EXPERIMENT: Experiment[ChunkSizeDesign, ChunkSizeOutcome] = Experiment(
     CHUNK_SIZE,
     "Chunk size for extracting key facts",
     run=chunk_sizes,
-    is_some=lambda outcome: any(one.marks for one in outcome.marked),
+    is_some=lambda outcome: any(marked_chunk.marks for marked_chunk in outcome.marked),
     about=_about,
     settings=_settings,
     tables=lambda outcome: (mark_table(outcome), cost_table(outcome), failure_table(outcome)),

@@ -92,37 +92,40 @@ def document_means(values: Iterable[tuple[str, float]]) -> dict[str, float]:
 
 def sum_fields(some: Iterable[Totals | None], names: Sequence[str] = SPENT) -> Row:
     """Return the sums of some fields and of the price; the price is None if any price is unknown."""
-    used = [one for one in some if one is not None]
+    used = [totals for totals in some if totals is not None]
     prices = _prices(used)
-    return (*(sum(getattr(one, name) for one in used) for name in names), None if prices is None else sum(prices, 0.0))
+    return (
+        *(sum(getattr(totals, name) for totals in used) for name in names),
+        None if prices is None else sum(prices, 0.0),
+    )
 
 
 def average_fields(some: Iterable[Totals | None], names: Sequence[str] = SPENT) -> Row:
     """Return the means of some fields and of the price; the price is None if any price is unknown."""
-    used = [one for one in some if one is not None]
-    return (*(mean([getattr(one, name) for one in used]) for name in names), mean(_prices(used) or ()))
+    used = [totals for totals in some if totals is not None]
+    return (*(mean([getattr(totals, name) for totals in used]) for name in names), mean(_prices(used) or ()))
 
 
 def tokens_and_price(some: Iterable[Totals | None]) -> Row:
     """Return the mean of all tokens (prompt and reply) and the mean price."""
-    used = [one for one in some if one is not None]
-    return (mean([one.prompt_tokens + one.completion_tokens for one in used]), average_fields(used, ())[-1])
+    totals = [one for one in some if one is not None]
+    return (mean([total.prompt_tokens + total.completion_tokens for total in totals]), average_fields(totals, ())[-1])
 
 
 def _prices(used: Sequence[Totals]) -> list[float] | None:
     """Return the prices; None if any is unknown."""
-    known = [one.cost_usd for one in used if one.cost_usd is not None]
+    known = [totals.cost_usd for totals in used if totals.cost_usd is not None]
     return known if len(known) == len(used) else None
 
 
 def melt(table: Table, columns: Sequence[str]) -> list[Record]:
     """Return one record per row and given column, with the cell as `value` and the column's name as `column`."""
-    return [{**one, "column": column, "value": one[column]} for one in table.records for column in columns]
+    return [{**record, "column": column, "value": record[column]} for record in table.records for column in columns]
 
 
 def distinct_cells(records: Iterable[Record], column: str) -> list[Cell]:
     """Return the distinct cells of a column, in order of first occurrence."""
-    return list(dict.fromkeys(one[column] for one in records))
+    return list(dict.fromkeys(record[column] for record in records))
 
 
 Ts = TypeVarTuple("Ts")
@@ -182,7 +185,7 @@ def more_line(count: int, most: int, what: str) -> Iterator[str]:
 def is_undecided(report: Report) -> bool:
     """Return whether nothing failed except that judges could not decide."""
     failures = (one for one in report.tables if one.name == "failures" and "code" in one.columns)
-    return {row[one.columns.index("code")] for one in failures for row in one.rows} == {UNDECIDED}
+    return {row[failure.columns.index("code")] for failure in failures for row in failure.rows} == {UNDECIDED}
 
 
 def self_judging_notes(writers: Iterable[str], judges: Iterable[str]) -> Iterator[str]:
@@ -196,7 +199,7 @@ def self_judging_notes(writers: Iterable[str], judges: Iterable[str]) -> Iterato
 
 def models_and_judge(outcome: Any) -> tuple[Iterable[str], Iterable[str]]:
     """Return the models of a `ModelsDesign`, and its judge."""
-    return [one.name for one in outcome.design.models], [outcome.design.judge.name]
+    return [model.name for model in outcome.design.models], [outcome.design.judge.name]
 
 
 class ExperimentOutcome(Protocol):
@@ -252,7 +255,9 @@ class Experiment(Generic[D, O]):
         skipped: list[str] = []
         if not outcome.complete:
             failures = [one for one in self.tables(outcome) if one.name == "failures"]
-            skipped = [", ".join(str(cell) for cell in row if cell is not None) for one in failures for row in one.rows]
+            skipped = [
+                ", ".join(str(cell) for cell in row if cell is not None) for failure in failures for row in failure.rows
+            ]
         return cost_table(steps, _COUNTED, prices, skipped)
 
     def report(self, outcome: O) -> Report:

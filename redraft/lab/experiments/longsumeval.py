@@ -140,8 +140,8 @@ class LongSumEvalDesign:
         )
         if self.rounds is not None:
             refinement = refinement.model_copy(update={"rounds": self.rounds})
-        asked = self.judging.model_copy(update={"metrics": self.metrics, **by})
-        judging = with_addresses(asked, self.model_settings(writer), refinement)
+        judge_config = self.judging.model_copy(update={"metrics": self.metrics, **by})
+        judging = with_addresses(judge_config, self.model_settings(writer), refinement)
         return RunSpec(Refine(judging=judging, refinement=refinement), given=draft, experiment=LONGSUMEVAL)
 
     def check(self, runner: ExperimentRunner) -> None:
@@ -201,12 +201,12 @@ class RefinedSummary:
     @computed
     def revisions(self) -> int:
         """The number of revisions."""
-        return sum(one.revised for one in self.rounds)
+        return sum(scores.revised for scores in self.rounds)
 
     def score(self, metric: str, after: int | None = None) -> float | None:
         """Return the score after a round or at the end; a round after the last has the final score."""
-        known = [one for one in self.rounds if after is None or one.round <= after]
-        return known[-1].scores.get(metric) if known else None
+        best_scores = [scores for scores in self.rounds if after is None or scores.round <= after]
+        return best_scores[-1].scores.get(metric) if best_scores else None
 
     def meets(self, after: int | None = None) -> bool | None:
         """Return True if all goals are met; None if a score is missing."""
@@ -231,7 +231,7 @@ class RefinedOutcome:
     @property
     def complete(self) -> bool:
         """True if nothing failed and nothing is missing."""
-        return self.stopped is None and not self.troubles and all(one.status == "done" for one in self.refined)
+        return self.stopped is None and not self.troubles and all(summary.status == "done" for summary in self.refined)
 
     @property
     def groups(self) -> list[tuple[str, str]]:
@@ -258,8 +258,8 @@ async def longsumeval(
     )
     runner.observer(StageStarted("drafts and revisions", 0))
     done = await gather_all(_on_document(document, design, batch) for document in documents)
-    refined = [one for _, found in done for one in found]
-    runs = [run for by, _ in done for run in by.runs] + [one.run for one in refined if one.run]
+    refined = [summary for _, summaries in done for summary in summaries]
+    runs = [run for by, _ in done for run in by.runs] + [summary.run for summary in refined if summary.run]
     return RefinedOutcome(
         design,
         tuple((document.id, document.title) for document in documents),
@@ -304,21 +304,23 @@ class _DocumentRefinements:
     async def _refined(self, writer: NamedModel, start: GridSummary, way: RefineSetting) -> RefinedSummary:
         document, design, batch = self.document, self.design, self.batch
         system = start.system
-        one = RefinedSummary(document.id, document.title, system, start.number, writer.name, way, failure=start.failure)
+        summary = RefinedSummary(
+            document.id, document.title, system, start.number, writer.name, way, failure=start.failure
+        )
         if start.text is None:
-            return one
+            return summary
         settings = design.model_settings(writer).model_copy(update={"strategy": "given", "words": start.limit})
         step = f"refining by {writer.name} to {way.thresholds}, {way.policy}, {way.feedback}"
         order = design.refine_spec(writer, way, start.text, self.by.by)
-        made = await batch.run("refining", step, document, settings, order, f"{system}: {step}")
-        one = replace(one, run=made.run, failure=made.failure)
-        if made.result is None:
-            return one
-        store, result = batch.runner.store, made.result
+        outcome = await batch.run("refining", step, document, settings, order, f"{system}: {step}")
+        summary = replace(summary, run=outcome.run, failure=outcome.failure)
+        if outcome.result is None:
+            return summary
+        store, result = batch.runner.store, outcome.result
         stands = await asyncio.to_thread(_stands, store, result)
-        taken = await total_usage(batch.runner, [result.run.id])
+        totals = await total_usage(batch.runner, [result.run.id])
         lengths = (count_words(start.text), count_words(result.summary or ""))
-        return replace(one, rounds=tuple(stands), stop=result.run.stop_reason, words=lengths, taken=taken)
+        return replace(summary, rounds=tuple(stands), stop=result.run.stop_reason, words=lengths, taken=totals)
 
 
 async def _on_document(
@@ -354,12 +356,12 @@ Pairs = Sequence[tuple[str, float, float]]
 
 def basis(outcome: RefinedOutcome) -> str:
     """Return what the tables are based on, in a sentence or two."""
-    status = [one.status for one in outcome.refined]
+    status = [summary.status for summary in outcome.refined]
     metrics = outcome.design.metrics
     silent = sum(
-        any(score is None for metric in metrics for score in (one.score(metric, 0), one.score(metric)))
-        for one in outcome.refined
-        if one.rounds
+        any(score is None for metric in metrics for score in (summary.score(metric, 0), summary.score(metric)))
+        for summary in outcome.refined
+        if summary.rounds
     )
     return (
         f"Based on {status.count('done')} of {len(status)} refined summaries of {len(outcome.documents)}"
@@ -378,9 +380,9 @@ def _cells(outcome: RefinedOutcome) -> Iterator[tuple[Row, list[RefinedSummary]]
 def _pairs(refined: Sequence[RefinedSummary], metric: str, after: int | None = None) -> Pairs:
     """Return each summary's document, its first score, and its score after a round or at the end."""
     return [
-        (one.document, before, then)
-        for one in refined
-        if (before := one.score(metric, 0)) is not None and (then := one.score(metric, after)) is not None
+        (summary.document, before, then)
+        for summary in refined
+        if (before := summary.score(metric, 0)) is not None and (then := summary.score(metric, after)) is not None
     ]
 
 
@@ -408,8 +410,8 @@ def _over_documents(values: Sequence[float]) -> Row:
     basis,
 )  # fmt: skip
 def gain_table(outcome: RefinedOutcome) -> Iterator[Row]:
-    for head, refined in _cells(outcome):
-        for subset, some in _subsets(refined, outcome.design.low_scores):
+    for head, summaries in _cells(outcome):
+        for subset, some in _subsets(summaries, outcome.design.low_scores):
             for metric in outcome.design.metrics:
                 pairs = _pairs(some, metric)
                 (first, last), gains = _means(pairs), _gains(pairs)
@@ -424,7 +426,7 @@ def gain_table(outcome: RefinedOutcome) -> Iterator[Row]:
 def _subsets(refined: Sequence[RefinedSummary], lows: Goals) -> Iterator[tuple[str, Sequence[RefinedSummary]]]:
     yield ALL, refined
     for metric, least in lows.items():
-        low = [one for one in refined if (score := one.score(metric, 0)) is not None and score < least]
+        low = [summary for summary in refined if (score := summary.score(metric, 0)) is not None and score < least]
         yield f"{metric} < {least:g}", low
 
 
@@ -437,9 +439,9 @@ def _subsets(refined: Sequence[RefinedSummary], lows: Goals) -> Iterator[tuple[s
     basis,
 )
 def initial_table(outcome: RefinedOutcome) -> Iterator[Row]:
-    for head, refined in _cells(outcome):
+    for head, summaries in _cells(outcome):
         for metric in outcome.design.metrics:
-            pairs = _pairs(refined, metric)
+            pairs = _pairs(summaries, metric)
             for quarter in range(_QUARTERS):
                 own = [pair for pair in pairs if min(int(_QUARTERS * pair[1]), _QUARTERS - 1) == quarter]
                 begins = f"{quarter / _QUARTERS:g} to {(quarter + 1) / _QUARTERS:g}"
@@ -457,9 +459,9 @@ def initial_table(outcome: RefinedOutcome) -> Iterator[Row]:
     basis,
 )  # fmt: skip
 def round_table(outcome: RefinedOutcome) -> Iterator[Row]:
-    for head, found in _cells(outcome):
-        refined = [one for one in found if one.rounds]
-        last = max((stand.round for one in refined for stand in one.rounds), default=-1)
+    for head, summaries in _cells(outcome):
+        refined = [summary for summary in summaries if summary.rounds]
+        last = max((stand.round for summary in refined for stand in summary.rounds), default=-1)
         for metric in outcome.design.metrics:
             for done in range(last + 1):
                 yield (*head, metric, done, *_after(refined, metric, done))
@@ -471,11 +473,11 @@ def _after(refined: Sequence[RefinedSummary], metric: str, after: int) -> Row:
     scores = list(document_means((document, then) for document, _, then in pairs).values())
     (_, then), (_, earlier) = _means(pairs), _means(before)
     step = then - earlier if then is not None and earlier is not None else None
-    here = [stand for one in refined for stand in one.rounds if stand.round == after]
+    here = [stand for summary in refined for stand in summary.rounds if stand.round == after]
     return (
         *(*_over_documents(scores), *_over_documents(_gains(pairs)), step),
         *(sum(stand.revised for stand in here), sum(stand.accepted for stand in here)),
-        *(sum(one.meets(after) is True for one in refined), len(pairs), len(refined)),
+        *(sum(summary.meets(after) is True for summary in refined), len(pairs), len(refined)),
     )
 
 
@@ -493,15 +495,15 @@ def _after(refined: Sequence[RefinedSummary], metric: str, after: int) -> Row:
     basis,
 )
 def threshold_table(outcome: RefinedOutcome) -> Iterator[Row]:
-    for head, found in _cells(outcome):
-        refined = [one for one in found if one.rounds]
-        start, end = [one.meets(0) for one in refined], [one.meets() for one in refined]
-        taken = [one.taken for one in refined]
+    for head, summaries in _cells(outcome):
+        refined = [summary for summary in summaries if summary.rounds]
+        start, end = ([summary.meets(0) for summary in refined], [summary.meets() for summary in refined])
+        totals = [summary.taken for summary in refined]
         yield (
             *(*head, *(mean(_gains(_pairs(refined, metric))) for metric in outcome.design.metrics)),
-            *(start.count(True), end.count(True), end.count(None), mean([one.revisions for one in refined])),
-            mean([one.words[1] - one.words[0] for one in refined if one.words]),
-            *(average_fields(taken, ("calls",))[0], *tokens_and_price(taken), len(refined), len(found)),
+            *(start.count(True), end.count(True), end.count(None), mean([summary.revisions for summary in refined])),
+            mean([summary.words[1] - summary.words[0] for summary in refined if summary.words]),
+            *(average_fields(totals, ("calls",))[0], *tokens_and_price(totals), len(refined), len(summaries)),
         )
 
 
@@ -524,8 +526,8 @@ def order_table(outcome: RefinedOutcome) -> Iterator[Row]:
                 mine, other = (outcome.refinements_of(group, way) for way in (first, second))
                 names = [f"{way.policy}, {way.feedback}" for way in (first, second)]
                 for metric in design.metrics:
-                    both = [(one.document, one.score(metric), two.score(metric))
-                            for one, two in zip(mine, other, strict=True)]  # fmt: skip
+                    both = [(summary.document, summary.score(metric), two.score(metric))
+                            for summary, two in zip(mine, other, strict=True)]  # fmt: skip
                     pairs = [(one, a, b) for one, a, b in both if a is not None and b is not None]
                     found = list(document_means((document, a - b) for document, a, b in pairs).values())
                     cells = (*_means(pairs), *_over_documents(found), len(found), len(pairs), len(mine))
@@ -536,11 +538,11 @@ def order_table(outcome: RefinedOutcome) -> Iterator[Row]:
 def failure_table(outcome: RefinedOutcome) -> Iterator[Row]:
     for title, lost in outcome.troubles:
         yield (title, *[""] * len(_HEAD), *failure_cells(lost))
-    for one in outcome.refined:
-        if one.failure is not None:
-            way = one.way
-            head = (one.title, one.system, one.writer, way.thresholds, way.policy, way.feedback)
-            yield (*head, *failure_cells(one.failure))
+    for summary in outcome.refined:
+        if summary.failure is not None:
+            way = summary.way
+            head = (summary.title, summary.system, summary.writer, way.thresholds, way.policy, way.feedback)
+            yield (*head, *failure_cells(summary.failure))
 
 
 def _tables(outcome: RefinedOutcome) -> Iterable[Table]:
@@ -555,10 +557,10 @@ def _settings(outcome: RefinedOutcome) -> Mapping[str, object]:
 
 
 def _about(outcome: RefinedOutcome) -> Iterator[str]:
-    design, used = outcome.design, outcome.whole
+    design, totals = outcome.design, outcome.whole
     systems = "; ".join(plain(system) for system in dict.fromkeys(system for system, _ in outcome.groups))
     yield f"first drafts by: {systems}"
-    yield f"refined by: {'; '.join(plain(one.name) for one in design.writers)}"
+    yield f"refined by: {'; '.join(plain(model.name) for model in design.writers)}"
     yield f"judged by: {plain(design.judge.name)}"
     yield f"thresholds: {'; '.join(dict.fromkeys(way.thresholds for way in design.refine_settings))}"
     yield f"order of the goals: {', '.join(design.orders)}"
@@ -567,14 +569,14 @@ def _about(outcome: RefinedOutcome) -> Iterator[str]:
     yield f"documents: {', '.join(plain(title) for _, title in outcome.documents)}"
     if strangers := design.ready.strangers:
         yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
-    cost = "" if used.cost_usd is None else f", {figure(used.cost_usd)} USD"
-    tokens = used.prompt_tokens + used.completion_tokens
-    yield f"used, each answer counted once: {used.calls:,} calls, {tokens:,} tokens{cost}"
+    cost = "" if totals.cost_usd is None else f", {figure(totals.cost_usd)} USD"
+    tokens = totals.prompt_tokens + totals.completion_tokens
+    yield f"used, each answer counted once: {totals.calls:,} calls, {tokens:,} tokens{cost}"
     yield basis(outcome)
 
 
 def _headline(outcome: RefinedOutcome, tables: Sequence[Table]) -> Iterator[str]:
-    for one in [one for one in tables[0].records if one["subset"] == ALL][:8]:
+    for one in [record for record in tables[0].records if record["subset"] == ALL][:8]:
         first, last, gain = (figure(number(one[name]), 2) for name in ("initial", "refined", "change %"))
         who = f"{plain(str(one['drafts by']))}, {one['thresholds']}, {one['order']}, {one['feedback']}"
         yield f"{who}: {one['metric']} {first} → {last} ({gain}%)"
@@ -585,11 +587,11 @@ EXPERIMENT: Experiment[LongSumEvalDesign, RefinedOutcome] = Experiment(
     LONGSUMEVAL,
     "LongSumEval: refining by questions and answers",
     run=longsumeval,
-    is_some=lambda outcome: any(one.status == "done" for one in outcome.refined),
+    is_some=lambda outcome: any(summary.status == "done" for summary in outcome.refined),
     about=_about,
     settings=_settings,
     tables=_tables,
     items=lambda outcome: outcome.refined,
     headline=_headline,
-    who=lambda outcome: ([one.name for one in outcome.design.writers], [outcome.design.judge.name]),
+    who=lambda outcome: ([model.name for model in outcome.design.writers], [outcome.design.judge.name]),
 )

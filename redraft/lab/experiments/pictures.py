@@ -63,17 +63,17 @@ class HeatMap:
     def of(self, records: Records, heads: Sequence[Cell] = ()) -> Grids:
         """Return the picture of some records, with the given column names or else those in the records."""
         if self.one_panel:
-            records = [{**one, self.panel: self.one_panel} for one in records]
+            records = [{**record, self.panel: self.one_panel} for record in records]
         each, rows = distinct_cells(records, self.panel), distinct_cells(records, self.row)
         columns = heads or distinct_cells(records, self.column)
         places = (self.panel, self.row, self.column)
-        known = {tuple(one[place] for place in places): number(one[self.value]) for one in reversed(records)}
+        known = {tuple(record[place] for place in places): number(record[self.value]) for record in reversed(records)}
         grids = [
-            Grid(self.panels.format(name), [[known.get((name, one, other)) for other in columns] for one in rows])
+            Grid(self.panels.format(name), [[known.get((name, row, other)) for other in columns] for row in rows])
             for name in each
         ]
-        heads_shown = [f"{one:,}" if isinstance(one, int) else str(one) for one in columns]
-        return Grids(grids, [str(one) for one in rows], heads_shown, *self.said)
+        heads_shown = [f"{column:,}" if isinstance(column, int) else str(column) for column in columns]
+        return Grids(grids, [str(row) for row in rows], heads_shown, *self.said)
 
 
 def line_plot(
@@ -82,9 +82,9 @@ def line_plot(
     """Return a line for each group of records named by the columns `who`, over a numeric column, with intervals where
     there are any. `said` has the labels of both axes and the title."""
     found: dict[str, list[CurvePoint]] = {}
-    for one in records:
-        if (at := number(one[x])) is not None:
-            found.setdefault(_joined(who, one), []).append(CurvePoint(at, number(one[y]), *_between(one)))
+    for record in records:
+        if (at := number(record[x])) is not None:
+            found.setdefault(_joined(who, record), []).append(CurvePoint(at, number(record[y]), *_between(record)))
     return Trends([Trend(*one) for one in found.items()], *said, ends=ends)
 
 
@@ -94,8 +94,8 @@ def difference_plot(
     """Return a mark for each record, with its interval and the number of items behind it. `said` has the names of first
     and second, the measure and the title."""
     marks = [
-        PlottedDifference(_joined(what, one), number(one[value]), *_between(one), int(number(one[of]) or 0))
-        for one in records
+        PlottedDifference(_joined(what, record), number(record[value]), *_between(record), int(number(record[of]) or 0))
+        for record in records
     ]
     return Differences(marks, *said)
 
@@ -136,10 +136,15 @@ def _joined(names: Sequence[str], one: Record) -> str:
 def cost_plot(records: Records, who: str, score: str, metric: str) -> ScoreAgainstCost | None:
     """Return contestants' scores against the cost of a summary, in tokens if none has a price; None if none has a cost
     or none has a score."""
-    column = "USD each" if any(number(one["USD each"]) for one in records) else "tokens each"
-    if not any(number(one[column]) for one in records) or all(number(one[score]) is None for one in records):
+    column = "USD each" if any(number(record["USD each"]) for record in records) else "tokens each"
+    if not any(number(record[column]) for record in records) or all(
+        number(record[score]) is None for record in records
+    ):
         return None
-    marks = [CostPoint(str(one[who]), number(one[column]), number(one[score]), *_between(one)) for one in records]
+    marks = [
+        CostPoint(str(record[who]), number(record[column]), number(record[score]), *_between(record))
+        for record in records
+    ]
     dollars, tokens = "cost per summary, in US dollars", "tokens per summary (no prices known)"
     return ScoreAgainstCost(
         marks, metric, dollars if column == "USD each" else tokens, f"{metric[:1].upper()}{metric[1:]} against cost"
@@ -148,14 +153,14 @@ def cost_plot(records: Records, who: str, score: str, metric: str) -> ScoreAgain
 
 def with_cells(records: Records, **wanted: Cell) -> list[Record]:
     """Return the records that have these cells."""
-    return [one for one in records if all(one[name] == cell for name, cell in wanted.items())]
+    return [record for record in records if all(record[name] == cell for name, cell in wanted.items())]
 
 
 def group_records(records: Records, *names: str) -> dict[tuple[Cell, ...], list[Record]]:
     """Return the records grouped by the cells of some columns, in order of first occurrence."""
     found: dict[tuple[Cell, ...], list[Record]] = {}
-    for one in records:
-        found.setdefault(tuple(one[name] for name in names), []).append(one)
+    for record in records:
+        found.setdefault(tuple(record[name] for name in names), []).append(record)
     return found
 
 
@@ -180,12 +185,12 @@ def _file(name: str) -> str:
 def _risk(table: Table) -> dict[str, Plot]:
     """Draw each judge's error rate by coverage: from the summaries on which it judges the most to all of them."""
     known = {
-        (one["judge"], number(one["coverage"])): one
-        for one in table.records
-        if number(one["coverage"]) is not None and number(one["risk"]) is not None
+        (record["judge"], number(record["coverage"])): record
+        for record in table.records
+        if number(record["coverage"]) is not None and number(record["risk"]) is not None
     }
     ordered = [known[key] for key in sorted(known, key=lambda key: key[1] or 0.0)]
-    by_judge = [one for judge in distinct_cells(table.records, "judge") for one in with_cells(ordered, judge=judge)]
+    by_judge = [cell for judge in distinct_cells(table.records, "judge") for cell in with_cells(ordered, judge=judge)]
     axes = ("coverage: share of the summaries that are judged", "risk: share of these that are judged wrongly")
     return {"risk": line_plot(by_judge, ["judge"], "coverage", "risk", (*axes, "Mistakes by coverage"))}
 
@@ -193,9 +198,9 @@ def _risk(table: Table) -> dict[str, Plot]:
 def _systems(table: Table) -> dict[str, Plot]:
     """Draw the score of each system, with its interval and what was not judged."""
     parts = []
-    for one in table.records:
-        judged, unjudged = (int(number(one[name]) or 0) for name in ("judged", "unjudged"))
-        parts.append(DocumentPart(str(one["system"]), number(one["score"]), judged, unjudged, *_between(one)))
+    for record in table.records:
+        judged, unjudged = (int(number(record[name]) or 0) for name in ("judged", "unjudged"))
+        parts.append(DocumentPart(str(record["system"]), number(record["score"]), judged, unjudged, *_between(record)))
     return {"scores": Parts(parts, "share of sentences that are not confusing", "BooookScore by system")}
 
 
@@ -206,7 +211,7 @@ def _recall(table: Table) -> dict[str, Plot]:
     records = table.records
     # Points are drawn in the middle of each fifth.
     middles = {fifth: 100 * (n + 0.5) / len(FIFTHS) for n, fifth in enumerate(FIFTHS)}
-    placed = [{**one, "place": middles.get(str(one["position"]))} for one in records]
+    placed = [{**record, "place": middles.get(str(record["position"]))} for record in records]
     for perspective in distinct_cells(records, "perspective"):
         for level in LEVEL_COLUMNS:
             title = f"Recall by place, {perspective} key facts: {level}"
@@ -218,7 +223,7 @@ def _recall(table: Table) -> dict[str, Plot]:
 
 def _errors(table: Table) -> dict[str, Plot]:
     """Draw the error categories of each model's unfaithful sentences."""
-    records = [{**one, "error": str(one["error"]).removeprefix("intrinsic: ")} for one in table.records]
+    records = [{**record, "error": str(record["error"]).removeprefix("intrinsic: ")} for record in table.records]
     said = "kind of error, intrinsic ones by what they are about"
     about = ("model", said, "the share of a model's unfaithful sentences", "Kinds of unfaithful sentences")
     every = "of all unfaithful sentences"
@@ -245,7 +250,7 @@ def _summaries(table: Table) -> dict[str, Plot]:
     records = _of_judge(table.records)
     judged = f"Scores by document, judged by {records[0]['judge']}" if records else "Scores"
     metrics = table.columns[table.columns.index("words") + 1 :]
-    long = [{**one, "metric": metric, "score": one[metric]} for metric in metrics for one in records]
+    long = [{**record, "metric": metric, "score": record[metric]} for metric in metrics for record in records]
     about = ("document", "system", "score", judged)
     return {"documents": HeatMap("documents", "metric", "document", "system", "score", about).of(long)}
 
@@ -275,7 +280,7 @@ def _with_ways(table: Table) -> Records:
     records = table.records
     names = ("drafts by", "refined by", "thresholds", "order")
     several = [name for name in names if len(distinct_cells(records, name)) > 1]
-    said = ("; ".join(dict.fromkeys(str(one[name]) for name in several)) for one in records)
+    said = ("; ".join(dict.fromkeys(str(record[name]) for name in several)) for record in records)
     return [{**one, "": way or one["order"]} for one, way in zip(records, said, strict=True)]
 
 
@@ -285,7 +290,7 @@ def _by_length(name: str, row: str, third: str) -> Draw:
     heat = HeatMap(name, "model", row, "tokens", "accuracy", ("third", "tokens read", _RIGHT, title))
 
     def draw(table: Table) -> dict[str, Plot]:
-        known = [one for one in table.records if one["tokens"] is not None]
+        known = [record for record in table.records if record["tokens"] is not None]
         drawn: dict[str, Plot] = {name: heat.of([one for one in known if one[row] != ALL])}
         if whole := [one for one in known if one[row] == ALL]:
             said = ("tokens read", "accuracy", "Accuracy by length of the text read")
@@ -297,7 +302,7 @@ def _by_length(name: str, row: str, third: str) -> Draw:
 
 def _scores_by_length(table: Table) -> dict[str, Plot]:
     """Draw the mean score of each system's summaries by their length."""
-    parts = [one for one in table.records if one["part"] != ALL]
+    parts = [record for record in table.records if record["part"] != ALL]
     said = ("tokens of the summary", "score", "BooookScore by length")
     return {"by_length": line_plot(parts, ["system"], "tokens", "score", said)} if parts else {}
 
@@ -317,7 +322,9 @@ def _position_curves(table: Table) -> dict[str, Plot]:
     """Draw the curves of all contestants over all steps, with that of the reference."""
     records = table.records
     curves = {
-        str(who): Curve(str(who), [number(one["density"]) for one in with_cells(records, system=who, steps=ALL_STEPS)])
+        str(who): Curve(
+            str(who), [number(cell["density"]) for cell in with_cells(records, system=who, steps=ALL_STEPS)]
+        )
         for who in distinct_cells(records, "system")
     }
     sets = distinct_cells(records, SET) if records and SET in records[0] else []
@@ -328,7 +335,7 @@ def _position_curves(table: Table) -> dict[str, Plot]:
     drawn: dict[str, Plot] = {"position_densities": Densities(list(curves.values()), only_one, title, "what was read")}
     for at, who in enumerate(curves, 1):
         own = with_cells(records, system=who)
-        parts = [Curve(str(part), [number(one["density"]) for one in with_cells(own, steps=part)])
+        parts = [Curve(str(part), [number(cell["density"]) for cell in with_cells(own, steps=part)])
                  for part in distinct_cells(own, "steps")]  # fmt: skip
         reference = references.get(f"{REFERENCE}, {own[0][SET]}" if SET in own[0] else REFERENCE)
         drawn[f"position_densities_{at}"] = Densities(parts, reference, f"{title}: {who}", "what was read")
@@ -338,11 +345,11 @@ def _position_curves(table: Table) -> dict[str, Plot]:
 def _position_shares(table: Table) -> dict[str, Plot]:
     """Draw the thirds of all contestants, with those of each half of their steps."""
     splits: list[ShareBar] = []
-    for one in table.records:
+    for record in table.records:
         for part in ("", "lower ", "upper "):
-            found = [number(one[f"{part}{third}"]) for third in PLACES]
+            found = [number(record[f"{part}{third}"]) for third in PLACES]
             if part == "" or any(share is not None for share in found):
-                splits.append(ShareBar(f"{part}half of its steps" if part else str(one["system"]), found))
+                splits.append(ShareBar(f"{part}half of its steps" if part else str(record["system"]), found))
     return {"position_halves": Shares(splits, title="Thirds of the text read that the summaries come from")}
 
 
@@ -368,11 +375,11 @@ def _fact_phases(table: Table) -> dict[str, Plot]:
     about = "Each bar shows all facts of a third of the steps that match, are lost or are new from one to the next."
     for (who, measure), own in group_records(with_cells(table.records, section=ANYWHERE), "system", "measure").items():
         bars = [
-            ShareBar(phase, [number(one[fate]) for fate in FATES])
+            ShareBar(phase, [number(cell[fate]) for fate in FATES])
             for phase in PHASES
-            for one in with_cells(own, steps=phase)
+            for cell in with_cells(own, steps=phase)
         ]
-        if any(one.known() for one in bars):
+        if any(bar.known() for bar in bars):
             title = f"Facts by {measure}, as more is read: {who}"
             drawn[f"fact_phases_{len(drawn) + 1}"] = Shares(
                 bars, FATES, title, even=False, measure="share of facts, in %", about=about
@@ -384,14 +391,14 @@ def _fact_steps(table: Table) -> dict[str, Plot]:
     """Draw the fates of facts by section and step (figures 6.2 and 6.5), and of all facts as three lines (6.3b)."""
     drawn: dict[str, Plot] = {}
     for at, ((who, measure), own) in enumerate(group_records(table.records, "system", "measure").items(), 1):
-        placed = [one for section in (*THIRDS, ADDED) for one in with_cells(own, section=section)]
+        placed = [cell for section in (*THIRDS, ADDED) for cell in with_cells(own, section=section)]
         title, about = f"Facts by {measure}: {who}", ("section", "tokens read", "share of the facts of a section")
         heat = HeatMap("", "column", "section", "until", "value", (*about, title))
         drawn[f"fact_steps_{at}"] = heat.of(
             [{**one, "column": fate, "value": one[fate]} for fate in FATES for one in placed]
         )
         whole = [
-            {**one, "fate": fate, "share": one[fate]} for fate in FATES for one in with_cells(own, section=ANYWHERE)
+            {**cell, "fate": fate, "share": cell[fate]} for fate in FATES for cell in with_cells(own, section=ANYWHERE)
         ]
         said = ("tokens read", "share of facts", f"Facts by {measure}, step by step: {who}")
         drawn[f"fact_trends_{at}"] = line_plot(whole, ["fate"], "until", "share", said, ends=_SHARE)
@@ -399,17 +406,17 @@ def _fact_steps(table: Table) -> dict[str, Plot]:
 
 
 def _splits(records: Records) -> Iterator[ShareBar]:
-    for one in records:
+    for record in records:
         for label, kind in (("", ""), (", even spread", "expected ")):
-            cells = [one[f"{kind}{fate}"] for fate in FATES]
+            cells = [record[f"{kind}{fate}"] for fate in FATES]
             if None not in cells:
-                yield ShareBar(f"{one['section']}{label}", [number(cell) for cell in cells])
+                yield ShareBar(f"{record['section']}{label}", [number(cell) for cell in cells])
 
 
 def _fact_changes(table: Table) -> dict[str, Plot]:
     """Draw a picture for each document, for the first of them if there are many: the table has them all."""
-    records = [{**one, "": _known(one)} for one in with_cells(table.records, section=ANYWHERE)]
-    documents = distinct_cells([one for one in records if number(one["until"]) is not None], "document")
+    records = [{**cell, "": _known(cell)} for cell in with_cells(table.records, section=ANYWHERE)]
+    documents = distinct_cells([record for record in records if number(record["until"]) is not None], "document")
     shared, title = "share of its facts that the previous one has", "How much each summary keeps of the previous one"
     drawn: dict[str, Plot] = {}
     for at, document in enumerate(documents[:_MAX_DOCUMENTS], 1):

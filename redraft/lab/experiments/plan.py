@@ -114,7 +114,7 @@ class ModelsDesign:
 
 def find_model(name: str, choices: Iterable[NamedModel]) -> NamedModel:
     """Return the model with this name."""
-    return next(one for one in choices if one.name == name)
+    return next(model for model in choices if model.name == name)
 
 
 def own_key_only(one: DraftConfig, everyone: Iterable[DraftConfig]) -> DraftConfig:
@@ -138,9 +138,9 @@ def with_judge(judging: JudgeConfig, name: str, settings: DraftConfig) -> JudgeC
 
 def build_spec(part: PackPart, judging: JudgeConfig, judge: str, settings: DraftConfig, experiment: str) -> RunSpec:
     """Return the spec of a run in which a judge builds what summaries are judged by."""
-    asked = with_judge(judging.model_copy(update={"metrics": ()}), judge, settings)
+    judge_config = with_judge(judging.model_copy(update={"metrics": ()}), judge, settings)
     purpose = BuildQuestions if part == "questions" else BuildKeyfacts
-    return RunSpec(purpose(judging=with_addresses(asked, settings)), experiment=experiment)
+    return RunSpec(purpose(judging=with_addresses(judge_config, settings)), experiment=experiment)
 
 
 def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeConfig | None]) -> None:
@@ -195,11 +195,11 @@ def cost_table(steps: Sequence[PlanStep], about: str, prices: PriceTable, skippe
     likely = any(step.expected is not None for step in steps)
     rows: list[tuple[Cell, ...]] = [
         (
-            *(one.document, one.name, one.model.model, one.runs, one.calls),
-            *(one.usage.prompt_tokens, one.usage.completion_tokens, one.cost(prices)),
-            *((one.expected_calls, one.likely_cost(prices)) if likely else ()),
+            *(plan_step.document, plan_step.name, plan_step.model.model, plan_step.runs, plan_step.calls),
+            *(plan_step.usage.prompt_tokens, plan_step.usage.completion_tokens, plan_step.cost(prices)),
+            *((plan_step.expected_calls, plan_step.likely_cost(prices)) if likely else ()),
         )
-        for one in steps
+        for plan_step in steps
     ]
     sums = [_total(column) for column in zip(*(row[4:] for row in rows), strict=True)] or [0, 0, 0, 0.0]
     if any(step.expected_calls not in (None, step.calls) for step in steps):
@@ -222,7 +222,7 @@ def cost_table(steps: Sequence[PlanStep], about: str, prices: PriceTable, skippe
 
 
 def _total(cells: Sequence[Cell]) -> Cell:
-    known = [one for one in cells if isinstance(one, int | float)]
+    known = [cell for cell in cells if isinstance(cell, int | float)]
     return sum(known) if len(known) == len(cells) else None
 
 
@@ -256,10 +256,10 @@ class DryExperimentRunner(ExperimentRunner):
             return result
         result = await super(DryExperimentRunner, self).find_or_run(document, settings, order, watch)
         run, store = result.run.id, self.store
-        parts = [one.run for one in store.chapters.of(run)]
-        parts += [one.run for one in store.candidates.of(run) if one.number > 1]
+        parts = [chapter.run for chapter in store.chapters.of(run)]
+        parts += [candidate.run for candidate in store.candidates.of(run) if candidate.number > 1]
         self.planned.append(PlannedRun(run, watch.step))
-        self.planned += [PlannedRun(one, watch.step, is_part=True) for one in parts if one]
+        self.planned += [PlannedRun(part, watch.step, is_part=True) for part in parts if part]
         return self._alike.setdefault(key, result) if judge else result
 
     async def _cell(
@@ -293,8 +293,8 @@ class DryExperimentRunner(ExperimentRunner):
 
     async def _settled(self, settings: DraftConfig, order: RunSpec) -> tuple[DraftConfig, RunSpec]:
         order = without_person(order)
-        if self.rounds is not None and (refined := order.refinement) is not None:
-            fewer = refined.model_copy(update={"rounds": min(self.rounds, refined.rounds)})
+        if self.rounds is not None and (refinement := order.refinement) is not None:
+            fewer = refinement.model_copy(update={"rounds": min(self.rounds, refinement.rounds)})
             order = replace(order, purpose=order.purpose.model_copy(update={"refinement": fewer}))
         return await super(DryExperimentRunner, self)._settled(settings, order)
 
@@ -328,12 +328,12 @@ class DryExperimentRunner(ExperimentRunner):
                     name = f"{name}: validation"
                 model, asked_as = (judge.settings, judge.asked_as) if judge else (work.settings, key[2:])
                 at = (document.id, name, model.temperature, *asked_as)
-                known = found.get(at) or PlanStep(document.title, name, model, 0, 0, Usage(0, 0))
-                prompt, completion = known.usage.prompt_tokens, known.usage.completion_tokens
-                used = Usage(prompt + work.prompt_tokens, completion + work.completion_tokens)
-                runs = known.runs + (not is_part and at not in seen)
+                plan_step = found.get(at) or PlanStep(document.title, name, model, 0, 0, Usage(0, 0))
+                prompt, completion = plan_step.usage.prompt_tokens, plan_step.usage.completion_tokens
+                usage = Usage(prompt + work.prompt_tokens, completion + work.completion_tokens)
+                runs = plan_step.runs + (not is_part and at not in seen)
                 seen.add(at)
-                found[at] = replace(known, runs=runs, calls=known.calls + work.calls, usage=used)
+                found[at] = replace(plan_step, runs=runs, calls=plan_step.calls + work.calls, usage=usage)
         return found
 
 
@@ -345,8 +345,12 @@ async def count_steps(
         # Run one at a time, so that the steps always have the same order.
         runner = DryExperimentRunner(runs.store, Limits(concurrency=1), prices, runs=runs, rounds=rounds)
         outcome = await work(runner)
-        refined = [tally.run.refinement for tally in runs.manager.tallies.values()]
-        return outcome, runner.steps_by_key(), any(one.rounds > USUAL_ROUNDS for one in refined if one)
+        refine_configs = [tally.run.refinement for tally in runs.manager.tallies.values()]
+        return (
+            outcome,
+            runner.steps_by_key(),
+            any(refinement.rounds > USUAL_ROUNDS for refinement in refine_configs if refinement),
+        )
 
 
 def plan_steps(
@@ -357,9 +361,9 @@ def plan_steps(
     outcome, most, many = run_to_end(lambda: count_steps(work, prices))
     usual = run_to_end(lambda: count_steps(work, prices, USUAL_ROUNDS))[1] if many else most
     none = PlanStep("", "", DraftConfig(), 0, 0, Usage(0, 0))
-    order = [one.id for one in documents]
+    order = [document.id for document in documents]
     steps = [
-        replace(one, expected_calls=usual.get(key, none).calls, expected=usual.get(key, none).usage)
-        for key, one in sorted(most.items(), key=lambda it: order.index(it[0][0]) if it[0][0] in order else len(order))
+        replace(step, expected_calls=usual.get(key, none).calls, expected=usual.get(key, none).usage)
+        for key, step in sorted(most.items(), key=lambda it: order.index(it[0][0]) if it[0][0] in order else len(order))
     ]
     return outcome, steps

@@ -43,13 +43,13 @@ def interval_caption(pairs: str) -> str:
 
 def difference_cells(found: Sequence[SharePair], pairs: str) -> Iterator[Cell]:
     """Yield the cells of `COLUMNS`, the numbers of pairs and documents, and which of the two is resampled."""
-    documents = list(dict.fromkeys(one.document for one in found))
+    documents = list(dict.fromkeys(share_pair.document for share_pair in found))
     over_documents = len(documents) >= FEWEST
-    groups = [one.document if over_documents else str(n) for n, one in enumerate(found)]
+    groups = [share_pair.document if over_documents else str(n) for n, share_pair in enumerate(found)]
     places = {name: n for n, name in enumerate(dict.fromkeys(groups))}
     sums = np.zeros((len(places), 4))
-    for group, one in zip(groups, found, strict=True):
-        sums[places[group]] += (*one.first, *one.second)
+    for group, pair in zip(groups, found, strict=True):
+        sums[places[group]] += (*pair.first, *pair.second)
     first, second = (float(value[0]) if np.isfinite(value[0]) else None for value in _shares(sums.sum(axis=0)[None, :]))
     between = None
     if len(sums) >= FEWEST:
@@ -153,8 +153,8 @@ def _files(place: str) -> Iterator[tuple[Path, str]]:
     if not path.is_dir():
         yield path, place
         return
-    found = [one / TABLES for one in (path, *sorted(one for one in path.iterdir() if one.is_dir()))]
-    there = [one for one in found if one.is_file()]
+    paths = [one / TABLES for one in (path, *sorted(one for one in path.iterdir() if one.is_dir()))]
+    there = [one for one in paths if one.is_file()]
     if not there:
         raise UsageError(f"there is no {TABLES} in it or in its folders", place=place, hint=_HINT)
     for one in there:
@@ -179,10 +179,10 @@ def read_file_of_results(path: Path, called: str, named: Callable[[Table], Table
         ) from error
     title = _said(stored.title or stored.experiment or called)
     about, headline = tuple(map(_said, stored.about)), tuple(map(_said, stored.headline))
-    tables = [named(one) for one in drop_repeats((one.table() for one in stored.tables), (*about, *headline))]
-    shown, said = tuple(_shown(stored.experiment, one) for one in tables), verdict(stored.experiment, tables)
+    tables = [named(table) for table in drop_repeats((table.table() for table in stored.tables), (*about, *headline))]
+    shown_tables, said = tuple(_shown(stored.experiment, table) for table in tables), verdict(stored.experiment, tables)
     name = one_line(stored.experiment)
-    return Results(name, one_line(called), title, about, headline, stored.settings, shown, said)
+    return Results(name, one_line(called), title, about, headline, stored.settings, shown_tables, said)
 
 
 def _shown(experiment: str, table: Table) -> ShownTable:

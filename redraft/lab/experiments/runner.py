@@ -47,7 +47,7 @@ def status_of(failure: Failure | None, *, done: bool) -> str:
 
 def by_status(records: Iterable[StatusRecord]) -> str:
     """Return how many records are done, failed and not made."""
-    found = Counter(one.status for one in records)
+    found = Counter(record.status for record in records)
     return ", ".join(f"{found[status]} {status}" for status in ("done", "failed", "not made"))
 
 
@@ -138,9 +138,9 @@ class RunBatch:
     ) -> RunOutcome:
         """Make a run as part of a larger piece of work, and return its result or failure without reporting it."""
         watch, result = RunWatch(name, self.runner.observer, step=step), None
-        with GuardedStage(stage) as tried:
+        with GuardedStage(stage) as guarded_stage:
             result = await self.runner.find_or_run(document, settings, order, watch)
-        return RunOutcome(result, result.run.id if result else watch.run, tried.failure)
+        return RunOutcome(result, result.run.id if result else watch.run, guarded_stage.failure)
 
     def report_progress(self, what: str) -> None:
         """Report that one more part has finished."""
@@ -184,9 +184,9 @@ async def open_part(
 ) -> AsyncIterator[ModelPool]:
     """Open the writer and the judges of a run of an experiment's own work, called `step` in plans. Cached replies are
     reused. When the budget ends inside, no new work is started."""
-    assigned = assign_models(prepared.settings, judging, runner.limits, runner.prices)
+    roles = assign_models(prepared.settings, judging, runner.limits, runner.prices)
     with runner.store.claim(run.id), language_context(prepared.document):
-        async with recorded_run(runner.store, run.id), runner.open_models(assigned, run, prepared, step) as pool:
+        async with recorded_run(runner.store, run.id), runner.open_models(roles, run, prepared, step) as pool:
             try:
                 yield pool
             except BudgetError as error:
@@ -228,7 +228,7 @@ class JudgingPack:
 
 def required_parts(names: Iterable[str], judging: JudgeConfig) -> list[PackPart]:
     """Return what some metrics need about a document before they can judge its summaries."""
-    wanted = {one.needs for one in metrics(tuple(names), with_rubrics(judging, ())) if one.needs}
+    wanted = {evaluator.needs for evaluator in metrics(tuple(names), with_rubrics(judging, ())) if evaluator.needs}
     return [part for part in REFERENCES if part in wanted]
 
 
@@ -241,17 +241,17 @@ async def judging_pack(
     batch: RunBatch,
 ) -> JudgingPack:
     """Return what a document's summaries are judged by: set in the judging, imported, built before or built now."""
-    store, found = batch.runner.store, JudgingPack({name: getattr(judging, name) for name in REFERENCES.values()})
+    store, pack = batch.runner.store, JudgingPack({name: getattr(judging, name) for name in REFERENCES.values()})
     imported = {"questions": store.packs.imported(document.id), "keyfacts": store.keyfacts.imported(document.id)}
     for part in parts:
         name, said = REFERENCES[part], PART_NAMES[part]
-        if found.by[name] is None and (there := imported[part]) is not None:
-            found.by[name] = there.id
-        if found.by[name] is not None:
+        if pack.by[name] is None and (there := imported[part]) is not None:
+            pack.by[name] = there.id
+        if pack.by[name] is not None:
             continue
-        made = await batch.run(said, f"building {said}", document, settings, building(part))
-        found.runs += [made.run] if made.run else []
-        found.failures += [made.failure] if made.failure else []
-        found.by[name] = getattr(made.result.run.judging, name) if made.result else None
-        found.lacking |= set() if found.by[name] else {part}
-    return found
+        outcome = await batch.run(said, f"building {said}", document, settings, building(part))
+        pack.runs += [outcome.run] if outcome.run else []
+        pack.failures += [outcome.failure] if outcome.failure else []
+        pack.by[name] = getattr(outcome.result.run.judging, name) if outcome.result else None
+        pack.lacking |= set() if pack.by[name] else {part}
+    return pack

@@ -57,19 +57,19 @@ def corpus(
     """
     found: dict[str, tuple[str, _SourceDocument]] = {}
     for source in sources:
-        for one in _documents(source):
-            found.setdefault(one.document.id, (source, one))
+        for document in _documents(source):
+            found.setdefault(document.document.id, (source, document))
     long = {key: one for key, one in found.items() if not least or count(one[1].document.text) >= least}
     if found and not long:
         raise UsageError(f"--min-tokens: no document has {least:,} tokens", hint="give longer ones, or a lower minimum")
-    made = Corpus([one.document for _, one in long.values()])
+    made = Corpus([source_document.document for _, source_document in long.values()])
     if len(long) < len(found):
         made.notes.append(f"{len(found) - len(long)} of {len(found)} documents have fewer than {least:,} tokens")
     if by_source:
         names = _set_names([source for source, _ in long.values()])
         made.sets = {key: names[source] for key, (source, _) in long.items()}
     if reference:
-        own = {key: one.summary for key, (_, one) in long.items() if one.summary}
+        own = {key: source_document.summary for key, (_, source_document) in long.items() if source_document.summary}
         made.references = own if reference == DATASET else read_references_of(reference, made.documents)
         if lacking := len(long) - len(made.references):
             made.notes.append(f"{lacking} of {len(long)} documents have no reference")
@@ -88,7 +88,7 @@ def read_references_of(place: str, documents: Sequence[Document]) -> dict[str, s
     path, names = Path(place).expanduser(), _names(documents)
     if path.is_dir():
         files = [one for one in sorted(path.iterdir()) if one.suffix in _SUFFIXES]
-        named = [(one.stem, read_text(str(one)).text) for one in files]
+        named = [(file.stem, read_text(str(file)).text) for file in files]
     elif path.exists() and form_suffix(path) == LINES:
         named = [(one, text) for one, text in _of_fields(path, ("document", "summary"), _SHAPE_OF_REFERENCE)]
     elif len(documents) == 1:
@@ -126,21 +126,21 @@ def _folder(folder: Path) -> Iterator[_SourceDocument]:
     else is there, because beside documents they are metadata.
     """
     files = [one for one in sorted(folder.iterdir()) if one.is_file() and not one.name.startswith(".")]
-    readable = [one for one in files if form_suffix(one) == LINES or is_readable(one)]
-    readable = readable or [one for one in files if form_suffix(one) in SUFFIXES]
+    readable = [file for file in files if form_suffix(file) == LINES or is_readable(file)]
+    readable = readable or [file for file in files if form_suffix(file) in SUFFIXES]
     if not readable:
         raise DocumentError("no file in it can be read", place=str(folder), hint=unknown_type_hint())
-    for one in readable:
-        yield from _file(one)
+    for path in readable:
+        yield from _file(path)
 
 
 def _file(path: Path) -> Iterator[_SourceDocument]:
     if form_suffix(path) not in SUFFIXES or installed_for(path):
         yield _SourceDocument(load(path))
         return
-    for one in read_examples(path):
-        document = replace(prepared(Document.from_text(one.text, one.title), one.title), source=path.name)
-        yield _SourceDocument(document, next((each.text for each in one.summaries), ""))
+    for example in read_examples(path):
+        document = replace(prepared(Document.from_text(example.text, example.title), example.title), source=path.name)
+        yield _SourceDocument(document, next((reference.text for reference in example.summaries), ""))
 
 
 _SHAPE_OF_REFERENCE = 'name files by their documents, or write lines such as {"document": "book", "summary": "..."}'
@@ -169,12 +169,12 @@ def read_existing_summaries(places: Sequence[str], documents: Sequence[Document]
     names = _names(documents)
     systems: dict[str, dict[str, list[str]]] = {}
     strangers = 0
-    for found in (one for place in places for one in _read(Path(place).expanduser())):
-        document = names.get(found.document)
+    for found_summary in (one for place in places for one in _read(Path(place).expanduser())):
+        document = names.get(found_summary.document)
         if document is None:
             strangers += 1
-        elif count_words(found.summary):
-            systems.setdefault(found.system, {}).setdefault(document, []).append(found.summary)
+        elif count_words(found_summary.summary):
+            systems.setdefault(found_summary.system, {}).setdefault(document, []).append(found_summary.summary)
     if places and not systems:
         raise UsageError(
             f"--summaries: none of the {strangers} summaries is of a document that takes part",
@@ -203,8 +203,8 @@ def _read(place: Path) -> Iterator[FoundSummary]:
     if not place.is_dir():
         yield from (FoundSummary(*one) for one in _of_fields(place, FoundSummary._fields, _SHAPE))
         return
-    for system in sorted(one for one in place.iterdir() if one.is_dir()):
-        for file in sorted(one for one in system.iterdir() if one.suffix in _SUFFIXES):
+    for system in sorted(path for path in place.iterdir() if path.is_dir()):
+        for file in sorted(path for path in system.iterdir() if path.suffix in _SUFFIXES):
             yield FoundSummary(file.stem, system.name, read_text(str(file)).text)
 
 

@@ -58,8 +58,8 @@ async def thesis(documents: Sequence[Document], design: ThesisDesign, runner: Ex
 def _tables(outcome: ThesisOutcome) -> Iterator[Table]:
     """Yield the tables of both; those that both have are named by their experiment."""
     yield from of_context.EXPERIMENT.tables(outcome.context)
-    for one in of_qa.EXPERIMENT.tables(outcome.qa):
-        yield replace(one, name=f"{of_qa.EXPERIMENT.name}_{one.name}") if one.name in _BOTH else one
+    for table in of_qa.EXPERIMENT.tables(outcome.qa):
+        yield replace(table, name=f"{of_qa.EXPERIMENT.name}_{table.name}") if table.name in _BOTH else table
 
 
 def _settings(outcome: ThesisOutcome) -> Mapping[str, object]:

@@ -115,8 +115,8 @@ class _PdfReader:
         labels = self._labels(edges)
         found = list(paragraphs(cleaned))
         headings = _Headings(self._outline(), found)
-        for one in found:
-            self._add(one, headings.level(one), labels)
+        for paragraph in found:
+            self._add(paragraph, headings.level(paragraph), labels)
         self._say(edges)
         reading = self._builder.reading(self._title(found), self._language())
         if not reading.text.strip():
@@ -131,11 +131,11 @@ class _PdfReader:
         except pdfium.PdfiumError:
             self._unread.append(at)
             return []
-        found = PageText(text.raw, page.get_rotation())
-        lines = in_order(found.pieces())
-        if found.turned:
-            self._builder.leave_out("vertical words", found.turned)
-        if len("".join(found.text.split())) < _MIN_CHARACTERS and _has_picture(page):
+        page_text = PageText(text.raw, page.get_rotation())
+        lines = in_order(page_text.pieces())
+        if page_text.turned:
+            self._builder.leave_out("vertical words", page_text.turned)
+        if len("".join(page_text.text.split())) < _MIN_CHARACTERS and _has_picture(page):
             self._scanned.append(at)
         text.close()
         page.close()
@@ -240,9 +240,13 @@ class _PdfReader:
         said = one_line(self._file.get_metadata_value("Title") or "", TITLE_WIDTH)
         if said and not _NOISE.search(said):
             return said
-        first = [one for one in found if one.parts[0][0] == 0 and one.kind == "heading"]
+        first = [paragraph for paragraph in found if paragraph.parts[0][0] == 0 and paragraph.kind == "heading"]
         largest = max(first, key=lambda one: round(one.size, 1), default=None)
-        beside = sum(one.kind == "heading" and abs(one.size - largest.size) < 0.1 for one in found) if largest else 0
+        beside = (
+            sum(paragraph.kind == "heading" and abs(paragraph.size - largest.size) < 0.1 for paragraph in found)
+            if largest
+            else 0
+        )
         return one_line(largest.text, TITLE_WIDTH) if largest and names_document(largest.text, beside - 1) else ""
 
     def _language(self) -> str:
@@ -263,7 +267,9 @@ class _Headings:
         if outline:
             self._by_outline(outline, found)
         if len(self._levels) < max(1, len(outline) // 2):
-            sizes = sorted({round(one.size) for one in found if one.kind == "heading"}, reverse=True)[:_RANKS]
+            sizes = sorted({round(paragraph.size) for paragraph in found if paragraph.kind == "heading"}, reverse=True)[
+                :_RANKS
+            ]
             for one in found:
                 if one.kind == "heading" and round(one.size) in sizes:
                     self._levels.setdefault(id(one), 1 + sizes.index(round(one.size)))

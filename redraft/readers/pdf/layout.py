@@ -66,35 +66,35 @@ def in_order(pieces: list[LinePiece]) -> list[PdfLine]:
     if not pieces:
         return []
     gaps = _gaps(pieces)
-    edges = [min(one.left for one in pieces), *gaps, max(one.right for one in pieces)]
-    made: list[PdfLine] = []
+    edges = [min(line_piece.left for line_piece in pieces), *gaps, max(line_piece.right for line_piece in pieces)]
+    lines: list[PdfLine] = []
     waiting: list[list[LinePiece]] = [[] for _ in range(len(gaps) + 1)]
-    for one in sorted(pieces, key=lambda each: -each.middle):
-        at = _column(one, gaps)
+    for piece in sorted(pieces, key=lambda each: -each.middle):
+        at = _column(piece, gaps)
         if at is None:
-            made += _columns(waiting)
+            lines += _columns(waiting)
             waiting = [[] for _ in range(len(gaps) + 1)]
-            made.append(PdfLine([one], (edges[0], edges[-1])))
+            lines.append(PdfLine([piece], (edges[0], edges[-1])))
         else:
-            waiting[at].append(one)
-    return made + _columns(waiting) if gaps else _columns([pieces])
+            waiting[at].append(piece)
+    return lines + _columns(waiting) if gaps else _columns([pieces])
 
 
 def _columns(waiting: Sequence[list[LinePiece]]) -> list[PdfLine]:
-    made: list[PdfLine] = []
+    lines: list[PdfLine] = []
     for pieces in waiting:
         if pieces:
             rows = list(by_place(pieces))
             edges = _edges(rows)
-            made += [PdfLine(row, edges) for row in rows]
-    return made
+            lines += [PdfLine(row, edges) for row in rows]
+    return lines
 
 
 def _edges(rows: Sequence[Sequence[LinePiece]]) -> tuple[float, float]:
     """Return the left edge at which most text of a column begins, and the right edge of its longest lines."""
     lefts: Counter[int] = Counter()
     for row in rows:
-        lefts[round(row[0].left)] += sum(len(one.text) for one in row)
+        lefts[round(row[0].left)] += sum(len(piece.text) for piece in row)
     rights = sorted(row[-1].right for row in rows)
     left = max(lefts, key=lambda at: (lefts[at], -at))
     return float(left), rights[min(len(rights) - 1, int(0.97 * len(rights)))]
@@ -112,12 +112,12 @@ def _gaps(pieces: Sequence[LinePiece]) -> list[float]:
     """Return the middles of the gaps between columns; empty for a page with one column."""
     if len(pieces) < 2 * _MIN_LINES:
         return []
-    low, high = min(one.left for one in pieces), max(one.right for one in pieces)
+    low, high = min(piece.left for piece in pieces), max(piece.right for piece in pieces)
     width = max(high - low, 1.0)
     covered = [0] * (_BINS + 2)
-    for one in pieces:
-        covered[int(_BINS * (one.left - low) / width)] += 1
-        covered[min(_BINS, int(_BINS * (one.right - low) / width)) + 1] -= 1
+    for line_piece in pieces:
+        covered[int(_BINS * (line_piece.left - low) / width)] += 1
+        covered[min(_BINS, int(_BINS * (line_piece.right - low) / width)) + 1] -= 1
     most = _MAX_CROSSING_SHARE * len(pieces) / 2
     found: list[float] = []
     depth, begun = 0, -1
@@ -144,7 +144,7 @@ def _least_filled(pieces: Sequence[LinePiece], edges: Sequence[float]) -> float:
     whole = edges[-1] - edges[0]
     least = 1.0
     for at, (left, right) in enumerate(pairwise(edges)):
-        mine = [one for one in pieces if _column(one, gaps) == at]
+        mine = [piece for piece in pieces if _column(piece, gaps) == at]
         if len(mine) < _MIN_LINES or right - left < _MIN_PAGE_SHARE * whole:
             return 0.0
         # A justified line with few words may have wide gaps of its own.
@@ -229,8 +229,8 @@ class RunningHeads:
         same = [self._keys[other][key] for other in near if other != page and key in self._keys[other]]
         if _may_be_note(line, key):
             # "3 Ibid." and "4 Ibid." are two notes; a foot that begins with a date is the same on each page.
-            same = [one for one in same if one.text == line.text]
-        found = sum(1 for one in same if line.size <= _LARGER * one.size)
+            same = [pdf_line for pdf_line in same if pdf_line.text == line.text]
+        found = sum(1 for pdf_line in same if line.size <= _LARGER * pdf_line.size)
         return found >= min(_TWICE, max(1, len(self._pages) - 2)) and len(self._pages) > _TWICE
 
     def _places_of_heads(self) -> set[tuple[int, int, bool]]:
@@ -428,8 +428,8 @@ def _parted(lines: Sequence[PdfLine], measures: PageMetrics) -> tuple[Sequence[P
 def _notes(lines: Sequence[PdfLine], page: int, measures: PageMetrics) -> list[Paragraph]:
     made: list[Paragraph] = []
     for line in lines:
-        if (found := _NOTE.match(line.text)) or not made:
-            made.append(Paragraph("note", line.size, label=found[1] if found else ""))
+        if (match := _NOTE.match(line.text)) or not made:
+            made.append(Paragraph("note", line.size, label=match[1] if match else ""))
         _extend(made[-1], line, page, set(), measures)
     return made
 
@@ -438,11 +438,11 @@ def _tables(lines: Sequence[PdfLine]) -> list[bool]:
     """Return which lines are table rows: consecutive lines with several cells that are not justified prose."""
     several = [len(line.cells) > 1 and not _LONE_MARK.fullmatch(line.cells[0].text) for line in lines]
     rows = [False] * len(lines)
-    for at, (one, other) in enumerate(pairwise(lines)):
+    for at, (pdf_line, other) in enumerate(pairwise(lines)):
         if several[at] and several[at + 1]:
-            is_prose = _is_justified(one) or _is_justified(other)
-            rows[at] = rows[at] or not is_prose or _aligned(one, other)
-            rows[at + 1] = not is_prose or _aligned(one, other)
+            is_prose = _is_justified(pdf_line) or _is_justified(other)
+            rows[at] = rows[at] or not is_prose or _aligned(pdf_line, other)
+            rows[at + 1] = not is_prose or _aligned(pdf_line, other)
     return rows
 
 

@@ -69,9 +69,9 @@ def is_leftward(text: str) -> bool:
 
 def word(letters: Sequence[Letter]) -> str:
     """Return a word with its letters ordered by position; a combining mark follows its letter."""
-    own = [one for one in letters if not unicodedata.combining(one.text)]
+    own = [letter for letter in letters if not unicodedata.combining(letter.text)]
     if not own:
-        return "".join(one.text for one in letters)
+        return "".join(letter.text for letter in letters)
     marks: dict[int, str] = {}
     for one in letters:
         if unicodedata.combining(one.text):
@@ -86,23 +86,23 @@ def word(letters: Sequence[Letter]) -> str:
 def parted(letters: Sequence[Letter], height: float) -> list[list[Letter]]:
     """Return the parts of a word, split where there is room for a space next to a bracket."""
     parts: list[list[Letter]] = []
-    for one in sorted(letters, key=lambda each: -each.middle):
+    for letter in sorted(letters, key=lambda each: -each.middle):
         last = parts[-1][-1] if parts else None
-        gap = last.left - one.right if last else 0.0
-        if last is None or (gap > _SPACE * height and not _OPENING.isdisjoint((one.text, last.text))):
+        gap = last.left - letter.right if last else 0.0
+        if last is None or (gap > _SPACE * height and not _OPENING.isdisjoint((letter.text, last.text))):
             parts.append([])
-        parts[-1].append(one)
+        parts[-1].append(letter)
     return parts
 
 
 def rows(stretches: Sequence[LetterRun]) -> Iterator[list[LetterRun]]:
     """Yield the runs of each line from the top down, in reading order."""
     row: list[LetterRun] = []
-    for one in sorted(stretches, key=lambda each: -each.base):
-        if row and row[-1].base - one.base > _SAME_ROW * max(each.height for each in row):
+    for run in sorted(stretches, key=lambda each: -each.base):
+        if row and row[-1].base - run.base > _SAME_ROW * max(each.height for each in row):
             yield _as_read(row)
             row = []
-        row.append(one)
+        row.append(run)
     if row:
         yield _as_read(row)
 
@@ -110,31 +110,31 @@ def rows(stretches: Sequence[LetterRun]) -> Iterator[list[LetterRun]]:
 def joined(row: Sequence[LetterRun]) -> list[LetterRun]:
     """Return the words of a line, with parts that the file separates joined."""
     words: list[LetterRun] = []
-    for one in row:
+    for run in row:
         last = words[-1] if words else None
-        if last is None or max(last.left - one.right, one.left - last.right) >= _JOINED * last.height:
-            words.append(one)
+        if last is None or max(last.left - run.right, run.left - last.right) >= _JOINED * last.height:
+            words.append(run)
         else:
-            left, right = min(last.left, one.left), max(last.right, one.right)
-            words[-1] = last._replace(letters=[*last.letters, *one.letters], left=left, right=right)
+            left, right = min(last.left, run.left), max(last.right, run.right)
+            words[-1] = last._replace(letters=[*last.letters, *run.letters], left=left, right=right)
     return words
 
 
 def _as_read(row: Sequence[LetterRun]) -> list[LetterRun]:
     """Return runs from right to left, but words of other scripts and the numbers between them from left to right."""
-    told: list[LetterRun] = []
-    bottom, top = min(one.bottom for one in row), max(one.top for one in row)
-    row = [one._replace(bottom=bottom, top=top) for one in row]
+    letter_runs: list[LetterRun] = []
+    bottom, top = min(run.bottom for run in row), max(run.top for run in row)
+    row = [run._replace(bottom=bottom, top=top) for run in row]
     found = sorted(row, key=lambda one: -(one.left + one.right))
-    for rightward, group in groupby(_with_numbers(found), key=lambda one: one[1]):
-        part = [one for one, _ in group]
-        told += reversed(part) if rightward else part
-    return told
+    for rightward, group in groupby(_with_numbers(found), key=lambda number: number[1]):
+        part = [run for run, _ in group]
+        letter_runs += reversed(part) if rightward else part
+    return letter_runs
 
 
 def _with_numbers(found: Sequence[LetterRun]) -> Iterator[tuple[LetterRun, bool]]:
     """Yield each run with whether it is read from left to right together with its neighbours."""
-    kinds = [_kind("".join(letter.text for letter in one.letters)) for one in found]
+    kinds = [_kind("".join(letter.text for letter in run.letters)) for run in found]
     for at, (one, kind) in enumerate(zip(found, kinds, strict=True)):
         before = next((each for each in reversed(kinds[:at]) if each), "")
         after = next((each for each in kinds[at + 1 :] if each), "")
@@ -161,14 +161,14 @@ def _rightward(said: str) -> str:
 
 def _bracketed(said: str) -> str:
     """Return a word with opening brackets at its beginning and closing ones at its end."""
-    found = _AROUND.fullmatch(said)
-    if found is None:
+    match = _AROUND.fullmatch(said)
+    if match is None:
         return said
-    return found[1].translate(_OPENED) + found[2] + found[3].translate(_CLOSED) + found[4]
+    return match[1].translate(_OPENED) + match[2] + match[3].translate(_CLOSED) + match[4]
 
 
 def _is_leftward(letters: Sequence[Letter]) -> bool:
-    return any(unicodedata.bidirectional(one.text) in _RIGHT_TO_LEFT for one in letters)
+    return any(unicodedata.bidirectional(letter.text) in _RIGHT_TO_LEFT for letter in letters)
 
 
 RAISED, LOWERED = "\ue0f0", "\ue0f1"
@@ -234,7 +234,7 @@ class PageText:
         """Return the pieces of lines in file order, or in reading order for right-to-left text."""
         if is_leftward(self.text):
             return [*self._leftward()]
-        found: list[LinePiece] = []
+        line_pieces: list[LinePiece] = []
         ends: list[int] = []
         end = 0
         last: LinePiece | None = None
@@ -245,31 +245,31 @@ class PageText:
             if (new_line or last is None) and self._is_turned(match.start()):
                 self.turned += 1
                 continue
-            one = self._word(match)
-            if last is not None and (joint := _joint(last, one, spaced=spaced, new_line=new_line)) is not None:
-                _append(last, one, joint)
+            piece = self._word(match)
+            if last is not None and (joint := _joint(last, piece, spaced=spaced, new_line=new_line)) is not None:
+                _append(last, piece, joint)
                 ends[-1] = end
                 continue
-            last = one
+            last = piece
             last.bold = self._is_bold(match.start())
-            found.append(last)
+            line_pieces.append(last)
             ends.append(end)
-        for one, at in zip(found, ends, strict=True):
-            one.bold = one.bold and self._is_bold(at - 1)
-        return found
+        for piece, at in zip(line_pieces, ends, strict=True):
+            piece.bold = piece.bold and self._is_bold(at - 1)
+        return line_pieces
 
     def _leftward(self) -> Iterator[LinePiece]:
         """Yield the pieces of right-to-left lines from the top down."""
         for row in rows([*self._stretches()]):
             piece: LinePiece | None = None
-            for one in joined(row):
-                said = _piece(word(one.letters), -one.right, -one.left, one.bottom, one.top)
-                if piece is not None and said.left - piece.right < _GAP * one.height:
-                    _append(piece, said, " ")
+            for run in joined(row):
+                line_piece = _piece(word(run.letters), -run.right, -run.left, run.bottom, run.top)
+                if piece is not None and line_piece.left - piece.right < _GAP * run.height:
+                    _append(piece, line_piece, " ")
                 else:
                     if piece is not None:
                         yield piece
-                    piece = said
+                    piece = line_piece
             if piece is not None:
                 yield piece
 
@@ -283,7 +283,7 @@ class PageText:
             origins = [self._origin_of(at) for at in range(*match.span())]
             letters = [Letter(text, *box[:2], at[0]) for text, box, at in zip(match[0], boxes, origins, strict=True)]
             for part in parted(letters, top - bottom):
-                left, right = min(one.left for one in part), max(one.right for one in part)
+                left, right = min(letter.left for letter in part), max(letter.right for letter in part)
                 yield LetterRun(part, left, right, bottom, top, origins[0][1])
 
     def _characters(self) -> str:
@@ -377,13 +377,13 @@ def _append(piece: LinePiece, word: LinePiece, joint: str) -> None:
 def by_place(pieces: list[LinePiece]) -> Iterator[list[LinePiece]]:
     """Yield the pieces in rows from the top down, each row in reading order."""
     row: list[LinePiece] = []
-    for one in sorted(pieces, key=lambda each: -each.middle):
-        if row and _in_row(row, one):
-            row.append(one)
+    for piece in sorted(pieces, key=lambda each: -each.middle):
+        if row and _in_row(row, piece):
+            row.append(piece)
         else:
             if row:
                 yield sorted(row, key=lambda each: each.left)
-            row = [one]
+            row = [piece]
     if row:
         yield sorted(row, key=lambda each: each.left)
 

@@ -71,7 +71,7 @@ class FindingRecord:
             for finding, outcome in self._outcomes(turn):
                 found.setdefault(finding.id, finding)
                 aimed[finding.id].append(outcome)
-        known = [
+        histories = [
             FindingHistory(
                 number=0,
                 finding=one,
@@ -82,23 +82,25 @@ class FindingRecord:
             )
             for one in found.values()
         ]
-        known.sort(key=lambda one: (_ORDER.index(one.state), one.sentence or 10**9))
-        self.entries = tuple(one.model_copy(update={"number": number}) for number, one in enumerate(known, 1))
-        self.numbers = {one.finding.id: one.number for one in self.entries}
+        histories.sort(key=lambda one: (_ORDER.index(one.state), one.sentence or 10**9))
+        self.entries = tuple(
+            history.model_copy(update={"number": number}) for number, history in enumerate(histories, 1)
+        )
+        self.numbers = {history.finding.id: history.number for history in self.entries}
 
     def numbered(self, findings: Sequence[Finding]) -> tuple[int, ...]:
         """Return the numbers of findings."""
-        return tuple(sorted({self.numbers[one.id] for one in findings if one.id in self.numbers}))
+        return tuple(sorted({self.numbers[finding.id] for finding in findings if finding.id in self.numbers}))
 
     def _outcomes(self, turn: RoundTrace) -> Iterator[tuple[Finding, FindingOutcome]]:
         """Yield the findings that a round was to fix, and what became of them."""
-        base = next((one for one in self._trace.rounds if one.draft.id == turn.round.base), None)
+        base = next((trace for trace in self._trace.rounds if trace.draft.id == turn.round.base), None)
         if base is None:
             return
         answers = _answers(difference(base, turn))
-        told = {one.finding: one for one in turn.round.answers}
+        told = {answer.finding: answer for answer in turn.round.answers}
         for finding in turn.to_fix:
-            said, change = told.get(finding.id), answers.get(finding.id)
+            point_answer, change = told.get(finding.id), answers.get(finding.id)
             yield (
                 finding,
                 FindingOutcome(
@@ -107,16 +109,16 @@ class FindingRecord:
                     gone=finding.id in answers,
                     before=change.before if change else "",
                     after=change.after if change else "",
-                    became=said.became if said else "",
-                    words=said.said if said else "",
+                    became=point_answer.became if point_answer else "",
+                    words=point_answer.said if point_answer else "",
                 ),
             )
 
     def _state(self, finding: Finding, rounds: Set[int], aimed: Sequence[FindingOutcome]) -> State:
-        tried = [outcome for outcome in aimed if outcome.round in self._line]
+        outcomes = [outcome for outcome in aimed if outcome.round in self._line]
         came_up = not self._line.isdisjoint(rounds)
         # No metric looks for a request again: it is met only if an accepted round tried it, and did not leave it.
-        unmet = finding.metric == REVIEW and came_up and (not tried or tried[-1].became == "left")
+        unmet = finding.metric == REVIEW and came_up and (not outcomes or outcomes[-1].became == "left")
         if self._result is None or self._result.round.number in rounds or unmet:
             return "open"
         return "fixed" if came_up else "set aside"
@@ -144,8 +146,8 @@ _BINS = 10
 def sentence_numbers(lineage: Lineage) -> dict[str, int]:
     """Return the number of each sentence by its text; that of the first if several are equal."""
     found: dict[str, int] = {}
-    for one in lineage.sentences:
-        found.setdefault(one.text, one.number)
+    for sentence in lineage.sentences:
+        found.setdefault(sentence.text, sentence.number)
     return found
 
 
@@ -155,45 +157,45 @@ def sentences(lineage: Lineage, places: Places, findings: Sequence[FindingHistor
     for finding in findings:
         if finding.sentence is not None and finding.state == "open":
             about.setdefault(finding.sentence, []).append(finding.number)
-    for one in lineage.sentences:
-        heading = is_heading(one.text)
+    for sentence in lineage.sentences:
+        heading = is_heading(sentence.text)
         yield SentenceEntry.of(
-            one,
-            start=one.span.start,
-            end=one.span.end,
-            sources=() if heading else tuple(_sources(one, places)),
-            drift=DRIFTS[one.drift] if one.drift and not heading else "",
-            invented=one.invented if not one.places and not heading else "",
-            findings=tuple(about.get(one.number, ())),
+            sentence,
+            start=sentence.span.start,
+            end=sentence.span.end,
+            sources=() if heading else tuple(_sources(sentence, places)),
+            drift=DRIFTS[sentence.drift] if sentence.drift and not heading else "",
+            invented=sentence.invented if not sentence.places and not heading else "",
+            findings=tuple(about.get(sentence.number, ())),
         )
 
 
 def _sources(sentence: TracedSentence, places: Places) -> Iterator[SourceEntry]:
     by = sentence.by or "words"
-    for one in sentence.places:
-        yield SourceEntry(place=places.known(one.span), weight=round(one.weight, 3), way=one.way, by=by)
+    for origin in sentence.places:
+        yield SourceEntry(place=places.known(origin.span), weight=round(origin.weight, 3), way=origin.way, by=by)
 
 
 def positions(lineage: Lineage) -> Positions:
     """Return which parts of the document the draft comes from. Each sentence counts one, shared among its places by
     weight."""
     length = max(1, len(lineage.document.text))
-    told = [one for one in lineage.sentences if not is_heading(one.text)]
-    traced = [one for one in told if one.places]
-    found = [
+    traced_sentences = [sentence for sentence in lineage.sentences if not is_heading(sentence.text)]
+    traced = [sentence for sentence in traced_sentences if sentence.places]
+    masses = [
         OriginMass(
-            (origin.span.start + origin.span.end) / 2 / length, origin.weight / sum(o.weight for o in one.places)
+            (origin.span.start + origin.span.end) / 2 / length, origin.weight / sum(o.weight for o in sentence.places)
         )
-        for one in traced
-        for origin in one.places
+        for sentence in traced
+        for origin in sentence.places
     ]
     return Positions(
         traced=len(traced),
-        untraced=len(told) - len(traced),
-        thirds=tuple(shares(found, bins(3))),
-        bins=tuple(shares(found, bins(_BINS))),
-        density=tuple(density(found)),
-        spread=spread(found, min(len(traced), _BINS)),
+        untraced=len(traced_sentences) - len(traced),
+        thirds=tuple(shares(masses, bins(3))),
+        bins=tuple(shares(masses, bins(_BINS))),
+        density=tuple(density(masses)),
+        spread=spread(masses, min(len(traced), _BINS)),
     )
 
 
@@ -202,17 +204,17 @@ Evaluations = Mapping[str, Evaluation]
 
 def scores(result: Result) -> Iterator[Score]:
     """Yield each metric's score of the result."""
-    for name, one in result.evaluations.items():
+    for name, evaluation in result.evaluations.items():
         goal = result.goals.get(name, {})
         certificate = result.certificates.get(name)
         first = result.initial.get(name)
         yield Score.of(
-            one,
+            evaluation,
             metric=name,
             goal=goal.get("at_least"),
             met=goal.get("met"),
             initial=first.score if first else None,
-            interval=_interval(one),
+            interval=_interval(evaluation),
             self_check=bool(certificate and certificate.self_check),
             certificate=record_json(certificate) if certificate else None,
             stands_on=certificate.line() if certificate else "",
@@ -237,16 +239,18 @@ def items(store: Store, result: Result, places: Places) -> Iterator[JudgedItem]:
 
 def trees(store: Store, result: Result, places: Places) -> Iterator[KeyFactTree]:
     """Yield the key facts that the result was judged by, and whether it states them."""
-    known = _keyfacts(store, result)
-    if "keyfact_recall" not in result.evaluations or known is None:
+    key_facts = _keyfacts(store, result)
+    if "keyfact_recall" not in result.evaluations or key_facts is None:
         return
     facts = listed(result.evaluations, "keyfact_recall", "facts")
     stated = {(one["chunk"], one["perspective"], one["id"]): one for one in facts}
-    for tree in known.trees:
+    for tree in key_facts.trees:
         yield KeyFactTree.of(
             tree,
             place=places.known(tree.span, words=False),
-            facts=tuple(_fact(one, stated.get((tree.chunk, tree.perspective, one.id)), places) for one in tree.facts),
+            facts=tuple(
+                _fact(fact, stated.get((tree.chunk, tree.perspective, fact.id)), places) for fact in tree.facts
+            ),
         )
 
 
@@ -256,7 +260,7 @@ def _keyfacts(store: Store, result: Result) -> KeyFacts | None:
 
 
 def _questions(pack: Pack | None, told: Evaluations, places: Places) -> Iterator[JudgedItem]:
-    known = {one.id: one for one in pack.questions} if pack else {}
+    known = {pack_question.id: pack_question for pack_question in pack.questions} if pack else {}
     for one in listed(told, "coverage", "questions"):
         question = known.get(one["id"])
         span = question.evidence.span if question else None
@@ -266,7 +270,7 @@ def _questions(pack: Pack | None, told: Evaluations, places: Places) -> Iterator
 
 def _facts(keyfacts: KeyFacts | None, told: Evaluations, places: Places) -> Iterator[JudgedItem]:
     trees = keyfacts.trees if keyfacts else ()
-    known = {(tree.chunk, tree.perspective, one.id): (tree, one) for tree in trees for one in tree.facts}
+    known = {(tree.chunk, tree.perspective, fact.id): (tree, fact) for tree in trees for fact in tree.facts}
     for one in listed(told, "keyfact_recall", "facts"):
         found = known.get((one["chunk"], one["perspective"], one["id"]))
         key = f"{keyfacts.id}/{one['chunk']}/{one['perspective']}/{one['id']}" if keyfacts else ""
@@ -306,19 +310,19 @@ def _fact(fact: KeyFact, told: Details | None, places: Places) -> KeyFactEntry:
         place=places.at(fact.evidence.span),
         stated=None if value is None else float(value),
         sentences=tuple(int(number) for number in told.get("sentences", ())) if told else (),
-        pruned="; ".join(f"{one.dimension}: {one_line(one.reason)}" for one in fact.objections),
+        pruned="; ".join(f"{objection.dimension}: {one_line(objection.reason)}" for objection in fact.objections),
     )
 
 
 def chapters(result: Result) -> Iterator[ChapterEntry]:
     """Yield what is summarized separately, in the order of the document."""
-    for one in result.chapters:
-        made = one.result
+    for chapter in result.chapters:
+        made = chapter.result
         yield ChapterEntry(
-            title=one.title,
-            start=one.span.start,
-            end=one.span.end,
-            pages=one.pages,
+            title=chapter.title,
+            start=chapter.span.start,
+            end=chapter.span.end,
+            pages=chapter.pages,
             run=made.run.id if made else "",
             status=made.status if made else "not started",
             words=made.draft.words if made and made.draft else 0,
@@ -332,7 +336,7 @@ def pieces(store: Store, result: Result, places: Places) -> Iterator[PieceEntry]
     """Yield the partial summaries, from the lowest level up."""
     run = result.run
     chunks = store.chunks(run)
-    chapters = [one.title for one in store.chapters.of(run.id)]
+    chapters = [chapter.title for chapter in store.chapters.of(run.id)]
     parents = store.ancestry.of(run.id)
     for piece in store.runs.pieces(run.id):
         about = chunks[piece.first_chunk : piece.last_chunk + 1]
@@ -346,32 +350,32 @@ def pieces(store: Store, result: Result, places: Places) -> Iterator[PieceEntry]
 
 
 def _named(parents: Sequence[Parent], *, merged: bool) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one.node for one in parents if one.node and (one.kind == "piece") == merged))
+    return tuple(dict.fromkeys(parent.node for parent in parents if parent.node and (parent.kind == "piece") == merged))
 
 
 def calls(store: Store, run: str) -> Iterator[CallEntry]:
     """Yield every attempt to call a model, in order; replies reused from earlier runs come first and took no time."""
     recorded = store.calls.of(run)
-    begun = [datetime.fromisoformat(one.started) for one in recorded if not one.borrowed]
-    first = min(begun, default=None)
-    for number, one in enumerate(recorded, 1):
-        own = first is not None and not one.borrowed
+    times = [datetime.fromisoformat(recorded_call.started) for recorded_call in recorded if not recorded_call.borrowed]
+    first = min(times, default=None)
+    for number, call in enumerate(recorded, 1):
+        own = first is not None and not call.borrowed
         yield CallEntry.of(
-            one,
+            call,
             number=number,
-            hash=one.prompt_hash,
-            began=round((datetime.fromisoformat(one.started) - first).total_seconds(), 3) if own and first else 0.0,
-            seconds=0.0 if one.borrowed else round(one.seconds, 3),
-            prompt_tokens=one.usage.prompt_tokens,
-            completion_tokens=one.usage.completion_tokens,
-            cached_tokens=one.usage.cached_prompt_tokens,
-            cost_usd=0.0 if one.borrowed else one.cost_usd,
+            hash=call.prompt_hash,
+            began=round((datetime.fromisoformat(call.started) - first).total_seconds(), 3) if own and first else 0.0,
+            seconds=0.0 if call.borrowed else round(call.seconds, 3),
+            prompt_tokens=call.usage.prompt_tokens,
+            completion_tokens=call.usage.completion_tokens,
+            cached_tokens=call.usage.cached_prompt_tokens,
+            cost_usd=0.0 if call.borrowed else call.cost_usd,
         )
 
 
 def call_of(store: Store, run: str, number: int) -> CallDetails | None:
     """Return a call of a run with its texts; None if there is none of this number."""
-    entry = next((one for one in calls(store, run) if one.number == number), None)
+    entry = next((call_entry for call_entry in calls(store, run) if call_entry.number == number), None)
     texts = store.calls.texts_of(run, number) if entry else None
     if entry is None or texts is None:
         return None
@@ -417,7 +421,7 @@ def _put_together(
 ) -> Dossier:
     result, places = trace.result, Places(document)
     record = FindingRecord(trace, sentence_numbers(lineage) if lineage else {})
-    told = tuple(sentences(lineage, places, record.entries)) if lineage else ()
+    entries = tuple(sentences(lineage, places, record.entries)) if lineage else ()
     return Dossier(
         holds=_holds(document, source=source),
         run=_run(trace),
@@ -427,8 +431,13 @@ def _put_together(
             characters=len(document.text),
             words=count_words(document.text),
             sections=tuple(
-                {"title": one_line(one.title), "level": one.level, "start": one.span.start, "end": one.span.end}
-                for one in document.sections
+                {
+                    "title": one_line(section.title),
+                    "level": section.level,
+                    "start": section.span.start,
+                    "end": section.span.end,
+                }
+                for section in document.sections
             ),
             text=document.text if source else None,
             language=primary(document.language),
@@ -437,17 +446,18 @@ def _put_together(
         draft=result.run.draft,
         summary=lineage.text if lineage else None,
         words=result.draft.words if result.draft else 0,
-        sentences=told,
+        sentences=entries,
         findings=record.entries,
         scores=tuple(scores(result)),
         rounds=tuple(_rounds(trace, record)),
         compared=scrubbed(one_line(result.compared.said)) if result.compared else "",
         requests=tuple(
-            replace(one, request=scrubbed(one.request), reason=scrubbed(one.reason)) for one in result.requests
+            replace(outcome, request=scrubbed(outcome.request), reason=scrubbed(outcome.reason))
+            for outcome in result.requests
         ),
         items=tuple(items(store, result, places)),
         trees=tuple(trees(store, result, places)),
-        positions=positions(lineage) if lineage and any(one.sources for one in told) else None,
+        positions=positions(lineage) if lineage and any(entry.sources for entry in entries) else None,
         chapters=tuple(chapters(result)),
         pieces=tuple(pieces(store, result, places)),
         calls=tuple(calls(store, result.run.id)),
@@ -492,15 +502,19 @@ def _rounds(trace: RunTrace, record: FindingRecord) -> Iterator[RoundEntry]:
             scores=turn.scores,
             self_check=bool(trace.result.self_checked),
             unjudged={
-                name: one.unjudged for name, one in turn.evaluations.items() if name not in FIGURES and one.unjudged
+                name: evaluation.unjudged
+                for name, evaluation in turn.evaluations.items()
+                if name not in FIGURES and evaluation.unjudged
             },
             findings=record.numbered(turn.to_fix),
             found=record.numbered(turn.findings),
             taken=made.accepted,
-            looked_up=tuple(replace(one, asked=one_line(one.asked), said=one_line(one.said)) for one in turn.lookups),
+            looked_up=tuple(
+                replace(lookup, asked=one_line(lookup.asked), said=one_line(lookup.said)) for lookup in turn.lookups
+            ),
             notes=turn.draft.notes,
             result=turn.draft.id == trace.run.draft,
-            withdrawn=tuple(gone for one in turn.evaluations.values() for gone in withdrawn(one)),
+            withdrawn=tuple(gone for evaluation in turn.evaluations.values() for gone in withdrawn(evaluation)),
         )
 
 
@@ -522,6 +536,8 @@ def _left_out(result: Result, findings: tuple[FindingHistory, ...], *, source: b
             yield f"Missing from the basis of {metric}: {scrubbed(one)}"
     for number in result.lost:
         yield f"The model returned no revision in round {number}."
-    if adrift := sum(1 for one in findings if one.sentence is None and one.finding.sentence and one.state == "open"):
+    if adrift := sum(
+        1 for history in findings if history.sentence is None and history.finding.sentence and history.state == "open"
+    ):
         yield f"{count(adrift, 'finding')} about a sentence that is not in the summary word for word."
     yield f"{PROMPTS_ELSEWHERE}: `redraft trace {result.run.id} --calls`"

@@ -451,33 +451,35 @@ class VerdictPart(NamedTuple):
 def verdict(status: str, scores: Sequence[Score], requests: Sequence[RequestOutcome] = ()) -> tuple[VerdictPart, ...]:
     """Return the status unless the run is done, then every goal, or every score if there are no goals, and how many
     requests were not met."""
-    judged = [one for one in scores if one.metric not in FIGURES]
+    judged = [score for score in scores if score.metric not in FIGURES]
     parts = list(_parts(judged)) or ([VerdictPart("note", "", "not judged")] if status == "done" else [])
-    parts[:1] = [one._replace(says=one.says[:1].upper() + one.says[1:]) for one in parts[:1]]
+    parts[:1] = [
+        verdict_part._replace(says=verdict_part.says[:1].upper() + verdict_part.says[1:]) for verdict_part in parts[:1]
+    ]
     if unmet := count_unmet(requests):
         parts.append(VerdictPart("missed", "✗", unmet))
-    known = [VerdictPart("note", "", _STATES[status])] if status in _STATES else []
-    return (*known, *parts)
+    verdict_parts = [VerdictPart("note", "", _STATES[status])] if status in _STATES else []
+    return (*verdict_parts, *parts)
 
 
 def _clauses(reason: str) -> str:
     """Return as many of the first clauses of a reason as there is room for."""
     said = one_line(reason).rstrip(".")
-    ends = [found.start() for found in _CLAUSE.finditer(said, 0, _LONGEST)]
+    ends = [match.start() for match in _CLAUSE.finditer(said, 0, _LONGEST)]
     return said if len(said) <= _LONGEST else said[: ends[-1]] if ends else one_line(said, _LONGEST)
 
 
 def _parts(judged: Sequence[Score]) -> Iterator[VerdictPart]:
-    shown = [one for one in judged if one.goal is not None] or judged
+    scores = [score for score in judged if score.goal is not None] or judged
     alike: dict[str, list[Score]] = {}
-    for one in shown:
+    for one in scores:
         alike.setdefault(_cause(one), []).append(one)
-    for one in shown:
+    for one in scores:
         same = alike[_cause(one)]
         if not _cause(one) or len(same) < 2:
             yield _part(one)
         elif one is same[0]:
-            names = " and ".join(", ".join(spaced(each.metric) for each in same).rsplit(", ", 1))
+            names = " and ".join(", ".join(spaced(score.metric) for score in same).rsplit(", ", 1))
             kind, sign = ("note", "") if one.goal is None else ("unsure", "?")
             yield VerdictPart(kind, sign, f"{names} were not judged: {_clauses(_cause(one))}")
 

@@ -63,13 +63,13 @@ class Certificate:
     def agreement(self) -> Agreement | None:
         """The agreement to show where there is room for one: on the most summaries, or else on the most items."""
         verdicts = [one for one in self.agreements if not one.of_probabilities]
-        per_summary = [one for one in verdicts if one.level == "summaries"]
+        per_summary = [verdict for verdict in verdicts if verdict.level == "summaries"]
         return max(per_summary or verdicts, key=lambda one: one.n, default=None)
 
     @property
     def likely(self) -> str:
         """In words, how well the judge's probabilities hold; empty if that was not measured."""
-        found = {one.measure: one.value for one in self.agreements if one.of_probabilities}
+        found = {agreement.measure: agreement.value for agreement in self.agreements if agreement.of_probabilities}
         if BRIER not in found:
             return ""
         kind = "calibrated probabilities" if FIT[0] in found else "probabilities"
@@ -116,9 +116,11 @@ def in_words(one: Agreement | None) -> str:
 def certificates(store: Store, run: Run, evaluations: Mapping[str, Evaluation]) -> dict[str, Certificate]:
     """Return the certificates of a draft's scores by metric; figures that no judge gives have none."""
     judged = {
-        name: one for name, one in evaluations.items() if name not in _WITHOUT and WITHOUT_JUDGE not in one.details
+        name: evaluation
+        for name, evaluation in evaluations.items()
+        if name not in _WITHOUT and WITHOUT_JUDGE not in evaluation.details
     }
-    return {name: certificate(store, run, one) for name, one in judged.items()}
+    return {name: certificate(store, run, evaluation) for name, evaluation in judged.items()}
 
 
 def certificate(store: Store, run: Run, evaluation: Evaluation) -> Certificate:
@@ -133,7 +135,7 @@ def certificate(store: Store, run: Run, evaluation: Evaluation) -> Certificate:
         f"{one_line(str(run.settings.prompts), _LONGEST)} {standing.prompts}" if standing.prompts else None,
         None if judged is None else 1 - judged,
         spread if isinstance(spread, dict) and spread.get("n", 0) > 1 else None,
-        (*store.agreements.of(standing), *(one for one in packaged() if one.standing == standing)),
+        (*store.agreements.of(standing), *(agreement for agreement in packaged() if agreement.standing == standing)),
         evaluation.metric in self_checked(run),
         **(packaged_words().get(evaluation.metric, {}) if alone else {}),
     )
@@ -161,12 +163,12 @@ def judge_setup_of(run: Run, metric: str, version: int) -> JudgeSetup:
 
 def _identity(name: str, run: Run, judging: JudgeConfig) -> str:
     """Return an identity of a judge that is stable between reads of a run: the model's name and address."""
-    own = judging.models.get(name)
-    model = own.model if own else name
+    settings = judging.models.get(name)
+    model = settings.model if settings else name
     if model == EXTRACTIVE:
         return IDENTITY
     writer = run.settings.base_url if name == run.settings.model else None
-    address = own.base_url if own else judging.base_url or writer
+    address = settings.base_url if settings else judging.base_url or writer
     return f"{model}@{address}" if address else model
 
 

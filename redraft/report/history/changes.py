@@ -100,7 +100,9 @@ def _complaint(finding: Finding, sentence: str) -> tuple[str, ...]:
 def _judged(turn: RoundTrace) -> list[str]:
     """Return the metrics that judged the draft. Without a verdict, nothing is known of a metric's earlier findings."""
     said = turn.evaluations.items()
-    return [name for name, one in said if (one.outcome != "failed" or one.judged) and name != REVIEW]
+    return [
+        name for name, evaluation in said if (evaluation.outcome != "failed" or evaluation.judged) and name != REVIEW
+    ]
 
 
 class _Credits:
@@ -214,18 +216,18 @@ def _pairs(old: Sequence[str], new: Sequence[str], gone: Sequence[int], come: Se
     for at in come:
         for word in words["new", at]:
             holding[word].append(at)
-    found = []
+    likenesses = []
     for at in gone:
         mine = words["old", at]
         shared = Counter(other for word in mine if len(holding[word]) <= _COMMON for other in holding[word])
         for other, _ in shared.most_common(_CANDIDATES):
-            found.append(_Likeness(_likeness(mine, words["new", other], weights), at, other))
+            likenesses.append(_Likeness(_likeness(mine, words["new", other], weights), at, other))
     pairs: dict[int, int] = {}
     taken: set[int] = set()
-    for one in sorted(found, key=lambda one: (-one.score, abs(one.old - one.new), one.old)):
-        if one.score >= _LIKE and one.old not in taken and one.new not in pairs:
-            pairs[one.new] = one.old
-            taken.add(one.old)
+    for likeness in sorted(likenesses, key=lambda one: (-one.score, abs(one.old - one.new), one.old)):
+        if likeness.score >= _LIKE and likeness.old not in taken and likeness.new not in pairs:
+            pairs[likeness.new] = likeness.old
+            taken.add(likeness.old)
     return pairs
 
 

@@ -102,21 +102,21 @@ class Citations:
     def basis(self) -> str:
         """A sentence that says which citations are a judge's quotes and which match by wording; empty without
         citations."""
-        return basis({one.number: one.by for one in self.places}, "citation")
+        return basis({place.number: place.by for place in self.places}, "citation")
 
     @property
     def without(self) -> tuple[SentenceCitations, ...]:
         """The sentences without a place in the document; headings need none."""
-        return tuple(one for one in self.sentences if not (one.cites or is_heading(one.text)))
+        return tuple(citations for citations in self.sentences if not (citations.cites or is_heading(citations.text)))
 
     def filled(self, mark: Callable[[tuple[int, ...]], str], between: Callable[[str], str] = str) -> str:
         """Return the summary with `mark` of the citations after each sentence, and `between` applied to its text."""
         made, end = "", 0
-        for one in self.sentences:
-            made += between(clean(self.summary[end : one.span.end]))
-            if one.cites:
-                made += mark(one.cites)
-            end = one.span.end
+        for citations in self.sentences:
+            made += between(clean(self.summary[end : citations.span.end]))
+            if citations.cites:
+                made += mark(citations.cites)
+            end = citations.span.end
         return made + between(clean(self.summary[end:]))
 
 
@@ -184,7 +184,10 @@ class _Template:
 def _footnotes(found: Citations) -> str:
     """Return the summary with [1] [2] in the text, and the places below."""
     text = found.filled(lambda cites: _gap(found) + "".join(f"[{number}]" for number in cites))
-    rows = [f"[{one.number}] {one.place}: “{one.quote}”{f' <{one.url}>' if one.url else ''}" for one in found.places]
+    rows = [
+        f"[{place.number}] {place.place}: “{place.quote}”{f' <{place.url}>' if place.url else ''}"
+        for place in found.places
+    ]
     return "\n\n".join([text.strip(), "\n".join(rows), found.basis]) if rows else text.strip()
 
 
@@ -196,8 +199,8 @@ def _gap(found: Citations) -> str:
 def _inline(found: Citations) -> str:
     """Return the summary with the places in its text. They have no numbers, so if only some are a judge's, those are
     marked."""
-    by_number = {one.number: one for one in found.places}
-    mixed = len({one.by for one in found.places}) > 1
+    by_number = {place.number: place for place in found.places}
+    mixed = len({place.by for place in found.places}) > 1
 
     def mark(cites: tuple[int, ...]) -> str:
         return f"{_gap(found)}({'; '.join(_named(by_number[number], mixed=mixed) for number in cites)})"
@@ -217,7 +220,7 @@ def _markdown(found: Citations) -> str:
     text = found.filled(
         lambda cites: "".join(f"[^{number}]" for number in cites), lambda plain: _LINKS.sub(r"\\\1", plain)
     )
-    notes = [_note(one) for one in found.places]
+    notes = [_note(place) for place in found.places]
     return "\n\n".join([text.strip(), *notes, *([found.basis] if notes else [])])
 
 
@@ -239,7 +242,7 @@ def _html(found: Citations) -> str:
 
     text = found.filled(mark, escape)
     paragraphs = [f"<p>{one.strip()}</p>" for one in re.split(r"\n\s*\n", text) if one.strip()]
-    items = [f'<li id="cite-{one.number}">{_item(one)}</li>' for one in found.places]
+    items = [f'<li id="cite-{place.number}">{_item(place)}</li>' for place in found.places]
     listed = ["<ol>", *items, "</ol>", f"<p>{escape(found.basis)}</p>"] if items else []
     return "\n".join(['<article dir="auto">', *paragraphs, *listed, "</article>"])
 
@@ -324,8 +327,11 @@ class Answer:
         if not self.answered:
             return self.answer
         gap = "" if is_unspaced(self.answer) else " "
-        marked = (f"{one.text}{gap}[{one.citation}]" if one.citation else one.text for one in self.sentences)
-        rows = [f"[{one.number}] {one.place}: “{one.quote}”" for one in self.citations]
+        marked = (
+            f"{sentence.text}{gap}[{sentence.citation}]" if sentence.citation else sentence.text
+            for sentence in self.sentences
+        )
+        rows = [f"[{citation.number}] {citation.place}: “{citation.quote}”" for citation in self.citations]
         return "\n\n".join([gap.join(marked), "\n".join(rows)])
 
 
@@ -333,16 +339,18 @@ def read_answer(store: Store, key: str) -> Answer:
     """Return the answer of a run, given its id or a prefix of it. Raises a `RunError` if it has none."""
     result = read_result(store, key)
     run = result.run
-    kept = store.judgments.of(run.draft).get(ANSWER) if run.kind == "ask" and run.draft else None
-    if kept is None:
+    evaluation = store.judgments.of(run.draft).get(ANSWER) if run.kind == "ask" and run.draft else None
+    if evaluation is None:
         hint = run.next_step if run.kind == "ask" else "`redraft runs --kind ask` lists those that have"
         raise RunError(f"run {run.id} has no answer", hint=hint)
-    found = FoundAnswer.model_validate(dict(kept.details))
-    if not found.answered:
+    answer = FoundAnswer.model_validate(dict(evaluation.details))
+    if not answer.answered:
         return Answer(result, run.settings.query or "", answered=False, sentences=(), citations=())
-    places: dict[tuple[int | None, int | None], int] = {place: n for n, place in enumerate(found.places, 1)}
-    told = (NumberedSentence(one.text, places.get((one.start, one.end))) for one in found.sentences)
-    cited = tuple(_places_cited(document_read(store, run), found))
+    places: dict[tuple[int | None, int | None], int] = {place: n for n, place in enumerate(answer.places, 1)}
+    told = (
+        NumberedSentence(sentence.text, places.get((sentence.start, sentence.end))) for sentence in answer.sentences
+    )
+    cited = tuple(_places_cited(document_read(store, run), answer))
     return Answer(result, run.settings.query or "", answered=True, sentences=tuple(told), citations=cited)
 
 

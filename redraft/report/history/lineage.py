@@ -209,17 +209,17 @@ class Lineage:
     @property
     def invented(self) -> tuple[TracedSentence, ...]:
         """The sentences without a place that a judge who read the whole document did not find there."""
-        return tuple(one for one in self.unplaced if one.read)
+        return tuple(sentence for sentence in self.unplaced if sentence.read)
 
     @property
     def unplaced(self) -> tuple[TracedSentence, ...]:
         """The sentences without a place in the intermediate texts and in the document."""
-        return tuple(one for one in self.sentences if one.unplaced)
+        return tuple(sentence for sentence in self.sentences if sentence.unplaced)
 
     @property
     def doubtful(self) -> tuple[TracedSentence, ...]:
         """The unplaced sentences that may only paraphrase the document: no judge read all of it for them."""
-        return tuple(one for one in self.sentences if one.doubtful)
+        return tuple(sentence for sentence in self.sentences if sentence.doubtful)
 
 
 def read_lineage(store: Store, key: str, *, encoder: Encoder | None = None, draft: str | None = None) -> Lineage:
@@ -243,7 +243,7 @@ class Tracer:
         self.family = AncestryReader(store)
         self._texts: dict[str, DerivedText] = {}
         self._known: Known = {}
-        self._languages = sorted({one.language for one in language_spans_of(document)})
+        self._languages = sorted({span.language for span in language_spans_of(document)})
 
     def lineage(self, draft: str, said: Said = NOTHING_SAID) -> Lineage:
         """Return the lineage of a draft. Origins in `said` take precedence over those found by wording."""
@@ -264,9 +264,11 @@ class Tracer:
 
     def composed(self, member: TextNode, said: Said = NOTHING_SAID) -> tuple[ComposedOrigin, ...]:
         """Return the sentences of a text with their places in the document."""
-        for one in self.family.in_order(member):
-            if one.key not in self._texts:
-                self._texts[one.key] = DerivedText(self.linked(one.text, one.parents, said), tuple(self._below(one)))
+        for node in self.family.in_order(member):
+            if node.key not in self._texts:
+                self._texts[node.key] = DerivedText(
+                    self.linked(node.text, node.parents, said), tuple(self._below(node))
+                )
         return compose(self._texts[member.key], self._known)
 
     def whole(self, member: TextNode | None = None) -> Parent:
@@ -278,13 +280,13 @@ class Tracer:
         """Return where the sentences of a text come from in its sources; computed once."""
         key = self.key(child, parents)
         known = self._store.ancestry.links(key)
-        found = self._worked_out(key, child, parents) if known is None else links_from_json(known)
-        return tuple(said.get((key, at), one) for at, one in enumerate(found)) if said else found
+        origins = self._worked_out(key, child, parents) if known is None else links_from_json(known)
+        return tuple(said.get((key, at), origin) for at, origin in enumerate(origins)) if said else origins
 
     def _worked_out(self, key: str, child: str, parents: Sequence[Parent]) -> tuple[SentenceOrigin, ...]:
-        found = self.origins([self.shown(one) for one in parents]).trace(child)
-        self._store.ancestry.keep_links(key, child, links_to_json(found))
-        return found
+        origins = self.origins([self.shown(parent) for parent in parents]).trace(child)
+        self._store.ancestry.keep_links(key, child, links_to_json(origins))
+        return origins
 
     def origins(self, parents: Sequence[str]) -> OriginTracer:
         """Return a finder of where sentences come from in these sources."""
@@ -299,7 +301,7 @@ class Tracer:
         """Return the cache key of a text and its sources. It is the same in all runs, so that cached merges share
         links."""
         by = self._encoder.weights if self._encoder else ""
-        material: list[object] = [_VERSION, by, child, [[one.text, *one.span] for one in parents]]
+        material: list[object] = [_VERSION, by, child, [[parent.text, *parent.span] for parent in parents]]
         material += self._languages if any(map(is_foreign, self._languages)) else []
         return hashlib.sha256(json.dumps(material).encode()).hexdigest()
 
@@ -338,15 +340,15 @@ class Tracer:
         """Yield the sentences with what their judges quoted for them, or did not find."""
         quotes, number = quotes_of(self._store, draft, self.document), 0
         absent = refused_sentences(self._store, draft)
-        for one in sentences:
-            number += has_words(one.text)
-            quoted = quotes.get(number, ()) if has_words(one.text) else ()
-            judged = tuple(self._directly(Link(0, span, 1.0, "judge")) for span in quoted)
-            drift: Drift = "" if one.drift == "nowhere" else one.drift
-            if judged:
-                yield replace(one, judged=judged, drift=drift, invented="", invented_in="")
+        for sentence in sentences:
+            number += has_words(sentence.text)
+            quoted = quotes.get(number, ()) if has_words(sentence.text) else ()
+            origins = tuple(self._directly(Link(0, span, 1.0, "judge")) for span in quoted)
+            drift: Drift = "" if sentence.drift == "nowhere" else sentence.drift
+            if origins:
+                yield replace(sentence, judged=origins, drift=drift, invented="", invented_in="")
             else:
-                yield replace(one, read=one.text in absent)
+                yield replace(sentence, read=sentence.text in absent)
 
     def _directly(self, link: Link) -> Origin:
         """Return a place of the document, reached directly."""

@@ -50,7 +50,8 @@ class FactSet:
         known = stated_facts(store.judgments.of(draft), self.metric, self.id)
         return {
             fact.text: StatedFact(
-                any(one.holds for one in said), tuple(sorted({n for one in said for n in one.sentences}))
+                any(stated_fact.holds for stated_fact in said),
+                tuple(sorted({n for stated_fact in said for n in stated_fact.sentences})),
             )
             for fact in self.facts
             if (said := [known[key] for key in fact.keys if key in known])
@@ -70,7 +71,7 @@ def facts_of(store: Store, run: Run, tracer: Tracer, draft: str) -> FactSet:
     def fact(text: str, kind: str, evidence: Evidence, keys: Sequence[FactKey]) -> DocumentFact:
         if evidence.span is not None:
             return DocumentFact(text, kind, evidence, (evidence.span,), tuple(keys))
-        direct = [link.span for one in origins.trace(text) for link in one.links[:1]]
+        direct = [link.span for origin in origins.trace(text) for link in origin.links[:1]]
         passage = [Evidence(tracer.document.text[place.start : place.end], place) for place in direct[:1]]
         return DocumentFact(text, kind, next(iter(passage), evidence), tuple(direct), tuple(keys))
 
@@ -78,8 +79,8 @@ def facts_of(store: Store, run: Run, tracer: Tracer, draft: str) -> FactSet:
         trees = [tree for tree in keyfacts.trees if run.settings.query in (None, tree.query)]
         kept: dict[str, list[tuple[FactKey, KeyFact]]] = {}
         for tree in trees:
-            for one in tree.kept:
-                kept.setdefault(one.text, []).append(((tree.chunk, tree.perspective, one.id), one))
+            for key_fact in tree.kept:
+                kept.setdefault(key_fact.text, []).append(((tree.chunk, tree.perspective, key_fact.id), key_fact))
         facts = [
             fact(text, some[-1][1].level, some[-1][1].evidence, [key for key, _ in some]) for text, some in kept.items()
         ]
@@ -94,7 +95,13 @@ def facts_of(store: Store, run: Run, tracer: Tracer, draft: str) -> FactSet:
     for question in pack.questions:
         questions.setdefault(question.evidence.text or question.answer, []).append(question)
     facts = [
-        fact(text, some[-1].kind, some[-1].evidence, [(one.id,) for one in some]) for text, some in questions.items()
+        fact(
+            text,
+            pack_questions[-1].kind,
+            pack_questions[-1].evidence,
+            [(pack_question.id,) for pack_question in pack_questions],
+        )
+        for text, pack_questions in questions.items()
     ]
     return FactSet("coverage", "questions", pack.id, facts)
 
@@ -176,15 +183,17 @@ class Losses:
     @computed
     def invented_by_step(self) -> dict[str, list[int]]:
         """The number of unplaced sentences in each third of the summary, by the text where they first appeared."""
-        levels = {one.name: one.level for one in self.lineage.members}
+        levels = {node.name: node.level for node in self.lineage.members}
         length, found = len(self.lineage.text), dict[str, list[int]]()
-        for one in sorted(
+        for sentence in sorted(
             self.lineage.unplaced, key=lambda one: (levels.get(one.invented_in) is None, one.invented_in)
         ):
-            level = levels.get(one.invented_in)
-            where = one.invented if level is None else f"a merge of level {level}" if level else "a summary of chunks"
+            level = levels.get(sentence.invented_in)
+            where = (
+                sentence.invented if level is None else f"a merge of level {level}" if level else "a summary of chunks"
+            )
             said = "without matching wording" if where == GIVEN_SAID else f"first appeared in {where}"
-            found.setdefault(said, [0] * _THIRDS)[one.span.start * _THIRDS // length] += 1
+            found.setdefault(said, [0] * _THIRDS)[sentence.span.start * _THIRDS // length] += 1
         return found
 
     @computed
@@ -210,10 +219,10 @@ class Losses:
                 METRIC,
                 "invented",
                 "remove",
-                f"Not in the document, which was read in full; {origin_note(one.invented)}.",
-                sentence=one.text,
+                f"Not in the document, which was read in full; {origin_note(sentence.invented)}.",
+                sentence=sentence.text,
             )
-            for one in self.lineage.invented
+            for sentence in self.lineage.invented
         )
         return (*lost, *invented)
 
@@ -257,10 +266,10 @@ class FactSearch:
     def losses(self) -> Losses:
         """Return what became of each fact."""
         members = self._lineage.members
-        kept = [fact for fact in self._facts if self._holds(members[-1], fact)]
-        lost = [self._loss(members, self._refusals, fact) for fact in self._facts if fact not in kept]
+        facts = [fact for fact in self._facts if self._holds(members[-1], fact)]
+        lost = [self._loss(members, self._refusals, fact) for fact in self._facts if fact not in facts]
         by = f"{self._sought.what} {self._sought.id}"
-        return Losses(self._lineage, by, tuple(kept), tuple(lost), self._said_of(members[-1]))
+        return Losses(self._lineage, by, tuple(facts), tuple(lost), self._said_of(members[-1]))
 
     def _origins_of(self, member: TextNode) -> OriginTracer:
         if member.key not in self._origins:
@@ -284,9 +293,9 @@ class FactSearch:
         place = fact.places[0] if fact.places else Span(0, 0)
         named = document_of(document, place), chapter_of(document, place), pages_of(document, place)
         where = (*named, percent_of(document, place.start))
-        for one, base in reversed(refused):
-            if self._holds(one, fact) and not self._holds(base, fact):
-                return Loss(fact, "refusal", None, one.said, one.name, *where)
+        for node, base in reversed(refused):
+            if self._holds(node, fact) and not self._holds(base, fact):
+                return Loss(fact, "refusal", None, node.said, node.name, *where)
         at = self._last_without(members, fact)
         if at is None:
             return Loss(fact, "gap", None, "a chunk that was left out", "", *where)
@@ -298,7 +307,7 @@ class FactSearch:
         Returns None if the place of the fact was never read.
         """
         on_path: set[str] = set()
-        found: TextNode | None = None
+        node: TextNode | None = None
         for member in members:
             had = False
             for parent, other in zip(member.parents, self._tracer.family.parents(member), strict=True):
@@ -314,8 +323,8 @@ class FactSearch:
                 if on:
                     on_path.add(member.key)
             if had and member.key in on_path and not self._holds(member, fact):
-                found = member
-        return found
+                node = member
+        return node
 
     def _step(self, at: TextNode, fact: DocumentFact) -> Step:
         kinds = {parent.kind for parent in at.parents}
@@ -338,17 +347,17 @@ class FactSearch:
     def _holds(self, member: TextNode, fact: DocumentFact) -> bool:
         """Return whether a text states a fact: its judges say so, or it has nearly the same words, or similar words
         that come from the fact's place."""
-        if (said := self._said_of(member).get(fact.text)) is not None:
-            return said.holds
+        if (stated_fact := self._said_of(member).get(fact.text)) is not None:
+            return stated_fact.holds
         key = (member.key, fact.text)
         if key not in self._holding:
-            links = [link for one in self._origins_of(member).trace(fact.text) for link in one.links[:1]]
+            links = [link for origin in self._origins_of(member).trace(fact.text) for link in origin.links[:1]]
             self._holding[key] = any(link.weight >= _SURE or self._comes_from(member, link, fact) for link in links)
         return self._holding[key]
 
     def _comes_from(self, member: TextNode, link: Link, fact: DocumentFact) -> bool:
-        composed = [one for one in self._tracer.composed(member) if one.span.overlaps(link.span)]
-        spans = [place.span for one in composed for place in one.places]
+        composed = [origin for origin in self._tracer.composed(member) if origin.span.overlaps(link.span)]
+        spans = [place.span for origin in composed for place in origin.places]
         near = [Span(span.start - NEAR - 1, span.end + NEAR + 1) for span in spans]
         return any(place.overlaps(span) for span in near for place in fact.places)
 

@@ -54,8 +54,8 @@ def quotes_of(store: Store, draft: str, document: Document) -> dict[int, tuple[S
 
 def refused_sentences(store: Store, draft: str) -> frozenset[str]:
     """Return the sentences of a draft that its judges did not find in the document after reading all of it."""
-    findings = (one for said in store.judgments.of(draft).values() for one in said.findings)
-    return frozenset(one_line(one.sentence) for one in findings if one.is_absence)
+    findings = (finding for evaluation in store.judgments.of(draft).values() for finding in evaluation.findings)
+    return frozenset(one_line(finding.sentence) for finding in findings if finding.is_absence)
 
 
 def _quoted(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Iterator[tuple[int, Span]]:
@@ -67,7 +67,7 @@ def _quoted(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Iterato
         if span := span_of(one.get("place")):
             yield int(one["sentence"]), span
     pack = _pack(store, run, judged)
-    evidence = {one.id: one.evidence.span for one in pack.questions} if pack else {}
+    evidence = {question.id: question.evidence.span for question in pack.questions} if pack else {}
     for one in _fine(judged, "coverage", "questions"):
         if span := evidence.get(int(one["id"])):
             yield from ((int(number), span) for number in one.get("sentences", ()))
@@ -77,8 +77,8 @@ def stated_facts(judged: Mapping[str, Evaluation], metric: str, yardstick: str) 
     """Return whether a draft states each question of a pack, or each key fact, according to its judges. `yardstick` is
     the id of the pack or key facts; empty if the draft was judged by others."""
     part, name, key = _FACTS[metric]
-    told = judged.get(metric)
-    if told is None or told.details.get(part, yardstick) != yardstick:
+    evaluation = judged.get(metric)
+    if evaluation is None or evaluation.details.get(part, yardstick) != yardstick:
         return {}
     return {
         tuple(one[field] for field in key): StatedFact(
@@ -162,5 +162,5 @@ def _numbered(numbers: Sequence[int]) -> str:
             runs[-1].append(number)
         else:
             runs.append([number])
-    said = [part for one in runs for part in ([f"{one[0]} to {one[-1]}"] if len(one) > _PAIR else map(str, one))]
+    said = [part for run in runs for part in ([f"{run[0]} to {run[-1]}"] if len(run) > _PAIR else map(str, run))]
     return f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else said[0]

@@ -45,7 +45,7 @@ def request_outcome(finding: Finding, answer: PointAnswer, made: Round) -> Reque
 
 def count_unmet(requests: Sequence[RequestOutcome]) -> str:
     """Return, in a clause, how many requests were not met; empty if none."""
-    unmet = sum(one.met is False for one in requests)
+    unmet = sum(outcome.met is False for outcome in requests)
     if len(requests) == 1:
         return "your request was not met" if unmet else ""
     return f"{unmet} of {count(len(requests), 'request')} not met" if unmet else ""
@@ -59,7 +59,7 @@ def request_outcomes(store: Store, rounds: Sequence[Round]) -> Iterator[RequestO
         if REVIEW not in made.aims or made.base is None:
             continue
         reviewed = store.judgments.of(made.base).get(REVIEW)
-        asked = {one.id: one for one in reviewed.findings} if reviewed else {}
+        asked = {finding.id: finding for finding in reviewed.findings} if reviewed else {}
         for answer in made.answers:
             if answer.finding in asked:
                 outcome = request_outcome(asked[answer.finding], answer, made)

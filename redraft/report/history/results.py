@@ -148,23 +148,23 @@ class Result:
             {
                 "run": self.run.id,
                 "metric": name,
-                "outcome": one.outcome,
-                "score": one.score,
+                "outcome": evaluation.outcome,
+                "score": evaluation.score,
                 "initial_score": self.initial[name].score if name in self.initial else None,
                 "goal": goals[name]["at_least"] if name in goals else None,
                 "met": goals[name]["met"] if name in goals else None,
-                "judged": one.judged,
-                "unjudged": one.unjudged,
-                "findings": len(one.findings),
-                "reason": one.reason,
+                "judged": evaluation.judged,
+                "unjudged": evaluation.unjudged,
+                "findings": len(evaluation.findings),
+                "reason": evaluation.reason,
             }
-            for name, one in self.evaluations.items()
+            for name, evaluation in self.evaluations.items()
         ]
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The findings on the draft, of all metrics."""
-        return tuple(finding for one in self.evaluations.values() for finding in one.findings)
+        return tuple(finding for evaluation in self.evaluations.values() for finding in evaluation.findings)
 
     @property
     def settings(self) -> DraftConfig:
@@ -199,10 +199,12 @@ class Result:
     @property
     def goals(self) -> dict[str, dict[str, object]]:
         """The goal of each metric, and whether the draft meets it: None if too few items were judged."""
-        asked = self.run.refinement
-        if asked is None:
+        refinement = self.run.refinement
+        if refinement is None:
             return {}
-        return {metric: self._goal(metric, least, asked.judged_share) for metric, least in asked.goals.items()}
+        return {
+            metric: self._goal(metric, least, refinement.judged_share) for metric, least in refinement.goals.items()
+        }
 
     def _goal(self, metric: str, least: float, share: float) -> dict[str, object]:
         evaluation = self.evaluations.get(metric)
@@ -221,25 +223,34 @@ class Result:
     @property
     def unjudged(self) -> dict[str, int]:
         """The number of items without a verdict, for each metric that has any."""
-        return {metric: one.unjudged for metric, one in self.evaluations.items() if one.unjudged}
+        return {metric: evaluation.unjudged for metric, evaluation in self.evaluations.items() if evaluation.unjudged}
 
     @property
     def unscored(self) -> dict[str, str]:
         """The reason for each metric that was judged but has no score."""
-        return {metric: one.reason for metric, one in self.evaluations.items() if one.outcome == "failed"}
+        return {
+            metric: evaluation.reason
+            for metric, evaluation in self.evaluations.items()
+            if evaluation.outcome == "failed"
+        }
 
     @property
     def may_gain(self) -> bool:
         """Whether resuming the finished run may improve it. Replies that were read are cached, and the built-in model
         always gives the same ones, so an item that a judge left open stays open."""
         judged = self.evaluations.values() if set(self.judges) != {EXTRACTIVE} else ()
-        troubled = any(one.details.get("trouble") or (one.outcome == "failed" and not one.unjudged) for one in judged)
+        troubled = any(
+            evaluation.details.get("trouble") or (evaluation.outcome == "failed" and not evaluation.unjudged)
+            for evaluation in judged
+        )
         return bool(self.gaps or self.missing or troubled or (self.lost and self.settings.model != EXTRACTIVE))
 
     @property
     def missing(self) -> dict[str, list[str]]:
         """What is missing from the basis of each score, for each metric where something is."""
-        return {metric: list(one.missing) for metric, one in self.evaluations.items() if one.missing}
+        return {
+            metric: list(evaluation.missing) for metric, evaluation in self.evaluations.items() if evaluation.missing
+        }
 
     @property
     def complete(self) -> bool:
@@ -247,7 +258,7 @@ class Result:
         draft not returned because it reads better than its revision."""
         judged = all(evaluation.outcome != "failed" for evaluation in self.evaluations.values())
         met = all(goal["met"] for goal in self.goals.values())
-        chapters = all(one.result is not None and one.result.complete for one in self.chapters)
+        chapters = all(chapter.result is not None and chapter.result.complete for chapter in self.chapters)
         better = self.compared is None or not self.compared.first_won
         whole = not self.gaps and (self.draft is None or self.draft.node != SHORTENED)
         return self.run.status == "done" and whole and judged and met and chapters and better
@@ -303,8 +314,10 @@ class Result:
             judges=self.run.judging.judges if self.run.judging else (),
             metrics=metrics_json(self.evaluations, self.certificates),
             self_check=bool(self.self_checked),
-            certificates={metric: record_json(one) for metric, one in self.certificates.items()},
-            withdrawn={name: found for name, one in self.evaluations.items() if (found := withdrawn(one))},
+            certificates={metric: record_json(certificate) for metric, certificate in self.certificates.items()},
+            withdrawn={
+                name: found for name, evaluation in self.evaluations.items() if (found := withdrawn(evaluation))
+            },
             final_comparison=record_json(self.compared) if self.compared else None,
             flawed=tuple(map(FlawedPiece.of, self.flawed)),
             notes=draft.notes if draft else (),
@@ -326,8 +339,9 @@ def metrics_json(
 ) -> dict[str, dict[str, Any]]:
     """Return the evaluations of a draft by metric as JSON, each with its certificate."""
     return {
-        name: record_json(one) | ({"certificate": record_json(certificates[name])} if name in certificates else {})
-        for name, one in evaluations.items()
+        name: record_json(evaluation)
+        | ({"certificate": record_json(certificates[name])} if name in certificates else {})
+        for name, evaluation in evaluations.items()
     }
 
 
@@ -337,8 +351,8 @@ def _scores(evaluations: Mapping[str, Evaluation]) -> dict[str, float | None]:
 
 def figures(evaluations: Mapping[str, Evaluation]) -> Mapping[str, object] | None:
     """Return the statistics among a draft's evaluations; None if nothing was measured."""
-    measured = evaluations.get(STATISTICS)
-    return dict(measured.details) if measured and measured.outcome == "measured" else None
+    evaluation = evaluations.get(STATISTICS)
+    return dict(evaluation.details) if evaluation and evaluation.outcome == "measured" else None
 
 
 def read_result(store: Store, key: str) -> Result:
@@ -360,8 +374,10 @@ def _result(store: Store, run: Run) -> Result:
     chapters = tuple(_chapters(store, run, outline))
     draft = store.runs.draft(run.draft) if run.draft else None
     candidates = candidates_of(store, run)
-    beside = [one.result.usage for one in chapters if one.result]
-    beside += [store.calls.totals(one.run) for one in candidates if one.run != run.id]
+    totals = [chapter.result.usage for chapter in chapters if chapter.result]
+    totals += [
+        store.calls.totals(candidate_result.run) for candidate_result in candidates if candidate_result.run != run.id
+    ]
     return Result(
         run=run,
         status=store.status(run),
@@ -370,7 +386,7 @@ def _result(store: Store, run: Run) -> Result:
         chunks=len(chunks),
         draft=draft,
         usage=replace(
-            reduce(_added, beside, store.calls.totals(run.id)),
+            reduce(_added, totals, store.calls.totals(run.id)),
             over_usd=store.reservations.overspent(run.id, run.limits.max_cost),
         ),
         gaps=tuple(store.runs.gaps(run.id)),
@@ -406,9 +422,11 @@ def _added(one: Totals, other: Totals) -> Totals:
 
 
 def _chapters(store: Store, run: Run, outline: Document) -> Iterator[ChapterResult]:
-    for one in store.chapters.of(run.id):
-        span = one.chunk.span
-        yield ChapterResult(one.title, span, pages_of(outline, span), read_result(store, one.run) if one.run else None)
+    for chapter in store.chapters.of(run.id):
+        span = chapter.chunk.span
+        yield ChapterResult(
+            chapter.title, span, pages_of(outline, span), read_result(store, chapter.run) if chapter.run else None
+        )
 
 
 def lost_rounds(store: Store, run: Run) -> list[int]:
@@ -424,8 +442,8 @@ def evaluations_of(store: Store, draft: str, outline: Document) -> dict[str, Eva
     """Return all evaluations of a draft by metric, with the place of each finding's evidence."""
     known = store.judgments.of(draft)
     return {
-        name: replace(one, findings=tuple(with_place(finding, outline) for finding in one.findings))
-        for name, one in known.items()
+        name: replace(evaluation, findings=tuple(with_place(finding, outline) for finding in evaluation.findings))
+        for name, evaluation in known.items()
     }
 
 
@@ -535,17 +553,19 @@ class RunResult(Entry, defer_build=True):
 
 def candidates_of(store: Store, run: Run) -> tuple[CandidateResult, ...]:
     """Return the candidates of a run in order; empty for a run that makes one draft."""
-    found: list[CandidateResult] = []
-    for one in store.candidates.of(run.id):
-        draft = store.runs.draft(one.draft) if one.draft else None
-        judged: Mapping[str, Evaluation] = store.judgments.of(one.draft) if one.draft and run.judging else {}
+    candidate_results: list[CandidateResult] = []
+    for candidate in store.candidates.of(run.id):
+        draft = store.runs.draft(candidate.draft) if candidate.draft else None
+        judged: Mapping[str, Evaluation] = (
+            store.judgments.of(candidate.draft) if candidate.draft and run.judging else {}
+        )
         wanted = run.refinement.goals if run.refinement else run.judging.metrics if run.judging else ()
         scores = {name: judged[name].score for name in wanted if name in judged and name not in FIGURES}
-        settings = store.runs.get(one.run).settings if one.run else run.settings
+        settings = store.runs.get(candidate.run).settings if candidate.run else run.settings
         words = draft.words if draft else None
-        made = (one.run or run.id, settings.strategy, one.draft or None, words)
-        found.append(CandidateResult(one.number, *made, scores, one.chosen, one.reason))
-    return tuple(found)
+        made = (candidate.run or run.id, settings.strategy, candidate.draft or None, words)
+        candidate_results.append(CandidateResult(candidate.number, *made, scores, candidate.chosen, candidate.reason))
+    return tuple(candidate_results)
 
 
 def result_of(store: Store, run: Result | str) -> Result:
@@ -563,10 +583,10 @@ def built_keyfacts(store: Store, run: Result | str) -> KeyFacts:
     """Return the key facts that a run of `Session.build` built, from the perspectives it was asked for."""
     result = result_of(store, run)
     judging = result.run.judging
-    found = store.keyfacts.get(_built(result, judging.keyfacts if judging else None, "key facts"))
+    facts = store.keyfacts.get(_built(result, judging.keyfacts if judging else None, "key facts"))
     chosen = judging.perspective if judging else "both"
     # Key facts that already existed may be from both perspectives.
-    return replace(found, trees=tuple(tree for tree in found.trees if chosen in ("both", tree.perspective)))
+    return replace(facts, trees=tuple(tree for tree in facts.trees if chosen in ("both", tree.perspective)))
 
 
 def _built(result: Result, key: str | None, what: str = "question pack") -> str:

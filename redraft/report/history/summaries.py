@@ -153,10 +153,10 @@ def shown_names(settings: DraftConfig, judging: JudgeConfig | None) -> dict[str,
     """Return the names of a run's models for people."""
     found = _shown(settings.model, settings.base_url)
     for judge in judging.judges if judging else ():
-        own = judging.models.get(judge) if judging else None
-        address = (own and own.base_url) or (judging and judging.base_url) or settings.base_url
-        its = _shown(own.model if own else judge, address)
-        found = {judge: its[own.model if own else judge]} | its | found
+        model_settings = judging.models.get(judge) if judging else None
+        address = (model_settings and model_settings.base_url) or (judging and judging.base_url) or settings.base_url
+        its = _shown(model_settings.model if model_settings else judge, address)
+        found = {judge: its[model_settings.model if model_settings else judge]} | its | found
     return found
 
 
@@ -177,11 +177,11 @@ def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
     used, openings, scores = store.calls.made_by(keys), store.runs.openings(drafts), store.judgments.scores(drafts)
     wholes = store.parents_of(keys)
     titles = store.documents.titles_of({run.document for run in runs})
-    made = []
+    run_summaries = []
     for run in runs:
         words, opening = openings.get(run.draft or "", (None, ""))
         calls, cost = used.get(run.id, (0, 0.0))
-        one = RunSummary.of(
+        run_summary = RunSummary.of(
             run,
             run=run.id,
             status=store.status(run),
@@ -203,5 +203,5 @@ def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
             calls=calls,
             cost_usd=cost,
         )
-        made.append(one)
-    return made
+        run_summaries.append(run_summary)
+    return run_summaries

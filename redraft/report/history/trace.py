@@ -68,13 +68,13 @@ class AncestryReader:
     def draft(self, key: str) -> TextNode:
         """Return a draft with its sources."""
         made = self._store.runs.draft(key)
-        found = self._members.get((made.run, key))
-        if found is None:
+        node = self._members.get((made.run, key))
+        if node is None:
             relatives = self._relatives(made.run)
             parents = relatives.recorded.get(key) or (self._origin(made, relatives),)
-            found = TextNode(made.run, key, _draft_said(made), None, made.text, parents)
-            self._members[made.run, key] = found
-        return found
+            node = TextNode(made.run, key, _draft_said(made), None, made.text, parents)
+            self._members[made.run, key] = node
+        return node
 
     def above(self, parent: Parent, run: str) -> TextNode | None:
         """Return the member that has the text of a parent; None for the document, and for a text that was rewritten
@@ -95,7 +95,7 @@ class AncestryReader:
         waiting = [last]
         while waiting:
             member = waiting[-1]
-            open_still = [one for one in self.parents(member) if one is not None and one.key not in done]
+            open_still = [node for node in self.parents(member) if node is not None and node.key not in done]
             if open_still:
                 waiting.extend(reversed(open_still))
                 continue
@@ -127,7 +127,7 @@ class AncestryReader:
             pieces = {piece.name: piece for piece in self._store.runs.pieces(run)}
             chunks = self._store.chunks(known)
             ends = [chunk.span for chunk in chunks]
-            chapters = [one.title for one in self._store.chapters.of(run)]
+            chapters = [chapter.title for chapter in self._store.chapters.of(run)]
             self._runs[run] = _RunTexts(known, pieces, self._store.ancestry.of(run), ends, chapters)
         return self._runs[run]
 
@@ -206,7 +206,7 @@ class RoundTrace:
     @computed
     def scores(self) -> dict[str, float | None]:
         """The draft's scores by metric; None if it could not be scored."""
-        return {name: one.score for name, one in self.evaluations.items() if name not in _UNSCORED}
+        return {name: evaluation.score for name, evaluation in self.evaluations.items() if name not in _UNSCORED}
 
     @computed
     def metrics(self) -> dict[str, dict[str, Any]]:
@@ -216,7 +216,7 @@ class RoundTrace:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """All findings on the draft."""
-        return tuple(finding for one in self.evaluations.values() for finding in one.findings)
+        return tuple(finding for evaluation in self.evaluations.values() for finding in evaluation.findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,12 +266,16 @@ def read_trace(store: Store, key: str) -> RunTrace:
             store.runs.draft(made.draft),
             _in_order(run, judged[made.draft]),
             tuple(_to_fix(made, judged.get(made.base or "", {}))),
-            certificates(store, run, {name: one for name, one in judged[made.draft].items() if name not in _UNSCORED}),
+            certificates(
+                store,
+                run,
+                {name: evaluation for name, evaluation in judged[made.draft].items() if name not in _UNSCORED},
+            ),
             tuple(looked_up.pop(made.number, ())),
         )
         for made in rounds
     )
-    return RunTrace(result, turns, tuple(one for some in looked_up.values() for one in some))
+    return RunTrace(result, turns, tuple(lookup for lookups in looked_up.values() for lookup in lookups))
 
 
 def result_at_round(store: Store, result: Result, number: int) -> Result:
@@ -318,5 +322,5 @@ def _in_order(run: Run, judged: Mapping[str, T]) -> dict[str, T]:
 
 
 def _to_fix(made: Round, judged: Mapping[str, Evaluation]) -> Iterator[Finding]:
-    known = {finding.id: finding for one in judged.values() for finding in one.findings}
+    known = {finding.id: finding for evaluation in judged.values() for finding in evaluation.findings}
     return (known[key] for key in made.findings if key in known)

@@ -178,7 +178,7 @@ def _lines(paper: Paper) -> list[str]:
         else:
             said = block.text
             spans = sentences(said, language=paper.language or None)
-            lines += [f"- {escape_markdown(said[one.start : one.end])}" for one in spans]
+            lines += [f"- {escape_markdown(said[span.start : span.end])}" for span in spans]
     return lines
 
 
@@ -247,24 +247,24 @@ class Template:
     @property
     def drafted(self) -> tuple[TemplateSection, ...]:
         """The sections that are drafted."""
-        return tuple(one for one in self.sections if one.words is not None)
+        return tuple(section for section in self.sections if section.words is not None)
 
 
 def read_template(text: str, name: str, words: int | None = None) -> Template:
     """Parse a template. `words` is the limit of sections without their own; raise UsageError if the template is
     invalid."""
-    found = list(_sections(clean(text), name))
-    if not found:
+    sections = list(_sections(clean(text), name))
+    if not sections:
         raise UsageError("the template has no heading", place=name, hint=f"begin with one, such as {_EXAMPLE}")
-    if len(found) > _MAX_SECTIONS:
-        at = found[_MAX_SECTIONS].line
+    if len(sections) > _MAX_SECTIONS:
+        at = sections[_MAX_SECTIONS].line
         raise _wrong(at, f"a template has at most {_MAX_SECTIONS} headings", name, "make two templates of it")
-    above = [one.level < after.level for one, after in pairwise(found)] + [False]
+    above = [section.level < after.level for section, after in pairwise(sections)] + [False]
     # A first heading of level 1 is the title, even if the others have level 1 too, as in word processors.
-    above[0] = above[0] or (found[0].level == 1 and len(found) > 1)
-    settled = [_settled(one, name, words, above=it) for one, it in zip(found, above, strict=True)]
-    _check_twins(settled, name)
-    return Template(name, tuple(settled))
+    above[0] = above[0] or (sections[0].level == 1 and len(sections) > 1)
+    template_sections = [_settled(section, name, words, above=it) for section, it in zip(sections, above, strict=True)]
+    _check_twins(template_sections, name)
+    return Template(name, tuple(template_sections))
 
 
 def _sections(text: str, name: str) -> Iterator[TemplateSection]:
@@ -325,11 +325,11 @@ _LIMIT_EXAMPLE = "120 words"
 
 def _check_twins(sections: Sequence[TemplateSection], name: str) -> None:
     seen: dict[tuple[str, int | None], int] = {}
-    for one in sections:
-        first = seen.setdefault((one.query, one.words), one.line)
-        if first != one.line and one.words is not None:
-            same = f"the section {one.title!r} is the same as that of line {first}"
-            raise _wrong(one.line, same, name, "give it another instruction, or leave one out")
+    for section in sections:
+        first = seen.setdefault((section.query, section.words), section.line)
+        if first != section.line and section.words is not None:
+            same = f"the section {section.title!r} is the same as that of line {first}"
+            raise _wrong(section.line, same, name, "give it another instruction, or leave one out")
 
 
 def _wrong(line: int, what: str, name: str, hint: str) -> UsageError:

@@ -66,7 +66,7 @@ class Block:
     @property
     def text(self) -> str:
         """The text without notes."""
-        return "".join(one.text for one in self.pieces if isinstance(one, StyledText)).strip()
+        return "".join(styled_text.text for styled_text in self.pieces if isinstance(styled_text, StyledText)).strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Paper:
 
 def notes_of(blocks: Sequence[Block]) -> list[Footnote]:
     """Return the notes of some blocks, in the order of their numbers."""
-    return [one for block in blocks for one in block.pieces if isinstance(one, Footnote)]
+    return [footnote for block in blocks for footnote in block.pieces if isinstance(footnote, Footnote)]
 
 
 def paper_of(result: Result, cite: Callable[[str], Citations] | None) -> Paper:
@@ -118,20 +118,24 @@ def paper_of(result: Result, cite: Callable[[str], Citations] | None) -> Paper:
         citations = cite(of.run.id) if cite and of.draft else None
         return PaperPart(of.summary or "", heading, level=_LEVEL_OF_CHAPTERS if heading else 1, citations=citations)
 
-    below = [part(one.result, one_line(one.title)) for one in result.chapters if one.result and one.result.draft]
-    made = Paper(
+    below = [
+        part(chapter.result, one_line(chapter.title))
+        for chapter in result.chapters
+        if chapter.result and chapter.result.draft
+    ]
+    paper = Paper(
         clean(result.title).strip() or "Summary",
         (part(result), *below),
         about=tuple(_about(result)),
         language="" if result.settings.language else result.outline.language,
         is_titled=bool(result.chapters),
     )
-    return with_basis(made)
+    return with_basis(paper)
 
 
 def with_basis(paper: Paper) -> Paper:
     """Return the paper with a sentence on whether a judge or wording gave its notes; unchanged without any."""
-    notes = {one.number: one.by for one in notes_of(paper.blocks)}
+    notes = {footnote.number: footnote.by for footnote in notes_of(paper.blocks)}
     if not notes:
         return paper
     return replace(paper, about=(*paper.about, basis(notes, "footnote")))
@@ -175,7 +179,7 @@ def _part_blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:
         yield Block("heading", (StyledText(part.heading),), part.level)
     body = list(_blocks(part, numbers))
     # Headings in a text are below the heading of the part.
-    top = min((one.level for one in body if one.kind == "heading"), default=1)
+    top = min((block.level for block in body if block.kind == "heading"), default=1)
     for one in body:
         level = min(_LOWEST, part.level + 1 + one.level - top) if one.kind == "heading" else 0
         yield replace(one, level=level)
@@ -188,9 +192,9 @@ def _blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:
     for line in part.text.splitlines(keepends=True):
         start, at = at, at + len(line)
         heading, item = _HEADING.match(line), _ITEM.match(line)
-        begin = start + (found.end() if (found := heading or item) else 0)
+        begin = start + (match.end() if (match := heading or item) else 0)
         pieces = list(_pieces(part.text, begin, at, marks, numbers))
-        if paragraph and (found or not line.strip()):
+        if paragraph and (match or not line.strip()):
             yield _made("paragraph", paragraph)
             paragraph = []
         if heading:
@@ -207,9 +211,11 @@ def _marks(citations: Citations | None) -> list[tuple[int, tuple[NumberedPlace, 
     """Return the end of each sentence with citations, in order, and its citations."""
     if citations is None:
         return []
-    by_number = {one.number: one for one in citations.places}
+    by_number = {place.number: place for place in citations.places}
     return [
-        (one.span.end, tuple(by_number[number] for number in one.cites)) for one in citations.sentences if one.cites
+        (sentence_citations.span.end, tuple(by_number[number] for number in sentence_citations.cites))
+        for sentence_citations in citations.sentences
+        if sentence_citations.cites
     ]
 
 
@@ -233,14 +239,14 @@ def _made(
         if last.text.strip():
             pieces.append(StyledText(last.text.rstrip()))
             break
-    shown = [words for one in pieces for words in ([one] if isinstance(one, Footnote) else _styled(one))]
+    shown = [words for piece in pieces for words in ([piece] if isinstance(piece, Footnote) else _styled(piece))]
     return Block(kind, tuple(shown), level, number)
 
 
 def _styled(words: StyledText) -> Iterator[StyledText]:
     text, at = _SPACES.sub(" ", clean(words.text)), 0
-    for found in _STRONG.finditer(text):
-        yield StyledText(text[at : found.start()])
-        yield StyledText(found[2], strong=True)
-        at = found.end()
+    for match in _STRONG.finditer(text):
+        yield StyledText(text[at : match.start()])
+        yield StyledText(match[2], strong=True)
+        at = match.end()
     yield StyledText(text[at:])

@@ -41,18 +41,18 @@ def used(beside: RunComparison) -> HtmlTable:
     several = len(beside.documents) > 1
     runs = {run.name: run for run in beside.runs}
     rows = []
-    for one in beside.contestants:
-        first = runs[one.runs[0]]
+    for contestant in beside.contestants:
+        first = runs[contestant.runs[0]]
         rows.append(
             (
-                one.letter,
-                one.label,
-                count(len(one.runs), "run") if several else f"{first.run}, {first.created[:10]}",
-                round(one.words),
-                ", ".join(dict.fromkeys(judge for name in one.runs for judge in runs[name].judges)) or "–",
-                dollars(one.cost_usd),
-                round(one.tokens),
-                round(one.seconds, 1),
+                contestant.letter,
+                contestant.label,
+                count(len(contestant.runs), "run") if several else f"{first.run}, {first.created[:10]}",
+                round(contestant.words),
+                ", ".join(dict.fromkeys(judge for name in contestant.runs for judge in runs[name].judges)) or "–",
+                dollars(contestant.cost_usd),
+                round(contestant.tokens),
+                round(contestant.seconds, 1),
             )
         )
     named, run = ("system", "runs") if several else ("settings", "run")
@@ -61,7 +61,11 @@ def used(beside: RunComparison) -> HtmlTable:
 
 def metrics(beside: RunComparison) -> tuple[str, ...]:
     """Return the metrics of the contestants."""
-    return tuple(dict.fromkeys(one.metric for contestant in beside.contestants for one in contestant.scores))
+    return tuple(
+        dict.fromkeys(
+            contestant_score.metric for contestant in beside.contestants for contestant_score in contestant.scores
+        )
+    )
 
 
 def scores(beside: RunComparison) -> HtmlTable:
@@ -70,21 +74,23 @@ def scores(beside: RunComparison) -> HtmlTable:
         (spaced(metric), *(_score(beside, contestant, metric) for contestant in beside.contestants))
         for metric in metrics(beside)
     )
-    return HtmlTable(("metric", *(one.letter for one in beside.contestants)), rows)
+    return HtmlTable(("metric", *(compared_contestant.letter for compared_contestant in beside.contestants)), rows)
 
 
 def _score(beside: RunComparison, contestant: ComparedContestant, metric: str) -> str:
-    found = next((one for one in contestant.scores if one.metric == metric), None)
+    found = next(
+        (contestant_score for contestant_score in contestant.scores if contestant_score.metric == metric), None
+    )
     if found is None:
         return "–"
     told = f"{score(found.mean)}{between(found.interval)}"
-    scored = [one for run in beside.runs if run.name in contestant.runs for one in run.scores]
-    if any(one.self_check for one in scored if one.metric == metric):
+    scores = [score for run in beside.runs if run.name in contestant.runs for score in run.scores]
+    if any(score.self_check for score in scores if score.metric == metric):
         told += f" · {SELF_CHECK}"
     if len(beside.documents) > 1:
         return f"{told} · {count(found.documents, 'document')}"
     run = next(run for run in beside.runs if run.name == contestant.runs[0])
-    one = next(one for one in run.scores if one.metric == metric)
+    one = next(score for score in run.scores if score.metric == metric)
     left = f", {one.unjudged:,} without a verdict" if one.unjudged else ""
     return f"{told} · {count(one.judged, 'item')}{left}"
 
@@ -114,13 +120,17 @@ class DifferenceTables(NamedTuple):
 
 def differences(beside: RunComparison) -> tuple[DifferenceTables, ...]:
     """Return the differences for each pair of contestants."""
-    by_letter = {one.letter: one for one in beside.contestants}
-    pairs = dict.fromkeys((one.first, one.second) for one in beside.differences)
+    by_letter = {contestant.letter: contestant for contestant in beside.contestants}
+    pairs = dict.fromkeys((difference.first, difference.second) for difference in beside.differences)
     return tuple(
         DifferenceTables(
             by_letter[first],
             by_letter[second],
-            tuple(_said(one) for one in beside.differences if (one.first, one.second) == (first, second)),
+            tuple(
+                _said(difference)
+                for difference in beside.differences
+                if (difference.first, difference.second) == (first, second)
+            ),
         )
         for first, second in pairs
     )
@@ -143,7 +153,7 @@ def by_document(beside: RunComparison) -> tuple[HtmlTable, ...]:
     """Return a table per metric, with the scores of the contestants on each document."""
     return tuple(
         HtmlTable(
-            ("document", "flipped", *(f"{one.letter}: {spaced(metric)}" for one in beside.contestants)),
+            ("document", "flipped", *(f"{contestant.letter}: {spaced(metric)}" for contestant in beside.contestants)),
             tuple(_rows(beside, metric)),
         )
         for metric in metrics(beside)
@@ -155,13 +165,13 @@ def _rows(beside: RunComparison, metric: str) -> Iterator[tuple[str | int | floa
         runs = [run for run in beside.runs if run.document == document.id]
         flipped = sum(item.standing == "flipped" and item.metric == metric for item in document.items)
         told: list[float | None] = []
-        for one in beside.contestants:
+        for contestant in beside.contestants:
             found = [
-                each.score
+                score.score
                 for run in runs
-                if run.contestant == one.letter
-                for each in run.scores
-                if each.metric == metric and each.score is not None
+                if run.contestant == contestant.letter
+                for score in run.scores
+                if score.metric == metric and score.score is not None
             ]
             told.append(fmean(found) if found else None)
         yield (document.title, flipped, *told)
@@ -176,21 +186,23 @@ class Fifths(NamedTuple):
 
 def by_fifth(beside: RunComparison) -> tuple[Fifths, ...]:
     """Return a table per pair and measure, with the values in each fifth and their difference."""
-    found = []
-    for first, second, measure in dict.fromkeys((one.first, one.second, one.measure) for one in beside.fifths):
+    fifths = []
+    for first, second, measure in dict.fromkeys(
+        (difference.first, difference.second, difference.measure) for difference in beside.fifths
+    ):
         rows = tuple(
             (
-                _fifth(one),
-                *one.values,
-                f"{signed(one.difference)}{between(one.interval)}",
-                count(one.pairs, "summary" if one.over == "summaries" else one.over[:-1]),
+                _fifth(difference),
+                *difference.values,
+                f"{signed(difference.difference)}{between(difference.interval)}",
+                count(difference.pairs, "summary" if difference.over == "summaries" else difference.over[:-1]),
             )
-            for one in beside.fifths
-            if (one.first, one.second, one.measure) == (first, second, measure)
+            for difference in beside.fifths
+            if (difference.first, difference.second, difference.measure) == (first, second, measure)
         )
         head = ("part of the document", first, second, f"{first} minus {second}", "over")
-        found.append(Fifths(f"{measure_label(measure)}: {first} and {second}", HtmlTable(head, rows)))
-    return tuple(found)
+        fifths.append(Fifths(f"{measure_label(measure)}: {first} and {second}", HtmlTable(head, rows)))
+    return tuple(fifths)
 
 
 def measure_label(measure: str) -> str:
@@ -214,13 +226,17 @@ def pictures(beside: RunComparison) -> dict[str, list[Markup]]:
 
 
 def _of_scores(beside: RunComparison) -> Iterator[Plot]:
-    names = {one.letter: _named(one) for one in beside.contestants}
-    drawn = [one for one in beside.differences if one.interval is not None]
-    for first, second in list(dict.fromkeys((one.first, one.second) for one in drawn))[:_MAX_PAIRS]:
+    names = {contestant.letter: _named(contestant) for contestant in beside.contestants}
+    score_differences = [difference for difference in beside.differences if difference.interval is not None]
+    for first, second in list(dict.fromkeys((difference.first, difference.second) for difference in score_differences))[
+        :_MAX_PAIRS
+    ]:
         rows = [
-            PlottedDifference(spaced(one.metric), one.difference, *_ends(one.interval), one.pairs)
-            for one in drawn
-            if (one.first, one.second) == (first, second)
+            PlottedDifference(
+                spaced(difference.metric), difference.difference, *_ends(difference.interval), difference.pairs
+            )
+            for difference in score_differences
+            if (difference.first, difference.second) == (first, second)
         ]
         yield Differences(rows, names[first], names[second], "score", f"Paired differences, {first} minus {second}")
 
@@ -231,18 +247,23 @@ def _named(one: ComparedContestant) -> str:
 
 def _of_costs(beside: RunComparison) -> Iterator[Plot]:
     """Yield a plot per metric of the score against money, or against tokens if no price is known."""
-    priced = any(one.cost_usd for one in beside.contestants)
+    priced = any(contestant.cost_usd for contestant in beside.contestants)
     said = "cost per run, in US dollars" if priced else "tokens per run (no prices known)"
-    if not any(_cost(one, priced=priced) for one in beside.contestants):
+    if not any(_cost(contestant, priced=priced) for contestant in beside.contestants):
         return
     for metric in metrics(beside):
-        told = [
-            Priced(_named(one), _cost(one, priced=priced), found.mean, *_ends(found.interval))
-            for one in beside.contestants
-            for found in one.scores
-            if found.metric == metric
+        points = [
+            Priced(
+                _named(contestant),
+                _cost(contestant, priced=priced),
+                contestant_score.mean,
+                *_ends(contestant_score.interval),
+            )
+            for contestant in beside.contestants
+            for contestant_score in contestant.scores
+            if contestant_score.metric == metric
         ]
-        yield ScoreAgainstCost(told, spaced(metric), said, f"{capitalized(spaced(metric))} against cost")
+        yield ScoreAgainstCost(points, spaced(metric), said, f"{capitalized(spaced(metric))} against cost")
 
 
 def _cost(one: ComparedContestant, *, priced: bool) -> float | None:
@@ -250,26 +271,30 @@ def _cost(one: ComparedContestant, *, priced: bool) -> float | None:
 
 
 def _of_places(beside: RunComparison) -> Iterator[Plot]:
-    traced = [run for run in beside.runs if run.positions]
-    if len(beside.documents) == 1 and traced:
-        names = {one.letter: _named(one) for one in beside.contestants}
-        yield Densities([Curve(names[run.name], run.positions.density) for run in traced if run.positions])
-        yield Shares([ShareBar(names[run.name], run.positions.thirds) for run in traced if run.positions])
-    elif traced:
+    compared_runs = [run for run in beside.runs if run.positions]
+    if len(beside.documents) == 1 and compared_runs:
+        names = {contestant.letter: _named(contestant) for contestant in beside.contestants}
+        yield Densities([Curve(names[run.name], run.positions.density) for run in compared_runs if run.positions])
+        yield Shares([ShareBar(names[run.name], run.positions.thirds) for run in compared_runs if run.positions])
+    elif compared_runs:
         parts = tuple(f"{20 * at} to {20 * at + 20}%" for at in range(5))
-        splits = [ShareBar(_named(one), one.fifths) for one in beside.contestants if one.fifths]
+        splits = [
+            ShareBar(_named(contestant), contestant.fifths) for contestant in beside.contestants if contestant.fifths
+        ]
         yield Shares(splits, parts, "Which fifth of their documents the summaries come from")
         yield from _fifths(beside)
 
 
 def _fifths(beside: RunComparison) -> Iterator[Plot]:
-    names = {one.letter: _named(one) for one in beside.contestants}
-    keys = list(dict.fromkeys((one.first, one.second, one.measure) for one in beside.fifths))
+    names = {contestant.letter: _named(contestant) for contestant in beside.contestants}
+    keys = list(
+        dict.fromkeys((difference.first, difference.second, difference.measure) for difference in beside.fifths)
+    )
     for first, second, measure in keys[: 2 * _MAX_PAIRS]:
         rows = [
-            PlottedDifference(_fifth(one), one.difference, *_ends(one.interval), one.pairs)
-            for one in beside.fifths
-            if (one.first, one.second, one.measure) == (first, second, measure)
+            PlottedDifference(_fifth(difference), difference.difference, *_ends(difference.interval), difference.pairs)
+            for difference in beside.fifths
+            if (difference.first, difference.second, difference.measure) == (first, second, measure)
         ]
         title = f"{capitalized(measure_label(measure))}, {first} minus {second}"
         yield Differences(rows, names[first], names[second], "share" if measure == "share" else "score", title)
@@ -309,9 +334,9 @@ def view(beside: RunComparison) -> dict[str, Any]:
         "several": several,
         "line": _line(beside),
         "documents": tuple(_documents(beside, runs)),
-        "metrics": tuple(dict.fromkeys(item.metric for one in beside.documents for item in one.items)),
-        "flips": sum(item.standing == "flipped" for one in beside.documents for item in one.items),
-        "items": sum(len(one.items) for one in beside.documents),
+        "metrics": tuple(dict.fromkeys(item.metric for document in beside.documents for item in document.items)),
+        "flips": sum(item.standing == "flipped" for document in beside.documents for item in document.items),
+        "items": sum(len(document.items) for document in beside.documents),
         "used": used(beside),
         "scores": scores(beside),
         "differences": differences(beside),
@@ -322,7 +347,7 @@ def view(beside: RunComparison) -> dict[str, Any]:
         "in_language": in_language,
         "of_document": in_language("" if several else beside.documents[0].language),
         "summary_languages": {run.name: run.language for run in beside.runs},
-        "labels": {one.letter: one.label for one in beside.contestants},
+        "labels": {contestant.letter: contestant.label for contestant in beside.contestants},
     }
 
 
@@ -357,10 +382,12 @@ class ShownDocument(NamedTuple):
 
 
 def _documents(beside: RunComparison, runs: dict[str, ComparedRun]) -> Iterator[ShownDocument]:
-    for one in beside.documents:
-        of_standing = {name: tuple(item for item in one.items if item.standing == name) for name in _GROUPS}
+    for document in beside.documents:
+        of_standing = {name: tuple(item for item in document.items if item.standing == name) for name in _GROUPS}
         groups = tuple((name, title, of_standing[name]) for name, title in _GROUPS.items())
-        yield ShownDocument(one, tuple(runs[name] for name in one.runs), tuple(group for group in groups if group[2]))
+        yield ShownDocument(
+            document, tuple(runs[name] for name in document.runs), tuple(group for group in groups if group[2])
+        )
 
 
 def _line(beside: RunComparison) -> str:
@@ -378,9 +405,9 @@ def dossier_markdown(dossier: Dossier) -> str:
         chapter=_chapter,
         self_check=f" ({SELF_CHECK})",
         scores=[one for one in dossier.scores if one.metric not in FIGURES],
-        by_number={one.number: one for one in dossier.findings},
-        missing=[one for one in dossier.findings if one.state == "open" and not one.sentence],
-        closed=[one for one in dossier.findings if one.state != "open"],
+        by_number={history.number: history for history in dossier.findings},
+        missing=[history for history in dossier.findings if history.state == "open" and not history.sentence],
+        closed=[history for history in dossier.findings if history.state != "open"],
     )
 
 

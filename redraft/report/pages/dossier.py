@@ -42,34 +42,34 @@ def pictures(dossier: Dossier) -> dict[str, list[Markup]]:
 def _of_rounds(dossier: Dossier) -> Iterator[Plot]:
     if len(dossier.rounds) < 2:
         return
-    goals = {one.metric: one.goal for one in dossier.scores}
-    names = list(dict.fromkeys(name for one in dossier.rounds for name in one.scores))
-    scores = {name: [one.scores.get(name) for one in dossier.rounds] for name in names}
+    goals = {score.metric: score.goal for score in dossier.scores}
+    names = list(dict.fromkeys(name for entry in dossier.rounds for name in entry.scores))
+    scores = {name: [entry.scores.get(name) for entry in dossier.rounds] for name in names}
     metrics = [Metric(spaced(name), scores[name], goals.get(name)) for name in names]
-    yield RoundScores(metrics, [one.taken is not False for one in dossier.rounds])
+    yield RoundScores(metrics, [entry.taken is not False for entry in dossier.rounds])
 
 
 def _of_places(dossier: Dossier) -> Iterator[Plot]:
-    if (found := dossier.positions) is not None:
+    if (positions := dossier.positions) is not None:
         this = "this summary"
-        if found.density:
-            yield Densities([Curve(this, found.density)], title="Where in the document the summary comes from")
-        yield Shares([ShareBar(this, found.thirds)], title="Which third of the document the summary comes from")
+        if positions.density:
+            yield Densities([Curve(this, positions.density)], title="Where in the document the summary comes from")
+        yield Shares([ShareBar(this, positions.thirds)], title="Which third of the document the summary comes from")
     for metric, (title, measure) in _MEASURED.items():
-        judged = [one for one in dossier.items if one.metric == metric and one.place is not None]
-        if judged:
-            parts = list(_parts(judged, dossier.document.characters))
+        items = [item for item in dossier.items if item.metric == metric and item.place is not None]
+        if items:
+            parts = list(_parts(items, dossier.document.characters))
             yield Parts(parts, f"share of {measure}", f"{title}, by part of the document")
 
 
 def _parts(items: Sequence[JudgedItem], characters: int) -> Iterator[DocumentPart]:
     """Yield the document in fifths, each with the mean value of the items judged there."""
     fifths: list[list[JudgedItem]] = [[] for _ in range(_FIFTHS)]
-    for one in items:
-        start = one.place.start if one.place else 0
-        fifths[min(_FIFTHS - 1, start * _FIFTHS // max(1, characters))].append(one)
+    for judged_item in items:
+        start = judged_item.place.start if judged_item.place else 0
+        fifths[min(_FIFTHS - 1, start * _FIFTHS // max(1, characters))].append(judged_item)
     for at, within in enumerate(fifths):
-        values = [one.value for one in within if one.value is not None]
+        values = [item.value for item in within if item.value is not None]
         share = mean(values)
         between = (None, None) if share is None else interval_of_share(share, len(values))
         name = f"{at * 100 // _FIFTHS} to {(at + 1) * 100 // _FIFTHS}%"
@@ -77,10 +77,13 @@ def _parts(items: Sequence[JudgedItem], characters: int) -> Iterator[DocumentPar
 
 
 def _of_calls(dossier: Dossier) -> Iterator[Plot]:
-    own = [one for one in dossier.calls if not one.borrowed]
-    if own:
+    entries = [entry for entry in dossier.calls if not entry.borrowed]
+    if entries:
         yield Waterfall(
-            [WaterfallCall(spaced(one.prompt), one.began, one.began + one.seconds, one.outcome != _OK) for one in own]
+            [
+                WaterfallCall(spaced(entry.prompt), entry.began, entry.began + entry.seconds, entry.outcome != _OK)
+                for entry in entries
+            ]
         )
 
 
@@ -113,17 +116,17 @@ def view(dossier: Dossier) -> dict[str, Any]:
         "verdict": verdict(dossier.run.status, dossier.scores, dossier.requests),
         "views": tuple(_views(dossier)),
         "paragraphs": tuple(_paragraphs(dossier)),
-        "findings": {one.number: one for one in dossier.findings},
-        "open": sum(1 for one in dossier.findings if one.state == "open"),
-        "missing": [one for one in dossier.findings if one.state == "open" and one.sentence is None],
-        "closed": [one for one in dossier.findings if one.state != "open"],
-        "judged": [one for one in dossier.scores if one.metric not in FIGURES],
+        "findings": {history.number: history for history in dossier.findings},
+        "open": sum(1 for history in dossier.findings if history.state == "open"),
+        "missing": [history for history in dossier.findings if history.state == "open" and history.sentence is None],
+        "closed": [history for history in dossier.findings if history.state != "open"],
+        "judged": [score for score in dossier.scores if score.metric not in FIGURES],
         "stopped": _stopped(dossier),
         "pictures": shown,
         "fact_levels": facts_by_level(dossier.trees),
         "by_prompt": calls_by_prompt(dossier.calls),
         "usage": _usage(dossier),
-        "pieces": {one.name: one for one in dossier.pieces},
+        "pieces": {entry.name: entry for entry in dossier.pieces},
         "below": below,
         "tops": tops,
         "settings": tuple(_settings(dossier)),
@@ -164,33 +167,33 @@ def _views(dossier: Dossier) -> Iterator[tuple[str, str]]:
 
 def _paragraphs(dossier: Dossier) -> Iterator[list[SentenceEntry]]:
     """Yield the sentences by paragraph, each as it is in the summary, with its line breaks."""
-    text, made, end = dossier.summary or "", list[SentenceEntry](), 0
-    for one in dossier.sentences:
-        if made and "\n\n" in text[end : one.start]:
-            yield made
-            made = []
-        made.append(one.model_copy(update={"text": clean(text[one.start : one.end]).strip()}))
-        end = one.end
-    if made:
-        yield made
+    text, entries, end = dossier.summary or "", list[SentenceEntry](), 0
+    for entry in dossier.sentences:
+        if entries and "\n\n" in text[end : entry.start]:
+            yield entries
+            entries = []
+        entries.append(entry.model_copy(update={"text": clean(text[entry.start : entry.end]).strip()}))
+        end = entry.end
+    if entries:
+        yield entries
 
 
 def _piece_tree(pieces: Sequence[PieceEntry]) -> tuple[list[str], Mapping[str, list[str]]]:
     """Return the partial summaries as a tree: the roots, and what is below each. Each is in it once, below the first
     that was made from it."""
-    names, placed = {one.name for one in pieces}, set[str]()
+    names, placed = {piece_entry.name for piece_entry in pieces}, set[str]()
     below: dict[str, list[str]] = {name: [] for name in names}
-    for one in pieces:
-        for child in one.made_from:
-            if child in names and child not in placed and child != one.name:
+    for entry in pieces:
+        for child in entry.made_from:
+            if child in names and child not in placed and child != entry.name:
                 placed.add(child)
-                below[one.name].append(child)
-    return [one.name for one in reversed(pieces) if one.name not in placed], below
+                below[entry.name].append(child)
+    return [piece_entry.name for piece_entry in reversed(pieces) if piece_entry.name not in placed], below
 
 
 def _stopped(dossier: Dossier) -> str:
     revisions = len(dossier.rounds) - 1
-    taken = sum(1 for one in dossier.rounds[1:] if one.taken)
+    taken = sum(1 for entry in dossier.rounds[1:] if entry.taken)
     which = "all" if taken == revisions > 1 else f"{taken or 'none'}"
     reason = why_stopped(dossier.run.status, dossier.run.stopped)
     why = f" “{clean(dossier.run.why)}”" if dossier.run.why else ""

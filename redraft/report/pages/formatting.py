@@ -250,16 +250,16 @@ def calls_by_prompt(calls: Sequence[CallEntry]) -> HtmlTable:
 
 
 def _added(calls: Sequence[CallEntry]) -> tuple[str | int | float, ...]:
-    own = [call for call in calls if not call.borrowed]
-    costs = [call.cost_usd for call in own]
+    entries = [call for call in calls if not call.borrowed]
+    costs = [call.cost_usd for call in entries]
     return (
-        len(own),
-        len(calls) - len(own),
-        sum(1 for call in own if call.outcome != _OK),
-        sum(call.prompt_tokens for call in own),
-        sum(call.completion_tokens for call in own),
+        len(entries),
+        len(calls) - len(entries),
+        sum(1 for call in entries if call.outcome != _OK),
+        sum(call.prompt_tokens for call in entries),
+        sum(call.completion_tokens for call in entries),
         dollars(None if None in costs else sum(cost for cost in costs if cost)),
-        round(sum(call.seconds for call in own), 1),
+        round(sum(call.seconds for call in entries), 1),
     )
 
 
@@ -278,32 +278,33 @@ def page_data(dossier: Dossier) -> dict[str, Any]:
     return {
         "text": dossier.document.text,
         "summary": dossier.summary,
-        "sections": [[one["start"], one["level"], one["title"]] for one in dossier.document.sections],
+        "sections": [[section["start"], section["level"], section["title"]] for section in dossier.document.sections],
         "sentences": {
-            one.number: [[source.place.start, source.place.end] for source in one.sources] for one in dossier.sentences
+            entry.number: [[source.place.start, source.place.end] for source in entry.sources]
+            for entry in dossier.sentences
         },
         "items": [
-            [one.place.start, one.place.end, one.value]
-            for one in dossier.items
-            if one.place is not None and one.metric != "consistency"
+            [item.place.start, item.place.end, item.value]
+            for item in dossier.items
+            if item.place is not None and item.metric != "consistency"
         ],
-        "drafts": [[one.number, one.text] for one in dossier.rounds],
+        "drafts": [[entry.number, entry.text] for entry in dossier.rounds],
         "calls": [
             [
-                one.number,
-                one.label,
-                one.prompt,
-                one.model,
-                one.outcome,
-                one.began,
-                one.seconds,
-                one.prompt_tokens,
-                one.completion_tokens,
-                dollars(one.cost_usd),
-                one.error,
-                one.borrowed,
-                stage(one.prompt),
+                entry.number,
+                entry.label,
+                entry.prompt,
+                entry.model,
+                entry.outcome,
+                entry.began,
+                entry.seconds,
+                entry.prompt_tokens,
+                entry.completion_tokens,
+                dollars(entry.cost_usd),
+                entry.error,
+                entry.borrowed,
+                stage(entry.prompt),
             ]
-            for one in dossier.calls
+            for entry in dossier.calls
         ],
     }

@@ -92,13 +92,13 @@ class ReportSection(NamedTuple):
 
 def report_page(results: Sequence[Results]) -> str:
     """Return the page, with its styles, its script and its data."""
-    found = sections(results)
-    pictures = sum(len(panel.figures) for section in found for line in section.lines for panel in line.panels)
-    tables = sum(len(one.tables) for one in results)
+    report_sections = sections(results)
+    pictures = sum(len(panel.figures) for section in report_sections for line in section.lines for panel in line.panels)
+    tables = sum(len(result.tables) for result in results)
     return template("report.html").render(
-        sections=found,
+        sections=report_sections,
         assets=assets(STYLES, SCRIPT),
-        title=", ".join(section.title for section in found),
+        title=", ".join(section.title for section in report_sections),
         line=f"{count(len(results), 'set')} of results, {count(tables, 'table')}, {count(pictures, 'picture')}",
     )
 
@@ -118,14 +118,16 @@ def _letter(at: int) -> str:
 
 
 def _section(anchor: str, sets: Sequence[ResultSet]) -> ReportSection:
-    names = dict.fromkeys(shown.table.name for one in sets for shown in one.results.tables)
+    names = dict.fromkeys(table.table.name for result_set in sets for table in result_set.results.tables)
     lines = tuple(_line(f"{anchor}-t{at}", name, sets) for at, name in enumerate(names, 1))
     return ReportSection(anchor, one_line(sets[0].results.title, _TITLE), tuple(sets), lines)
 
 
 def _line(anchor: str, name: str, sets: Sequence[ResultSet]) -> ReportRow:
-    found = [(one, shown) for one in sets for shown in one.results.tables if shown.table.name == name]
-    panels = tuple(_panel(f"{anchor}-{at}", one, shown) for at, (one, shown) in enumerate(found, 1))
+    found = [
+        (result_set, table) for result_set in sets for table in result_set.results.tables if table.table.name == name
+    ]
+    panels = tuple(_panel(f"{anchor}-{at}", result_set, table) for at, (result_set, table) in enumerate(found, 1))
     return ReportRow(anchor, one_line(found[0][1].table.title), panels)
 
 

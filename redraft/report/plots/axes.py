@@ -165,18 +165,24 @@ def rows(canvas: Canvas, top: float, names: Sequence[str], *, aside: float = 0) 
     if canvas.narrow:
         room, edge = edge - MARGIN, canvas.width - MARGIN - 4
         brief = fit_names(names, room, NORMAL)
-        made = LabelRows(MARGIN + 4, edge, top, _STEP + 16, len(names), above=True)
+        label_rows = LabelRows(MARGIN + 4, edge, top, _STEP + 16, len(names), above=True)
         for at, name in enumerate(names):
-            canvas.text(MARGIN, made.aside(at), name, size=NORMAL, room=room, brief=brief[name])
-        return made
+            canvas.text(MARGIN, label_rows.aside(at), name, size=NORMAL, room=room, brief=brief[name])
+        return label_rows
     room = min(canvas.width * _NAMES, max((text_width(name, NORMAL) for name in names), default=0))
     brief = fit_names(names, room, NORMAL)
-    made = LabelRows(MARGIN + room + 10, edge, top, _STEP, len(names), above=False)
+    label_rows = LabelRows(MARGIN + room + 10, edge, top, _STEP, len(names), above=False)
     for at, name in enumerate(names):
         canvas.text(
-            made.left - 10, made.middle(at) + 4.5, name, size=NORMAL, anchor="end", room=room + 0.01, brief=brief[name]
+            label_rows.left - 10,
+            label_rows.middle(at) + 4.5,
+            name,
+            size=NORMAL,
+            anchor="end",
+            room=room + 0.01,
+            brief=brief[name],
         )
-    return made
+    return label_rows
 
 
 def left_out(canvas: Canvas, y: float, count: int) -> float:
@@ -373,17 +379,17 @@ def frame(
     # Half of the last label extends beyond the axis.
     edge = canvas.width - MARGIN - max(right, text_width(x.label(x.ticks()[-1])) / 2)
     bottom = top + height
-    made = Axes(left, top, edge, bottom, x.drawn(left, edge), y.drawn(bottom, top), bottom + _BELOW)
+    axes = Axes(left, top, edge, bottom, x.drawn(left, edge), y.drawn(bottom, top), bottom + _BELOW)
     if isinstance(y, LinearScale) and y.low > 0:
         y_name = f"{y_name} (axis starts at {y.label(y.low)})"
     canvas.text(MARGIN, top - 12, y_name, ink="muted", room=canvas.width - 2 * MARGIN)
     for tick in y.ticks():
-        at = made.y.place(tick)
+        at = axes.y.place(tick)
         canvas.line((left, at), (edge, at), "grid")
         canvas.text(left - _TICK - 2, at + 4, y.label(tick), anchor="end", ink="muted")
     canvas.line((left, top), (left, bottom), "axis")
-    level_axis(canvas, made.x, bottom, x_name, left=left, right=edge)
-    return made
+    level_axis(canvas, axes.x, bottom, x_name, left=left, right=edge)
+    return axes
 
 
 def level_axis(canvas: Canvas, x: Scale, at: float, name: str, *, left: float, right: float) -> float:

@@ -68,10 +68,10 @@ class Canvas:
             for name, value in attributes.items()
             if value != ""
         }
-        made = SubElement(self._body if into is None else into, tag, named)
+        element = SubElement(self._body if into is None else into, tag, named)
         if tip:
-            SubElement(made, "title").text = composed(tip)
-        return made
+            SubElement(element, "title").text = composed(tip)
+        return element
 
     def heading(self) -> float:
         """Draw the title at the top, and return the y below it."""
@@ -100,7 +100,7 @@ class Canvas:
         if it is another one."""
         words = composed(words)
         short = (brief or words) if room is None else fit_text(brief or words, room, size * (BOLD if bold else 1))
-        made = self.add(
+        element = self.add(
             "text",
             into,
             class_=f"plot-{ink}{' plot-halo' if halo else ''}",
@@ -111,10 +111,10 @@ class Canvas:
             font_weight="600" if bold else "",
         )
         if short != words:
-            full = SubElement(made, "title")
+            full = SubElement(element, "title")
             full.text, full.tail = words, short
         else:
-            made.text = short
+            element.text = short
 
     def line(self, start: Point, end: Point, kind: str, *, dash: str = "", thick: float = 1) -> None:
         """Draw a straight line of an axis, the grid, a rule, or a series."""
@@ -187,14 +187,14 @@ class Canvas:
             return name
         side = written(_TILE)
         tile = {"id": name, "width": side, "height": side, "patternUnits": "userSpaceOnUse"}
-        made = SubElement(self._defs, "pattern", tile)
-        self.add("rect", made, class_="plot-paper", width=_TILE, height=_TILE, fill="none")
+        element = SubElement(self._defs, "pattern", tile)
+        self.add("rect", element, class_="plot-paper", width=_TILE, height=_TILE, fill="none")
         if hatch == "dots":
             for x, y in ((1.5, 1.5), (4.5, 4.5)):
-                self.add("circle", made, class_=f"plot-f{colour}", cx=x, cy=y, r=1.25)
+                self.add("circle", element, class_=f"plot-f{colour}", cx=x, cy=y, r=1.25)
             return name
         style = {"class_": f"plot-s{colour}", "stroke": "currentColor"}
-        self.add("path", made, **style, d=_HATCHING[hatch], stroke_width=1.7, fill="none")
+        self.add("path", element, **style, d=_HATCHING[hatch], stroke_width=1.7, fill="none")
         return name
 
 

@@ -46,23 +46,23 @@ def draw(
     canvas: Canvas, made: Axes, look: SeriesStyle, name: str, readings: Sequence[CurvePoint], *, marked: Sequence[int]
 ) -> None:
     """Draw a series: its band, its line, and markers at the readings with these indexes."""
-    known = [reading.known() for reading in readings]
-    for stretch in _stretches(known, banded=True):
+    curve_points = [reading.known() for reading in readings]
+    for stretch in _stretches(curve_points, banded=True):
         _band(canvas, made, look, stretch)
-    for stretch in _stretches(known, banded=False):
+    for stretch in _stretches(curve_points, banded=False):
         if len(stretch) > 1:
-            points = [(made.x.place(one.at), made.y.place(one.value or 0.0)) for one in stretch]
+            points = [(made.x.place(curve_point.at), made.y.place(curve_point.value or 0.0)) for curve_point in stretch]
             canvas.curve(points, f"s{look.colour}", dash=look.dash)
-    alone = {id(stretch[0]) for stretch in _stretches(known, banded=False) if len(stretch) == 1}
-    for number, one in enumerate(known):
-        if one.value is not None and (number in marked or id(one) in alone):
-            tip = f"{isolated(name)}, {shown(one.at)}: {interval(one.value, one.low, one.high)}"
-            canvas.marker(look, (made.x.place(one.at), made.y.place(one.value)), tip=tip)
+    alone = {id(stretch[0]) for stretch in _stretches(curve_points, banded=False) if len(stretch) == 1}
+    for number, point in enumerate(curve_points):
+        if point.value is not None and (number in marked or id(point) in alone):
+            tip = f"{isolated(name)}, {shown(point.at)}: {interval(point.value, point.low, point.high)}"
+            canvas.marker(look, (made.x.place(point.at), made.y.place(point.value)), tip=tip)
 
 
 def _band(canvas: Canvas, made: Axes, look: SeriesStyle, stretch: Sequence[CurvePoint]) -> None:
-    high = [(made.x.place(one.at), made.y.place(one.high or 0.0)) for one in stretch]
-    low = [(made.x.place(one.at), made.y.place(one.low or 0.0)) for one in stretch]
+    high = [(made.x.place(point.at), made.y.place(point.high or 0.0)) for point in stretch]
+    low = [(made.x.place(point.at), made.y.place(point.low or 0.0)) for point in stretch]
     if len(stretch) == 1:
         canvas.curve([*high, *low], f"s{look.colour}", thick=1.3)
         return
@@ -75,11 +75,11 @@ def _band(canvas: Canvas, made: Axes, look: SeriesStyle, stretch: Sequence[Curve
 def _stretches(readings: Sequence[CurvePoint], *, banded: bool) -> list[list[CurvePoint]]:
     """Return the runs of consecutive readings with a value, or with an interval if `banded`."""
     found: list[list[CurvePoint]] = [[]]
-    for one in readings:
-        if (one.low if banded else one.value) is None:
+    for point in readings:
+        if (point.low if banded else point.value) is None:
             found.append([])
         else:
-            found[-1].append(one)
+            found[-1].append(point)
     return [stretch for stretch in found if stretch]
 
 
@@ -109,36 +109,36 @@ class Trends:
         """Draw the lines, each with the band of its intervals."""
         canvas = Canvas("trends", self.title, look, self._data())
         top = canvas.heading()
-        readings = [one.known() for trend in self.trends for one in trend.readings]
-        values = [value for one in readings for value in (one.value, one.low, one.high) if value is not None]
+        readings = [point.known() for trend in self.trends for point in trend.readings]
+        values = [value for point in readings for value in (point.value, point.low, point.high) if value is not None]
         if not values:
             return canvas.nothing(top, "No data.")
         top = legend(canvas, top, [line_entry(trend.name, series(at)) for at, trend in enumerate(self.trends)])
-        steps = [at for one in readings if (at := finite(one.at)) is not None]
+        steps = [at for point in readings if (at := finite(point.at)) is not None]
         # Ticks between whole rounds make no sense.
         least = 1.0 if all(at.is_integer() for at in steps) else 0.0
         x = LinearScale.over(steps, ticks=4 if canvas.narrow else 7, least=least)
         y = LinearScale.of_scores([*values, *self.ends])
-        made = frame(canvas, top, _HEIGHT, x, y, x_name=self.x_name, y_name=self.y_name)
+        axes = frame(canvas, top, _HEIGHT, x, y, x_name=self.x_name, y_name=self.y_name)
         for at, trend in enumerate(self.trends):
             every = range(len(trend.readings))
-            draw(canvas, made, series(at), trend.name, trend.readings, marked=every)
-        banded = any(one.low is not None for one in readings)
+            draw(canvas, axes, series(at), trend.name, trend.readings, marked=every)
+        banded = any(point.low is not None for point in readings)
         caption = "A gap in a line means no data." + (" The band around a line is its interval." if banded else "")
-        return canvas.picture(made.end, caption, " ".join(map(self._told, self.trends)))
+        return canvas.picture(axes.end, caption, " ".join(map(self._told, self.trends)))
 
     def _told(self, trend: Trend) -> str:
-        known = [one for one in (reading.known() for reading in trend.readings) if one.value is not None]
-        if not known:
+        points = [point for point in (reading.known() for reading in trend.readings) if point.value is not None]
+        if not points:
             return f"{isolated(trend.name)}: not measured."
-        first, last = known[0], known[-1]
+        first, last = points[0], points[-1]
         told = f"{isolated(trend.name)}: {interval(first.value, first.low, first.high)} at {shown(first.at)}"
         return f"{told}, {interval(last.value, last.low, last.high)} at {shown(last.at)}."
 
     def _data(self) -> PlotData:
         columns = ("series", self.x_name, self.y_name, "from", "to")
-        known = ((trend.name, one.known()) for trend in self.trends for one in trend.readings)
-        return data(columns, ([name, finite(one.at), one.value, one.low, one.high] for name, one in known))
+        known = ((trend.name, point.known()) for trend in self.trends for point in trend.readings)
+        return data(columns, ([name, finite(point.at), point.value, point.low, point.high] for name, point in known))
 
 
 _HEIGHT_OF_DENSITIES = 230
@@ -183,7 +183,7 @@ class Densities:
         if self.reference:
             entries.append(rule_entry(self.reference.name, "", f"s{_REFERENCE.colour}"))
         top = legend(canvas, top, [*entries, rule_entry("even spread", GOAL)])
-        made = frame(
+        axes = frame(
             canvas,
             top,
             _HEIGHT_OF_DENSITIES,
@@ -192,17 +192,17 @@ class Densities:
             x_name=f"place in {self.of}, in % of its length",
             y_name="density (1 is an even spread)",
         )
-        even = made.y.place(_EVEN)
-        canvas.line((made.left, even), (made.right, even), "rule", dash=GOAL, thick=1.3)
+        even = axes.y.place(_EVEN)
+        canvas.line((axes.left, even), (axes.right, even), "rule", dash=GOAL, thick=1.3)
         if self.reference:
-            draw(canvas, made, _REFERENCE, self.reference.name, self.reference.readings(), marked=())
+            draw(canvas, axes, _REFERENCE, self.reference.name, self.reference.readings(), marked=())
         for at, curve in enumerate(self.curves):
-            draw(canvas, made, series(at), curve.name, curve.readings(), marked=_marked(len(curve.heights), at))
+            draw(canvas, axes, series(at), curve.name, curve.readings(), marked=_marked(len(curve.heights), at))
         caption = (
             f"Where in {self.of} each summary comes from, from the start (left) to the end (right). Above the dashed "
             "line, more comes from there than an even spread would give."
         )
-        return canvas.picture(made.end, caption, " ".join(map(_peak, every)))
+        return canvas.picture(axes.end, caption, " ".join(map(_peak, every)))
 
 
 def _marked(points: int, at: int) -> range:
@@ -212,11 +212,11 @@ def _marked(points: int, at: int) -> range:
 
 
 def _peak(curve: Curve) -> str:
-    known = [one for one in curve.readings() if finite(one.value) is not None]
-    if not known:
+    points = [point for point in curve.readings() if finite(point.value) is not None]
+    if not points:
         return f"{isolated(curve.name)}: not traced."
-    best = max(known, key=lambda one: (one.value, -one.at))
-    thirds = [[one.value or 0.0 for one in known if third <= one.at * 3 / 100 < third + 1] for third in range(3)]
+    best = max(points, key=lambda one: (one.value, -one.at))
+    thirds = [[point.value or 0.0 for point in points if third <= point.at * 3 / 100 < third + 1] for third in range(3)]
     whole = sum(map(sum, thirds)) or 1.0
     split = ", ".join(percent(sum(third) / whole) for third in thirds)
     highest = f"highest at {shown(best.at)}% ({shown(best.value)})"
@@ -225,7 +225,7 @@ def _peak(curve: Curve) -> str:
 
 def _data(curves: Sequence[Curve]) -> PlotData:
     """Return a table with one row per place; curves with another number of points add rows."""
-    places = sorted({one.at for curve in curves for one in curve.readings()})
-    known = [{one.at: one.value for one in curve.readings()} for curve in curves]
+    places = sorted({point.at for curve in curves for point in curve.readings()})
+    known = [{point.at: point.value for point in curve.readings()} for curve in curves]
     rows = [[round(at, 2), *(heights.get(at) for heights in known)] for at in places]
     return data(("place (%)", *(curve.name for curve in curves)), rows)

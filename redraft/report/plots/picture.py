@@ -153,9 +153,9 @@ def fit_names(names: Iterable[str], room: float, size: float) -> dict[str, str]:
         return {name: composed(name) for name in whole}
     # A beginning ends at a space, or at a separator in the name of a model.
     words = [_NAME_PARTS.findall(name) for name in whole]
-    columns = zip(*(one[:-1] for one in words), strict=False)
+    columns = zip(*(word[:-1] for word in words), strict=False)
     shared = sum(1 for _ in takewhile(lambda column: len({*column}) == 1, columns)) if len(words) > 1 else 0
-    short = [composed("…" * bool(shared) + "".join(one[shared:])) for one in words]
+    short = [composed("…" * bool(shared) + "".join(word[shared:])) for word in words]
     cuts = [dict(zip(whole, (fit_text(one, room, size, start) for one in short), strict=True)) for start in _STARTS]
     found = max(cuts, key=lambda cut: len({*cut.values()}))
     for alike in [[name for name in whole if found[name] == cut] for cut in dict.fromkeys(found.values())]:

@@ -98,27 +98,38 @@ class Differences:
         top = canvas.heading()
         if not self.differences:
             return canvas.nothing(top, "Nothing to compare.")
-        drawn = self.differences[:MAX_ROWS]
-        there = {one.meaning for one in drawn if finite(one.value) is not None}
+        differences = self.differences[:MAX_ROWS]
+        there = {difference.meaning for difference in differences if finite(difference.value) is not None}
         entries = [marker_entry(name, look, hollow=hollow) for name, (look, hollow) in _MARKS.items() if name in there]
         top = legend(canvas, top, entries) + 8
-        words = [_words(one) for one in drawn]
+        words = [_words(difference) for difference in differences]
         below = 18 + (SMALL + 4) * canvas.narrow
-        made = rows(canvas, top + below, [one.name for one in drawn], aside=max(map(text_width, words)) + 12)
-        values = [value for one in drawn for value in (one.value, one.low, one.high)]
-        x = LinearScale.over([0, *values], ticks=4).drawn(made.left + 6, made.right - 6)
-        self._sides(canvas, made, x, top + below - 18)
-        for at, (one, told) in enumerate(zip(drawn, words, strict=True)):
-            canvas.text(canvas.width - MARGIN, made.aside(at), told, anchor="end")
-            if (value := finite(one.value)) is not None:
-                whisker(canvas, x, made.middle(at), one.low, one.high, f"s{_LOOK.colour}")
-                mark = (x.place(value), made.middle(at))
-                style, hollow = _MARKS[one.meaning]
-                canvas.marker(style, mark, hollow=hollow, tip=f"{isolated(one.name)}: {told}")
-        end = level_axis(canvas, x, made.bottom, f"difference in {self.measure}", left=made.left, right=made.right)
-        end = left_out(canvas, end, len(self.differences) - len(drawn))
+        label_rows = rows(
+            canvas, top + below, [difference.name for difference in differences], aside=max(map(text_width, words)) + 12
+        )
+        values = [value for difference in differences for value in (difference.value, difference.low, difference.high)]
+        x = LinearScale.over([0, *values], ticks=4).drawn(label_rows.left + 6, label_rows.right - 6)
+        self._sides(canvas, label_rows, x, top + below - 18)
+        for at, (plotted_difference, told) in enumerate(zip(differences, words, strict=True)):
+            canvas.text(canvas.width - MARGIN, label_rows.aside(at), told, anchor="end")
+            if (value := finite(plotted_difference.value)) is not None:
+                whisker(
+                    canvas,
+                    x,
+                    label_rows.middle(at),
+                    plotted_difference.low,
+                    plotted_difference.high,
+                    f"s{_LOOK.colour}",
+                )
+                mark = (x.place(value), label_rows.middle(at))
+                style, hollow = _MARKS[plotted_difference.meaning]
+                canvas.marker(style, mark, hollow=hollow, tip=f"{isolated(plotted_difference.name)}: {told}")
+        end = level_axis(
+            canvas, x, label_rows.bottom, f"difference in {self.measure}", left=label_rows.left, right=label_rows.right
+        )
+        end = left_out(canvas, end, len(self.differences) - len(differences))
         caption = "Each mark is the mean of the paired differences, with its interval where there is one."
-        told = " ".join(f"{isolated(one.name)}: {_words(one)}." for one in drawn)
+        told = " ".join(f"{isolated(difference.name)}: {_words(difference)}." for difference in differences)
         of = f"{isolated(self.first)} minus {isolated(self.second)}"
         return canvas.picture(end, caption, f"Difference in {self.measure}, {of}. {told}")
 
@@ -145,7 +156,13 @@ class Differences:
 
     def _data(self) -> PlotData:
         columns = (self.title, f"difference in {self.measure}", "from", "to", "pairs")
-        return data(columns, ([one.name, one.value, one.low, one.high, one.pairs] for one in self.differences))
+        return data(
+            columns,
+            (
+                [difference.name, difference.value, difference.low, difference.high, difference.pairs]
+                for difference in self.differences
+            ),
+        )
 
 
 def _words(one: PlottedDifference) -> str:
@@ -187,7 +204,7 @@ class RoundScores:
         top = legend(canvas, top, self._entries())
         goals = [goal for metric in self.metrics if (goal := finite(metric.goal)) is not None]
         names = ("draft", *(str(at) for at in range(1, len(self.taken))))
-        made = frame(
+        axes = frame(
             canvas,
             top,
             _HEIGHT,
@@ -197,14 +214,14 @@ class RoundScores:
             y_name="score",
             right=_GOALS if goals else 0,
         )
-        self._goals(canvas, made)
+        self._goals(canvas, axes)
         for at, metric in enumerate(self.metrics):
-            self._line(canvas, made, series(at), metric)
+            self._line(canvas, axes, series(at), metric)
         caption = (
             "Lines connect the accepted drafts. A hollow mark is a rejected revision: the next round started from the "
             "last accepted draft. A dashed line is a goal, with the marks of its metrics."
         )
-        return canvas.picture(made.end, caption, self._told())
+        return canvas.picture(axes.end, caption, self._told())
 
     def _line(self, canvas: Canvas, made: Axes, look: SeriesStyle, metric: Metric) -> None:
         before: tuple[float, float] | None = None
@@ -308,38 +325,42 @@ class ScoreAgainstCost:
         table = data(columns, ([c.name, c.cost, c.score, c.low, c.high] for c in self.contestants))
         canvas = Canvas("costs", self.title, look, table)
         top = canvas.heading()
-        drawn = [one for one in self.contestants if finite(one.cost) is not None and finite(one.score) is not None]
-        if not drawn:
+        points = [
+            point for point in self.contestants if finite(point.cost) is not None and finite(point.score) is not None
+        ]
+        if not points:
             told = "No system has both a cost and a score."
             return canvas.nothing(top, told, told)
-        x = LinearScale.over([0, *(one.cost for one in drawn)])
-        y = LinearScale.of_scores(value for one in drawn for value in (one.score, one.low, one.high))
-        made = frame(canvas, top, _HEIGHT_OF_COSTS, x, y, x_name=self.cost, y_name=self.score)
-        self._marks(canvas, made, drawn)
-        out = [isolated(one.name) for one in self.contestants if one not in drawn]
+        x = LinearScale.over([0, *(point.cost for point in points)])
+        y = LinearScale.of_scores(value for point in points for value in (point.score, point.low, point.high))
+        axes = frame(canvas, top, _HEIGHT_OF_COSTS, x, y, x_name=self.cost, y_name=self.score)
+        self._marks(canvas, axes, points)
+        out = [isolated(point.name) for point in self.contestants if point not in points]
         left = f" Not shown (no cost or no score): {', '.join(out)}." if out else ""
         caption = f"Higher is better; further left is cheaper. A line through a mark is its interval.{left}"
-        return canvas.picture(made.end, caption, " ".join(map(_told, drawn)))
+        return canvas.picture(axes.end, caption, " ".join(map(_told, points)))
 
     def _marks(self, canvas: Canvas, made: Axes, drawn: Sequence[CostPoint]) -> None:
-        places = [(made.x.place(finite(one.cost) or 0.0), made.y.place(finite(one.score) or 0.0)) for one in drawn]
-        taken = []
-        for one, (x, y) in zip(drawn, places, strict=True):
-            vertical_whisker(canvas, x, made.y, one.low, one.high)
-            taken.append(Box(x - 6, y - 6, x + 6, y + 6))
-            if known := ends(one.low, one.high):
-                taken.append(Box(x - 2, made.y.place(known[1]), x + 2, made.y.place(known[0])))
-        for at, (one, place) in enumerate(zip(drawn, places, strict=True)):
-            canvas.marker(series(at), place, tip=_told(one), radius=5)
+        places = [
+            (made.x.place(finite(point.cost) or 0.0), made.y.place(finite(point.score) or 0.0)) for point in drawn
+        ]
+        boxes = []
+        for cost_point, (x, y) in zip(drawn, places, strict=True):
+            vertical_whisker(canvas, x, made.y, cost_point.low, cost_point.high)
+            boxes.append(Box(x - 6, y - 6, x + 6, y + 6))
+            if known := ends(cost_point.low, cost_point.high):
+                boxes.append(Box(x - 2, made.y.place(known[1]), x + 2, made.y.place(known[0])))
+        for at, (cost_point, place) in enumerate(zip(drawn, places, strict=True)):
+            canvas.marker(series(at), place, tip=_told(cost_point), radius=5)
         bounds = Box(made.left + 4, made.top - 6, canvas.width - 4, made.bottom - 4)
         most, labels = canvas.width * _NAME, []
-        brief = fit_names((one.name for one in drawn), most, SMALL)
-        for one, place in zip(drawn, places, strict=True):
-            room = text_width(brief[one.name])
-            box = place_label(place, room, SMALL + 2, bounds, taken, [other for other in places if other != place])
+        brief = fit_names((point.name for point in drawn), most, SMALL)
+        for cost_point, place in zip(drawn, places, strict=True):
+            room = text_width(brief[cost_point.name])
+            box = place_label(place, room, SMALL + 2, bounds, boxes, [other for other in places if other != place])
             leader = box.leader(place)
-            taken += [box, *leader]
-            labels.append((one.name, box, room))
+            boxes += [box, *leader]
+            labels.append((cost_point.name, box, room))
             if leader:
                 canvas.line(place, box.nearest(place), "axis", thick=0.8)
         for name, box, room in labels:

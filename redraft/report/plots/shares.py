@@ -77,20 +77,20 @@ class Shares:
         entries = [box_entry(part, series(at)) for at, part in enumerate(self.parts)]
         rule = [rule_entry("even spread", GOAL)] if self.even else []
         top = legend(canvas, top, [*entries, *rule]) + 6
-        drawn = self.splits[:MAX_ROWS]
-        made = rows(canvas, top, [split.name for split in drawn])
-        x = LinearScale.over([0, 100]).drawn(made.left, made.right - 12)
-        for at, split in enumerate(drawn):
-            self._bar(canvas, made, x, at, split)
+        bars = self.splits[:MAX_ROWS]
+        label_rows = rows(canvas, top, [split.name for split in bars])
+        x = LinearScale.over([0, 100]).drawn(label_rows.left, label_rows.right - 12)
+        for at, split in enumerate(bars):
+            self._bar(canvas, label_rows, x, at, split)
         for border in range(1, len(self.parts) if self.even else 0):
-            made.cross(canvas, x.place(100 * border / len(self.parts)), "rule", dash=GOAL, thick=1.3)
-        for at, split in enumerate(drawn):
-            self._numbers(canvas, made.middle(at), x, split)
-        end = level_axis(canvas, x, made.bottom, self.measure, left=made.left, right=made.right)
-        end = left_out(canvas, end, len(self.splits) - len(drawn))
+            label_rows.cross(canvas, x.place(100 * border / len(self.parts)), "rule", dash=GOAL, thick=1.3)
+        for at, split in enumerate(bars):
+            self._numbers(canvas, label_rows.middle(at), x, split)
+        end = level_axis(canvas, x, label_rows.bottom, self.measure, left=label_rows.left, right=label_rows.right)
+        end = left_out(canvas, end, len(self.splits) - len(bars))
         borders = " Dashed lines mark an even spread." if self.even else ""
         caption = self.about + borders
-        return canvas.picture(end, caption, " ".join(map(self._told, drawn)))
+        return canvas.picture(end, caption, " ".join(map(self._told, bars)))
 
     def _bar(self, canvas: Canvas, made: LabelRows, x: LinearScale, at: int, split: ShareBar) -> None:
         middle, known = made.middle(at), self._drawn(split)
@@ -180,24 +180,27 @@ class Parts:
         top = canvas.heading()
         if not self.parts:
             return canvas.nothing(top, "No data.")
-        drawn = self.parts[:MAX_ROWS]
+        document_parts = self.parts[:MAX_ROWS]
         top = legend(canvas, top, self._entries()) + 6
-        made = rows(
-            canvas, top, [part.name for part in drawn], aside=max(text_width(_judged(part)) for part in drawn) + 12
+        label_rows = rows(
+            canvas,
+            top,
+            [part.name for part in document_parts],
+            aside=max(text_width(_judged(part)) for part in document_parts) + 12,
         )
-        values = [value for part in drawn for value in (part.score, part.low, part.high)]
-        x = LinearScale.over([0, 1, *values]).drawn(made.left, made.right)
+        values = [value for part in document_parts for value in (part.score, part.low, part.high)]
+        x = LinearScale.over([0, 1, *values]).drawn(label_rows.left, label_rows.right)
         for tick in x.ticks():
-            made.cross(canvas, x.place(tick), "grid")
-        for at, part in enumerate(drawn):
-            _bar(canvas, made, x, at, part)
-        end = level_axis(canvas, x, made.bottom, self.measure, left=made.left, right=made.right)
-        end = left_out(canvas, end, len(self.parts) - len(drawn))
+            label_rows.cross(canvas, x.place(tick), "grid")
+        for at, part in enumerate(document_parts):
+            _bar(canvas, label_rows, x, at, part)
+        end = level_axis(canvas, x, label_rows.bottom, self.measure, left=label_rows.left, right=label_rows.right)
+        end = left_out(canvas, end, len(self.parts) - len(document_parts))
         caption = (
             "The mark is the score of the judged items, with its interval. The filled bar is their share of all items; "
             "the hatched part was not judged. The numbers on the right: items judged, of all items."
         )
-        return canvas.picture(end, caption, f"{self.measure}. {' '.join(map(_told, drawn))}")
+        return canvas.picture(end, caption, f"{self.measure}. {' '.join(map(_told, document_parts))}")
 
     def _entries(self) -> list[LegendEntry]:
         entries = [

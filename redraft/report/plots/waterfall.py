@@ -219,9 +219,9 @@ def _rows(calls: Sequence[WaterfallCall]) -> list[_Row]:
 
 
 def _entries(kinds: dict[str, int]) -> list[LegendEntry]:
-    named = [box_entry(kind, series(at)) for kind, at in kinds.items() if at < KINDS]
-    others = len(kinds) - len(named)
-    return [*named, *([box_entry(f"{others:,} other kinds", series(KINDS))] if others else [])]
+    entries = [box_entry(kind, series(at)) for kind, at in kinds.items() if at < KINDS]
+    others = len(kinds) - len(entries)
+    return [*entries, *([box_entry(f"{others:,} other kinds", series(KINDS))] if others else [])]
 
 
 def _bars(calls: Sequence[WaterfallCall], clock: TimeScale, kinds: dict[str, int]) -> list[tuple[int, float, float]]:

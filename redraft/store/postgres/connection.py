@@ -217,7 +217,7 @@ def migrate_server(connection: PostgresConnection, *, may_make: bool) -> bool:
         with connection.writing() as raw:
             _require_ours(connection)
             known = set(_applied(connection))
-            for name in [one for one in STEPS if one not in known]:
+            for name in [step for step in STEPS if step not in known]:
                 for statement in split_statements(STEPS[name].postgres):
                     raw.execute(statement)
                 raw.execute(f"INSERT INTO {_RECORD} (name) VALUES (?)", (name,))  # noqa: S608

@@ -199,9 +199,9 @@ def arguments(address: str) -> dict[str, Any]:
 
 def connect(address: str) -> psycopg.Connection[PostgresRow]:
     """Connect to a server."""
-    made = psycopg.connect(**arguments(address), row_factory=row_of)
-    adapt(made)
-    return made
+    connection = psycopg.connect(**arguments(address), row_factory=row_of)
+    adapt(connection)
+    return connection
 
 
 def has_message(connection: psycopg.Connection[PostgresRow]) -> bool:

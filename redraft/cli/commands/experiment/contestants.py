@@ -164,10 +164,10 @@ def judge(given: Mapping[str, Any], name: str) -> NamedModel:
     changes = {"base_url": address, "key_env": key, "temperature": None, "top_p": None}
     changes |= {"strategy": "given", "words": None, "language": None, "until": None, "max_tokens": None}
     seat = _named({**given, **changes}, name)
-    if (own := model_tables().get(name)) is None:
+    if (settings := model_tables().get(name)) is None:
         return seat
     # What the command says of drawing is said of those who write.
-    drawing = {"temperature": own.temperature, "top_p": own.top_p}
+    drawing = {"temperature": settings.temperature, "top_p": settings.top_p}
     return replace(seat, settings=seat.settings.model_copy(update=drawing))
 
 
@@ -182,7 +182,7 @@ def _named(given: Mapping[str, Any], model: str) -> NamedModel:
 
 def only_judge(given: Mapping[str, Any], otherwise: Sequence[NamedModel] = ()) -> NamedModel:
     """The one judge that is named; without any the first of others, under its own name."""
-    named = given["judge"] or [one.name for one in otherwise[:1]]
+    named = given["judge"] or [model.name for model in otherwise[:1]]
     if len(named) != 1:
         raise UsageError("--judge: only one model can judge, so that all are judged alike")
     return judge(given, named[0])

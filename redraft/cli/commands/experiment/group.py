@@ -122,16 +122,16 @@ def booookscore(summaries: str, annotations: tuple[str, ...], references: str | 
     named = given["judge"] if judging else ()
     judges = named or (() if annotations else ("extractive",))
     design = CoherenceDesign(batch=given["batch"], **common.reading_of(given, judges))
-    known = [read_annotations(one) for one in annotations]
+    known = [read_annotations(annotation) for annotation in annotations]
     compared = read_references(references) if references else None
     file, first = read_summaries(summaries), known[0] if known else None
-    found = measure_summaries(file, first, design, beside=known[1:], references=compared)
+    outcome = measure_summaries(file, first, design, beside=known[1:], references=compared)
     if design.judges or given["dry_run"]:
-        return delivery.carry_out(EXPERIMENT, (), found, given)
+        return delivery.carry_out(EXPERIMENT, (), outcome, given)
     # Nobody is asked, and so there is no need of a database.
     folder = delivery.folder(given["output"])
-    delivery.deliver(EXPERIMENT.report(found), folder, as_json=given["as_json"], quiet=quiet)
-    return report_end(found.complete, None, done=False, quiet=quiet)
+    delivery.deliver(EXPERIMENT.report(outcome), folder, as_json=given["as_json"], quiet=quiet)
+    return report_end(outcome.complete, None, done=False, quiet=quiet)
 
 
 _EPILOG = """\b

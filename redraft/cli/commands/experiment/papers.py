@@ -74,7 +74,7 @@ def _grid(given: Given, corpus: Corpus) -> GridDesign:
             "there is nothing to compare", hint="name models with --model, or give --summaries and a --judge"
         )
     ready = read_existing_summaries(given["summaries"], corpus.documents)
-    judges = tuple(given["judge"]) or tuple(one.name for one in models[:1])
+    judges = tuple(given["judge"]) or tuple(model.name for model in models[:1])
     return GridDesign(
         contestants(
             models,

@@ -84,7 +84,7 @@ class SystemJudgment:
     @property
     def confused(self) -> int:
         """The number of confusing sentences."""
-        return sum(one.confusing for one in self.said)
+        return sum(verdict.confusing for verdict in self.said)
 
     @property
     def score(self) -> float | None:
@@ -195,7 +195,7 @@ class CoherenceOutcome:
     @property
     def complete(self) -> bool:
         """True if every judge judged every sentence."""
-        open_ = any(one.unjudged for judge in self.judges for one in judge.readings.values())
+        open_ = any(judgment.unjudged for judge in self.judges for judgment in judge.readings.values())
         return self.stopped is None and not open_
 
     @property
@@ -221,8 +221,10 @@ def measure_summaries(
     tokenizer = tokenizer_named(VOCABULARY)
     with language_context(_document(file)):
         summaries = tuple(_measured(key, text, tokenizer) for key, text in file.texts.items())
-    found = CoherenceOutcome(design, file, summaries, tokenizer.name, annotations, tuple(beside), references=references)
-    return replace(found, systems=tuple(_annotated(summaries, one) for one in found.annotated))
+    outcome = CoherenceOutcome(
+        design, file, summaries, tokenizer.name, annotations, tuple(beside), references=references
+    )
+    return replace(outcome, systems=tuple(_annotated(summaries, one) for one in outcome.annotated))
 
 
 def _measured(key: str, text: str, tokenizer: Tokenizer) -> Summary:
@@ -246,29 +248,29 @@ def _annotated(summaries: Sequence[Summary], annotations: Annotations) -> System
         else match_to_sentences(entries.get(one.id) or (), one.statements, every=annotations.every)
         for one in summaries
     }
-    known = [entry for one in summaries for entry in entries.get(one.id) or ()]
-    lost = sum(one.lost for one in placed.values())
-    if 2 * lost > len(known):
+    annotated_sentences = [entry for one in summaries for entry in entries.get(one.id) or ()]
+    lost = sum(placed_annotations.lost for placed_annotations in placed.values())
+    if 2 * lost > len(annotated_sentences):
         raise UsageError(
-            f"{lost} of {len(known)} annotated sentences are not in the summaries",
+            f"{lost} of {len(annotated_sentences)} annotated sentences are not in the summaries",
             place=annotations.name,
             hint="the annotations are of other summaries: give those of these",
         )
-    unknown = [name for entry in known if entry.verdict for name in entry.verdict.unknown]
+    unknown = [name for entry in annotated_sentences if entry.verdict for name in entry.verdict.unknown]
     aside = {
         "silent": sum(not entries.get(one.id) for one in summaries if one.sentences),
         "textless": len(entries.keys() - {one.id for one in summaries}),
         "lost": lost,
-        "elsewhere": sum(one.elsewhere for one in placed.values()),
-        "undecided": sum(one.undecided for one in placed.values()),
+        "elsewhere": sum(placed_annotations.elsewhere for placed_annotations in placed.values()),
+        "undecided": sum(placed_annotations.undecided for placed_annotations in placed.values()),
         "unknown": len(unknown),
-        "unclear": sum(one.unclear for one in placed.values()),
+        "unclear": sum(placed_annotations.unclear for placed_annotations in placed.values()),
     }
     readings: dict[str, SystemJudgment] = {}
     for one in summaries:
         its, sentences = placed[one.id], len(one.sentences) if annotations.marked else 0
-        said = SystemJudgment(its.said, its.unjudged, its.verdicts, marks=its.marks, sentences=sentences)
-        readings[one.id] = said
+        judgment = SystemJudgment(its.said, its.unjudged, its.verdicts, marks=its.marks, sentences=sentences)
+        readings[one.id] = judgment
     return System(annotations.name, readings, aside)
 
 
@@ -286,7 +288,7 @@ async def judge_summaries(outcome: CoherenceOutcome, runner: ExperimentRunner) -
     design, summaries = outcome.design, outcome.summaries
     if not design.judges:
         return outcome
-    if not any(one.sentences for one in summaries):
+    if not any(summary.sentences for summary in summaries):
         raise UsageError("no summary has a sentence that could be judged", place=outcome.file.name)
     annotators = await asyncio.to_thread(annotation_judges, outcome)
     runner.share_budget("booookscore", repr(design), *(annotator.prepared.document.id for annotator in annotators))
@@ -294,7 +296,7 @@ async def judge_summaries(outcome: CoherenceOutcome, runner: ExperimentRunner) -
         runner.note_token_counts(annotator.prepared)
         check_models(runner, (annotator.prepared.settings, annotator.order.judging))
         await runner.open_own_run(annotator.prepared.document, annotator.prepared.settings, annotator.order)
-    calls = sum(-(-len(one.sentences) // design.batch) for one in summaries)
+    calls = sum(-(-len(summary.sentences) // design.batch) for summary in summaries)
     runner.observer(StageStarted("annotations", calls * len(annotators)))
     batch = RunBatch(runner, len(annotators) * len(summaries))
     systems = await gather_all(_system(annotator, summaries, batch) for annotator in annotators)
@@ -305,8 +307,8 @@ def annotation_judges(outcome: CoherenceOutcome) -> list[AnnotationJudge]:
     """Return the judges, each prepared with the same texts."""
     document, judges = _document(outcome.file), outcome.design.judges
     # Refuse judges named twice before any of them has a run of its own.
-    named = JudgeConfig(judges=judges, base_url=outcome.design.base_url, models=dict(outcome.design.own))
-    with_addresses(named, outcome.design.settings(judges[0]))
+    judging = JudgeConfig(judges=judges, base_url=outcome.design.base_url, models=dict(outcome.design.own))
+    with_addresses(judging, outcome.design.settings(judges[0]))
     return [_annotation_judge(judge, document, outcome) for judge in judges]
 
 
@@ -321,7 +323,7 @@ def _annotation_judge(judge: str, document: Document, outcome: CoherenceOutcome)
     prepared = prepare(document, design.settings(judge))
     least = least_window(prepared.book, prepared.tokenizer)
     if (window := design.window(judge)) is None:
-        longest = max(prepared.tokenizer.count(one.text) for one in summaries)
+        longest = max(prepared.tokenizer.count(summary.text) for summary in summaries)
         needed = least + 2 * longest + design.batch * CONFUSION.tokens(wording(prepared))
         settings = prepared.settings.model_copy(update={"context_tokens": _window(needed)})
         prepared = replace(prepared, settings=settings)
@@ -354,19 +356,22 @@ async def _system(annotator: AnnotationJudge, summaries: Sequence[Summary], batc
             # Sentences are read in the summary's language, which in turn falls back on that of all texts of the file.
             whole = replace(Document.from_text(summary.text), language=language_of(summary.text))
             with language_context(whole):
-                said = await _read(summary, proofreader, runner)
+                judgment = await _read(summary, proofreader, runner)
         batch.report_progress(f"{one_line(summary.id, _SHOWN)} by {annotator.judge}")
-        return said
+        return judgment
 
     # When the budget ends, keep what has been done.
     with suppress(BudgetError):
         async with open_part(run, annotator.prepared, annotator.order.judging, runner, JUDGING) as pool:
             proofreader = _proofreader(annotator, pool.judges[0].model, runner)
             readings = await gather_all(read(summary, proofreader) for summary in summaries)
-            if runner.stopped is not None and not all(one.made for one in readings):
+            if runner.stopped is not None and not all(system_judgment.made for system_judgment in readings):
                 raise runner.stopped
-    by_id = {summary.id: said for summary, said in zip(summaries, readings, strict=True)}
-    counts = (sum(len(one.said) for one in readings), sum(one.unjudged for one in readings))
+    by_id = {summary.id: system_judgment for summary, system_judgment in zip(summaries, readings, strict=True)}
+    counts = (
+        sum(len(system_judgment.said) for system_judgment in readings),
+        sum(system_judgment.unjudged for system_judgment in readings),
+    )
     behind = run_certificate(runner, run, Booookscore.name, Booookscore.version, *counts)
     return System(annotator.judge, by_id, usage=store.calls.totals(run.id), run=run.id, certificate=behind)
 
@@ -393,15 +398,17 @@ async def _read(summary: Summary, proofreader: Proofreader, runner: ExperimentRu
         return SystemJudgment()
     if not proofreader.judge.can_read(language := language_of(summary.text)):
         return SystemJudgment(unjudged=whole, failure=Failure(JUDGING, "unjudged", _IN_ENGLISH_ALONE.format(language)))
-    found = None
-    with GuardedStage(JUDGING, runner) as tried:
-        found = await proofreader.read(summary.text, summary.sentences)
-    if found is None:
-        return SystemJudgment(unjudged=whole, failure=tried.failure, made=tried.failure is not None)
+    results = None
+    with GuardedStage(JUDGING, runner) as stage:
+        results = await proofreader.read(summary.text, summary.sentences)
+    if results is None:
+        return SystemJudgment(unjudged=whole, failure=stage.failure, made=stage.failure is not None)
     verdicts = {
-        summary.sentences[n].id: ConfusionVerdict(bool(one.confusing), one.types, questions=one.questions)
-        for n, one in sorted(found.verdicts.items())
+        summary.sentences[n].id: ConfusionVerdict(
+            bool(confusion.confusing), confusion.types, questions=confusion.questions
+        )
+        for n, confusion in sorted(results.verdicts.items())
     }
     short = whole - len(verdicts)
-    trouble = Failure(JUDGING, "unjudged", one_line(found.trouble or _CANNOT_TELL)) if short else None
+    trouble = Failure(JUDGING, "unjudged", one_line(results.trouble or _CANNOT_TELL)) if short else None
     return SystemJudgment(tuple(verdicts.values()), short, verdicts, trouble)

@@ -46,10 +46,13 @@ _ASIDE = {
 
 
 def _basis(systems: Sequence[System]) -> str:
-    readings = [one for system in systems for one in system.readings.values()]
-    scored, failed = sum(one.score is not None for one in readings), sum(one.failure is not None for one in readings)
+    readings = [judgment for system in systems for judgment in system.readings.values()]
+    scored, failed = (
+        sum(judgment.score is not None for judgment in readings),
+        sum(judgment.failure is not None for judgment in readings),
+    )
     failures = f" {failed} failed completely or partly;" if any(system.run for system in systems) else ""
-    open_ = sum(one.unjudged for one in readings)
+    open_ = sum(judgment.unjudged for judgment in readings)
     said = f"{open_:,} sentences were not judged and do not count" if open_ else "every sentence was judged"
     return f"Based on {scored} of {len(readings)} items (one summary and one system each);{failures} {said}."
 
@@ -63,11 +66,11 @@ def _on_judges(outcome: CoherenceOutcome) -> str:
 
 
 def _scores(system: System) -> list[float]:
-    return [score for one in system.readings.values() if (score := one.score) is not None]
+    return [score for judgment in system.readings.values() if (score := judgment.score) is not None]
 
 
 def _unjudged(system: System) -> int:
-    return sum(one.unjudged for one in system.readings.values())
+    return sum(judgment.unjudged for judgment in system.readings.values())
 
 
 @table(
@@ -84,8 +87,8 @@ def score_table(outcome: CoherenceOutcome) -> Iterator[Row]:
     for system in outcome.systems:
         scores, readings, unjudged = _scores(system), list(system.readings.values()), _unjudged(system)
         score, spread = mean(scores), spread_of_mean(scores)
-        done = sum(len(one.said) for one in readings)
-        confused = sum(one.confused for one in readings) if done else None
+        done = sum(len(judgment.said) for judgment in readings)
+        confused = sum(judgment.confused for judgment in readings) if done else None
         between = (spread.sd, spread.low, spread.high) if spread else (None, None, None)
         counts = (len(scores), len(readings), done + unjudged, done, unjudged, confused)
         yield (system.name, _percent(score), score, *between, *counts)
@@ -106,24 +109,24 @@ def _percent(share: float | None) -> float | None:
 def type_table(outcome: CoherenceOutcome) -> Iterator[Row]:
     for system in outcome.systems:
         readings = system.readings.values()
-        said = [one for reading in readings for one in (reading.marks or reading.said)]
+        verdicts = [verdict for reading in readings for verdict in (reading.marks or reading.said)]
         whole = sum(reading.sentences or len(reading.said) for reading in readings)
-        for kind, number in _types(said, whole=True).items() if said else ():
+        for kind, number in _types(verdicts, whole=True).items() if verdicts else ():
             yield (system.name, kind, number, 100 * number / whole)
 
 
 def _types(said: Sequence[ConfusionVerdict], *, whole: bool) -> dict[str, int]:
     """Return the number of sentences of each type; with `whole`, also the paper's types that none has."""
-    confusing = [one for one in said if one.confusing]
-    found: Counter[str] = Counter(kind for one in confusing for kind in one.types)
-    found[_OTHER] = sum(bool(one.unknown) for one in confusing)
-    found[UNTYPED] = sum(not one.types and not one.unknown for one in confusing)
+    confusing = [verdict for verdict in said if verdict.confusing]
+    found: Counter[str] = Counter(kind for verdict in confusing for kind in verdict.types)
+    found[_OTHER] = sum(bool(verdict.unknown) for verdict in confusing)
+    found[UNTYPED] = sum(not verdict.types and not verdict.unknown for verdict in confusing)
     kinds = (*ERROR_TYPES, _OTHER, UNTYPED)
     return {kind: found[kind] for kind in kinds if found[kind] or (whole and kind in ERROR_TYPES)}
 
 
 def _judgeable(outcome: CoherenceOutcome) -> list[Summary]:
-    return [one for one in outcome.summaries if one.sentences]
+    return [summary for summary in outcome.summaries if summary.sentences]
 
 
 def _how_long(outcome: CoherenceOutcome) -> str:
@@ -142,10 +145,10 @@ def _how_long(outcome: CoherenceOutcome) -> str:
     lambda it: f"Based on {len(_judgeable(it))} of {len(it.summaries)} summaries, all that contain a sentence.",
 )
 def length_table(outcome: CoherenceOutcome) -> Iterator[Row]:
-    known = _judgeable(outcome)
-    lengths = [(one.tokens, one.words, len(one.sentences)) for one in known]
-    means = [mean([one[at] for one in lengths]) for at in range(3)]
-    yield (len(known), *means, _percent(mean([one.repeated_trigrams for one in known])))
+    summaries = _judgeable(outcome)
+    lengths = [(summary.tokens, summary.words, len(summary.sentences)) for summary in summaries]
+    means = [mean([length[at] for length in lengths]) for at in range(3)]
+    yield (len(summaries), *means, _percent(mean([summary.repeated_trigrams for summary in summaries])))
 
 
 _PARTS = 5
@@ -162,7 +165,9 @@ _PARTS = 5
 def by_length_table(outcome: CoherenceOutcome) -> Iterator[Row]:
     for system in outcome.systems:
         pairs = sorted(
-            (one.tokens, score) for one in outcome.summaries if (score := system.readings[one.id].score) is not None
+            (summary.tokens, score)
+            for summary in outcome.summaries
+            if (score := system.readings[summary.id].score) is not None
         )
         if len(pairs) < 2 * _PARTS:
             continue
@@ -191,14 +196,14 @@ def _part(pairs: Sequence[tuple[int, float]]) -> Row:
 )
 def reference_table(outcome: CoherenceOutcome) -> Iterator[Row]:
     compared = _compared(outcome)
-    found = [[rouge_l(one.text, other) for other in others] for one, others in compared]
+    found = [[rouge_l(summary.text, other) for other in others] for summary, others in compared]
     figures = [_percent(mean([value(each) for each in found])) for value in (fmean, max)]
     yield (len(compared), sum(len(others) for _, others in compared), *figures)
 
 
 def _compared(outcome: CoherenceOutcome) -> list[tuple[Summary, Sequence[str]]]:
     known = outcome.references or {}
-    return [(one, known[one.id]) for one in _judgeable(outcome) if known.get(one.id)]
+    return [(summary, known[summary.id]) for summary in _judgeable(outcome) if known.get(summary.id)]
 
 
 @table(
@@ -221,8 +226,8 @@ def agreement_table(outcome: CoherenceOutcome) -> Iterator[Row]:
             yield (judge.name, 0, None, None, None, None, 0, 0)
             continue
         theirs, ours = [one for one, _ in pairs], [other for _, other in pairs]
-        found, kappa = class_scores(ours, theirs), cohens_kappa(theirs, ours)
-        counts = (found.precision, found.recall, sum(ours), found.there)
+        scores, kappa = class_scores(ours, theirs), cohens_kappa(theirs, ours)
+        counts = (scores.precision, scores.recall, sum(ours), scores.there)
         yield (judge.name, len(pairs), percent_agreement(pairs), kappa, *counts)
 
 
@@ -236,20 +241,20 @@ def agreement_table(outcome: CoherenceOutcome) -> Iterator[Row]:
 )
 def cost_table(outcome: CoherenceOutcome) -> Iterator[Row]:
     for judge in outcome.judges:
-        if used := judge.usage:
-            tokens = (used.prompt_tokens, used.cached_prompt_tokens, used.completion_tokens)
-            done = sum(len(one.said) for one in judge.readings.values())
-            yield (judge.name, done, used.calls, used.cached, *tokens, used.cost_usd)
+        if totals := judge.usage:
+            tokens = (totals.prompt_tokens, totals.cached_prompt_tokens, totals.completion_tokens)
+            done = sum(len(judgment.said) for judgment in judge.readings.values())
+            yield (judge.name, done, totals.calls, totals.cached, *tokens, totals.cost_usd)
 
 
 @table("failures", "What failed", AGAIN, ("judge", "code", "message", "summaries", "the first", "unjudged"), _on_judges)
 def failure_table(outcome: CoherenceOutcome) -> Iterator[Row]:
     alike: dict[tuple[str, str, str], list[tuple[str, int]]] = {}
     for judge in outcome.judges:
-        for key, one in judge.readings.items():
-            if one.failure:
-                what = (judge.name, one.failure.code, one.failure.message)
-                alike.setdefault(what, []).append((key, one.unjudged))
+        for key, judgment in judge.readings.items():
+            if judgment.failure:
+                what = (judge.name, judgment.failure.code, judgment.failure.message)
+                alike.setdefault(what, []).append((key, judgment.unjudged))
     for what, some in alike.items():
         yield (*what, len(some), some[0][0], sum(open_ for _, open_ in some))
 
@@ -289,7 +294,7 @@ def _settings(outcome: CoherenceOutcome) -> Mapping[str, object]:
 
 def _about(outcome: CoherenceOutcome) -> Iterator[str]:
     summaries, judges = outcome.summaries, outcome.judges
-    sentences = sum(len(one.sentences) for one in summaries)
+    sentences = sum(len(summary.sentences) for summary in summaries)
     yield f"summaries: {len(summaries)} of {plain(outcome.file.name)}, with {sentences:,} sentences"
     for known, system in zip(outcome.annotated, outcome.systems, strict=False):
         yield f"annotations: {plain(known.name)}, which lists {_format(known)}"
@@ -322,7 +327,7 @@ def _format(annotations: Annotations) -> str:
 
 def _item(system: System, summary: Summary) -> CoherenceItem:
     reading = system.readings[summary.id]
-    texts = {one.id: one.sentence for one in summary.sentences}
+    texts = {statement.id: statement.sentence for statement in summary.sentences}
     return CoherenceItem(
         system=system.name,
         run=system.run,
@@ -338,9 +343,9 @@ def _item(system: System, summary: Summary) -> CoherenceItem:
         words=summary.words,
         repeated_trigrams=summary.repeated_trigrams,
         confusing=tuple(
-            ConfusingSentence(number, texts[number], (*one.types, *one.unknown), tuple(one.questions))
-            for number, one in reading.verdicts.items()
-            if one.confusing
+            ConfusingSentence(number, texts[number], (*verdict.types, *verdict.unknown), tuple(verdict.questions))
+            for number, verdict in reading.verdicts.items()
+            if verdict.confusing
         ),
         failure=reading.failure,
     )
@@ -360,7 +365,7 @@ EXPERIMENT: Experiment[CoherenceOutcome, CoherenceOutcome] = Experiment(
     BOOOOKSCORE,
     "BooookScore: how confusing summaries are",
     run=lambda _, measured, runner: judge_summaries(measured, runner),
-    is_some=lambda outcome: any(one.said for judge in outcome.judges for one in judge.readings.values()),
+    is_some=lambda outcome: any(judgment.said for judge in outcome.judges for judgment in judge.readings.values()),
     about=_about,
     settings=_settings,
     tables=_tables,

@@ -82,10 +82,10 @@ class FactJudge:
     async def attempt(self, what: str, asked: Awaitable[T], otherwise: T) -> T:
         """Return the awaited result, or `otherwise` if it fails. The failure is recorded and does not stop the rest."""
         found = otherwise
-        with GuardedStage(FACTS, self.runner) as tried:
+        with GuardedStage(FACTS, self.runner) as stage:
             found = await asked
-        if tried.failure:
-            self.failures[what] = tried.failure
+        if stage.failure:
+            self.failures[what] = stage.failure
         return found
 
     async def split_facts(
@@ -93,17 +93,19 @@ class FactJudge:
     ) -> list[tuple[tuple[AtomicFact, ...], int]]:
         """Return for each summary its facts and the number of its sentences that were not split. A sentence that
         several summaries share is asked about once."""
-        found = await self.splitter.split(_statements([one for told in texts for one in told]))
-        if found.trouble:
-            self.failures[name] = Failure(FACTS, "unjudged", found.trouble)
+        results = await self.splitter.split(
+            _statements([sentence_places for places in texts for sentence_places in places])
+        )
+        if results.trouble:
+            self.failures[name] = Failure(FACTS, "unjudged", results.trouble)
         made: list[tuple[tuple[AtomicFact, ...], int]] = []
         first = 0
         for told in texts:
-            known = {at: found.verdicts[first + at] for at in range(len(told)) if first + at in found.verdicts}
+            known = {at: results.verdicts[first + at] for at in range(len(told)) if first + at in results.verdicts}
             facts = (
                 AtomicFact(text, told[at].number, told[at].places[0][0] if told[at].places else None)
-                for at, one in sorted(known.items())
-                for text in one.facts
+                for at, facts_found in sorted(known.items())
+                for text in facts_found.facts
             )
             made.append((tuple(facts), len(told) - len(known)))
             first += len(told)
@@ -115,10 +117,10 @@ class FactJudge:
         """Return for each fact whether a summary states it, by the alignment prompt; None where there is no verdict."""
         if not facts or not told:
             return (False,) * len(facts)
-        found = await FactChecker(self.splitter.judge).align(
-            _statements(told), [one.text for one in facts], self.reader
+        results = await FactChecker(self.splitter.judge).align(
+            _statements(told), [fact.text for fact in facts], self.reader
         )
-        return tuple(found.verdicts[n].stated if n in found.verdicts else None for n in range(len(facts)))
+        return tuple(results.verdicts[n].stated if n in results.verdicts else None for n in range(len(facts)))
 
     def match_facts(
         self, ones: Sequence[AtomicFact], others: Sequence[AtomicFact], *, whole: bool
@@ -133,20 +135,20 @@ class FactJudge:
         """Return for each fact its likeness to the most similar of the others."""
         if not ones or not others:
             return [0.0] * len(ones)
-        found = self.likeness.between([one.text for one in ones], [one.text for one in others])
+        found = self.likeness.between([fact.text for fact in ones], [fact.text for fact in others])
         return [float(row.max()) for row in found]
 
     async def verify_facts(self, facts: Sequence[AtomicFact]) -> list[AtomicFact]:
         """Return the facts with verdicts on whether their places support them."""
-        placed = [n for n, one in enumerate(facts) if one.place is not None]
-        places = [self._around(one.place) for one in facts if one.place is not None]
-        found = await self.splitter.verify([facts[n].text for n in placed], places, self.reader)
-        done = list(facts)
-        for at, one in found.verdicts.items():
-            supported = one.category == SUPPORTED
-            category = "" if supported else str(one.category)
-            done[placed[at]] = replace(done[placed[at]], supported=supported, category=category)
-        return done
+        placed = [n for n, fact in enumerate(facts) if fact.place is not None]
+        places = [self._around(fact.place) for fact in facts if fact.place is not None]
+        results = await self.splitter.verify([facts[n].text for n in placed], places, self.reader)
+        atomic_facts = list(facts)
+        for at, verdict in results.verdicts.items():
+            supported = verdict.category == SUPPORTED
+            category = "" if supported else str(verdict.category)
+            atomic_facts[placed[at]] = replace(atomic_facts[placed[at]], supported=supported, category=category)
+        return atomic_facts
 
     def _around(self, place: Span) -> Span:
         near = self.reader.passages.around(place, _BESIDE)
@@ -154,7 +156,7 @@ class FactJudge:
 
 
 def _statements(told: Sequence[SummarySentencePlaces]) -> list[Statement]:
-    return [Statement(id=n, before=one.before, sentence=one.text) for n, one in enumerate(told, 1)]
+    return [Statement(id=n, before=places.before, sentence=places.text) for n, places in enumerate(told, 1)]
 
 
 async def judge_facts(
@@ -165,7 +167,7 @@ async def judge_facts(
     prepared = await asyncio.to_thread(prepare, document, design.judge_settings())
     runner.note_token_counts(prepared)
     run = await runner.open_run(prepared, order)
-    judged, failures = list(items), dict[str, Failure]()
+    context_items, failures = list(items), dict[str, Failure]()
     # When the budget ends, keep what has been done.
     with suppress(BudgetError):
         async with open_part(run, prepared, order.judging, runner, FACTS) as pool:
@@ -177,10 +179,10 @@ async def judge_facts(
                 document, Splitter(judge), reader, likeness, design.match_threshold(likeness), runner, failures
             )
             course = await _with_reference(course, fact_judge)
-            judged = await _all(judged, course, fact_judge)
+            context_items = await _all(context_items, course, fact_judge)
             if runner.stopped is not None:
                 raise runner.stopped
-    return replace(course, run=run.id, usage=run_usage(runner, run.id), failures=failures), judged
+    return replace(course, run=run.id, usage=run_usage(runner, run.id), failures=failures), context_items
 
 
 async def _with_reference(course: StepPlan, fact_judge: FactJudge) -> StepPlan:
@@ -196,7 +198,7 @@ async def _with_reference(course: StepPlan, fact_judge: FactJudge) -> StepPlan:
 
 async def _all(items: Sequence[ContextItem], course: StepPlan, fact_judge: FactJudge) -> list[ContextItem]:
     """Judge one contestant after the other, as far as the budget goes."""
-    done: list[ContextItem] = []
+    context_items: list[ContextItem] = []
     for group in series(items):
         name = f"{group[0].contestant.name}: "
         there = [item for item in group if item.sentences is not None]
@@ -208,8 +210,10 @@ async def _all(items: Sequence[ContextItem], course: StepPlan, fact_judge: FactJ
             there = await fact_judge.attempt(f"{name}verification", _verified(there, fact_judge), there)
         whole = sorted([*there, *(item for item in group if item.sentences is None)], key=lambda item: item.step.number)
         before = {now.step.number: then for then, now in pairwise(whole)}
-        done += await gather_all(_held(item, before.get(item.step.number), course, fact_judge) for item in whole)
-    return done
+        context_items += await gather_all(
+            _held(item, before.get(item.step.number), course, fact_judge) for item in whole
+        )
+    return context_items
 
 
 async def _split(items: Sequence[ContextItem], fact_judge: FactJudge, name: str) -> list[ContextItem]:
@@ -218,9 +222,9 @@ async def _split(items: Sequence[ContextItem], fact_judge: FactJudge, name: str)
 
 
 async def _verified(items: Sequence[ContextItem], fact_judge: FactJudge) -> list[ContextItem]:
-    found = iter(await fact_judge.verify_facts([one for item in items for one in item.facts or ()]))
+    facts = iter(await fact_judge.verify_facts([fact for item in items for fact in item.facts or ()]))
     return [
-        item if item.facts is None else replace(item, facts=tuple(next(found) for _ in item.facts)) for item in items
+        item if item.facts is None else replace(item, facts=tuple(next(facts) for _ in item.facts)) for item in items
     ]
 
 
@@ -245,7 +249,7 @@ async def _beside(
         await fact_judge.check_stated(facts, reference.sentences),
     )
     both = zip(facts, likes, stated, strict=True)
-    return tuple(replace(one, likeness=like, in_reference=said) for one, like, said in both)
+    return tuple(replace(fact, likeness=like, in_reference=said) for fact, like, said in both)
 
 
 async def _compared(item: ContextItem, before: ContextItem, fact_judge: FactJudge) -> tuple[FactComparison, ...]:
@@ -357,8 +361,8 @@ def _change(
 ) -> FactChange:
     """Return the change among the facts inside a section."""
     known, kept = ([said for at, said in some if inside(at)] for some in (now, then))
-    found = FactCounts(known.count(True), kept.count(False), known.count(False))
-    return FactChange(found, kept.count(True), known.count(None) + kept.count(None), expected)
+    counts = FactCounts(known.count(True), kept.count(False), known.count(False))
+    return FactChange(counts, kept.count(True), known.count(None) + kept.count(None), expected)
 
 
 def _within(at: float | None, part: Stretch, end: float) -> bool:
@@ -379,10 +383,10 @@ def _expected(part: Stretch, now: int, then: int, old: float, end: float) -> Fac
 
 def total_change(found: Iterable[FactChange]) -> FactChange:
     """Return the sum of several changes."""
-    some = list(found)
-    expected = [one.expected for one in some if one.expected is not None]
-    kept, unjudged = sum(one.kept for one in some), sum(one.unjudged for one in some)
-    return FactChange(_sum([one.found for one in some]), kept, unjudged, _sum(expected) if expected else None)
+    changes = list(found)
+    expected = [change.expected for change in changes if change.expected is not None]
+    kept, unjudged = sum(change.kept for change in changes), sum(change.unjudged for change in changes)
+    return FactChange(_sum([change.found for change in changes]), kept, unjudged, _sum(expected) if expected else None)
 
 
 def _sum(some: Sequence[FactCounts]) -> FactCounts:
@@ -435,12 +439,12 @@ async def context(documents: Sequence[Document], design: ContextDesign, runner: 
     measure = ""
     if design.facts:
         runner.observer(StageStarted("facts of the summaries", 0))
-        found: list[ContextItem] = []
+        context_items: list[ContextItem] = []
         for at, document in enumerate(documents):
             own = [item for item in items if item.document == document.id]
             courses[at], own = await judge_facts(document, courses[at], own, design, runner)
-            found += own
-        items = found
+            context_items += own
+        items = context_items
         likeness = design.fact_similarity(documents[0])
         measure = f"{likeness.name} above {design.match_threshold(likeness):g}"
     behind = await asyncio.to_thread(_certificates, courses, items, runner)
@@ -470,8 +474,8 @@ def _course(document: Document, placing: SentenceSimilarity | None, design: Cont
     course = design.step_plan(document)
     if not (text := design.references.get(document.id)):
         return course
-    told = place_sentences(reference_sentences(document, text, design.encoder()), document.text, placing)
-    return replace(course, reference=BaselineSummary(count_words(text), told, len(document.text)))
+    places = place_sentences(reference_sentences(document, text, design.encoder()), document.text, placing)
+    return replace(course, reference=BaselineSummary(count_words(text), places, len(document.text)))
 
 
 def place_sentences(
@@ -484,38 +488,42 @@ def place_sentences(
     if likeness is None or not told:
         return told
     spans = paragraphs(text, len(text))
-    found = likeness.between([one.text for one in told], [text[span.start : span.end] for span in spans])
+    found = likeness.between([places.text for places in told], [text[span.start : span.end] for span in spans])
     return tuple(
-        replace(one, places=((spans[int(row.argmax())], float(row.max())),) if row.any() else (), traced=one.places)
-        for one, row in zip(told, found, strict=True)
+        replace(
+            places, places=((spans[int(row.argmax())], float(row.max())),) if row.any() else (), traced=places.places
+        )
+        for places, row in zip(told, found, strict=True)
     )
 
 
 def reference_sentences(document: Document, text: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
     """Return the sentences of the reference summary, with their places in the document."""
     with language_context(document):
-        traced = OriginTracer([document.text], encoder).trace(text)
-    places = [tuple((link.span, link.weight) for link in one.links) for one in traced]
-    texts = [one_line(text[one.span.start : one.span.end]) for one in traced]
+        origins = OriginTracer([document.text], encoder).trace(text)
+    places = [tuple((link.span, link.weight) for link in origin.links) for origin in origins]
+    texts = [one_line(text[origin.span.start : origin.span.end]) for origin in origins]
     return _told(zip(texts, places, strict=True), language_of(text))
 
 
 def read_sentences(store: Store, run: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
     """Return the sentences of a run's summary, with their places by the lineage map."""
     sentences = read_lineage(store, run, encoder=encoder).sentences
-    return _told((one.text, tuple((origin.span, origin.weight) for origin in one.mapped)) for one in sentences)
+    return _told(
+        (sentence.text, tuple((origin.span, origin.weight) for origin in sentence.mapped)) for sentence in sentences
+    )
 
 
 def _told(
     sentences: Iterable[tuple[str, tuple[tuple[Span, float], ...]]], language: str = ENGLISH
 ) -> tuple[SummarySentencePlaces, ...]:
     """Return sentences with their places, without headings, each beside the one that it points back to."""
-    found: list[SummarySentencePlaces] = []
+    sentence_places: list[SummarySentencePlaces] = []
     for text, places in sentences:
         if not is_heading(text):
-            before = found[-1].text if found and needs_context(text, language) else ""
-            found.append(SummarySentencePlaces(len(found) + 1, text, before, places))
-    return tuple(found)
+            before = sentence_places[-1].text if sentence_places and needs_context(text, language) else ""
+            sentence_places.append(SummarySentencePlaces(len(sentence_places) + 1, text, before, places))
+    return tuple(sentence_places)
 
 
 def _planned(
@@ -549,16 +557,16 @@ async def _drafted(
         settings, runner = design.draft_settings(item.contestant, course, item.step), batch.runner
         async with batch.places:
             step = f"{DRAFTING}, {item.contestant.strategy}"
-            made = await batch.run_part(
+            outcome = await batch.run_part(
                 DRAFTING, step, item_name(item), document, settings, RunSpec(experiment=CONTEXT)
             )
-            item = replace(item, run=made.run, usage=run_usage(runner, made.run), failure=made.failure)
-            if (result := made.result) is not None:
-                with GuardedStage(DRAFTING) as tried:
-                    told = await off_loop(read_sentences, runner.store, result.run.id, design.encoder())
-                    told = await asyncio.to_thread(place_sentences, told, document.text[: item.end], placing)
+            item = replace(item, run=outcome.run, usage=run_usage(runner, outcome.run), failure=outcome.failure)
+            if (result := outcome.result) is not None:
+                with GuardedStage(DRAFTING) as stage:
+                    places = await off_loop(read_sentences, runner.store, result.run.id, design.encoder())
+                    places = await asyncio.to_thread(place_sentences, places, document.text[: item.end], placing)
                     words = result.draft.words if result.draft else None
-                    item = replace(item, sentences=told, words=words, gaps=len(result.gaps))
-                item = replace(item, failure=tried.failure)
+                    item = replace(item, sentences=places, words=words, gaps=len(result.gaps))
+                item = replace(item, failure=stage.failure)
     batch.report_progress(f"{item.title}, {item_name(item)}: {item.status}")
     return item

@@ -204,12 +204,12 @@ class ContextItem:
     @property
     def located(self) -> list[SummarySentencePlaces]:
         """The sentences that have a source place."""
-        return [one for one in self.sentences or () if one.places]
+        return [places for places in self.sentences or () if places.places]
 
     def masses(self, *, of_read: bool = False) -> list[OriginMass]:
         """Return the places of the summary, as shares of the document or of what was read of it."""
         length = self.end if of_read else self.length
-        return [mass for one in self.located for mass in one.masses(length)]
+        return [mass for places in self.located for mass in places.masses(length)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,13 +243,13 @@ class StepPlan:
 
 def half_of(item: ContextItem, items: Sequence[ContextItem]) -> str:
     """Return which half of its document's steps an item is in."""
-    steps = max(one.step.number for one in items if one.document == item.document)
+    steps = max(context_item.step.number for context_item in items if context_item.document == item.document)
     return LOWER if item.step.number <= steps // 2 else UPPER
 
 
 def phase_of(item: ContextItem, items: Sequence[ContextItem]) -> str:
     """Return which third of its document's steps an item is in; the last has what is left over."""
-    steps = max(one.step.number for one in items if one.document == item.document)
+    steps = max(context_item.step.number for context_item in items if context_item.document == item.document)
     return PHASES[min(len(PHASES) - 1, (item.step.number - 1) // max(1, steps // len(PHASES)))]
 
 

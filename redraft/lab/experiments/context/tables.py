@@ -84,11 +84,11 @@ def neighbouring_steps(items: Sequence[ContextItem]) -> Iterator[tuple[ContextIt
 
 def fact_basis(items: Sequence[ContextItem], measure: str) -> str:
     """Return what the tables of facts are based on."""
-    known = [item for item in items if item.facts is not None]
-    facts, unsplit = sum(len(item.facts or ()) for item in known), sum(item.unsplit for item in known)
-    sentences = sum(len(item.sentences or ()) for item in known)
+    context_items = [item for item in items if item.facts is not None]
+    facts, unsplit = sum(len(item.facts or ()) for item in context_items), sum(item.unsplit for item in context_items)
+    sentences = sum(len(item.sentences or ()) for item in context_items)
     return (
-        f"Based on {facts} facts in {len(known)} of {len(items)} summaries; {unsplit} of {sentences} sentences"
+        f"Based on {facts} facts in {len(context_items)} of {len(items)} summaries; {unsplit} of {sentences} sentences"
         f" were not split into facts. Likeness: {measure}; alignment: a judge decides whether the other summary"
         " states the fact."
     )
@@ -171,18 +171,18 @@ def _pooled(changes: Sequence[Mapping[str, FactChange]]) -> Iterator[tuple[str, 
     fact_basis,
 )
 def accuracy_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    for contestant, own in group_by(items, "contestant").items():
-        placed = [(_section(fact, item), fact) for item in own for fact in item.facts or ()]
+    for contestant, context_items in group_by(items, "contestant").items():
+        placed = [(_section(fact, item), fact) for item in context_items for fact in item.facts or ()]
         for section in (ANYWHERE, *THIRDS, NOWHERE):
             facts = [fact for where, fact in placed if section in (ANYWHERE, where)]
             yield (contestant.name, section, *_accuracy(facts))
 
 
 def _accuracy(facts: Sequence[AtomicFact]) -> Row:
-    verified = [float(one.supported) for one in facts if one.supported is not None]
-    aligned = [float(one.in_reference) for one in facts if one.in_reference is not None]
-    likeness = mean([one.likeness for one in facts])
-    placed, unjudged = sum(one.place is not None for one in facts), len(facts) - len(verified)
+    verified = [float(fact.supported) for fact in facts if fact.supported is not None]
+    aligned = [float(fact.in_reference) for fact in facts if fact.in_reference is not None]
+    likeness = mean([fact.likeness for fact in facts])
+    placed, unjudged = sum(fact.place is not None for fact in facts), len(facts) - len(verified)
     supported = _enough(verified, placed)
     return (len(facts), supported, len(verified), unjudged, likeness, _enough(aligned, len(facts)), len(aligned))
 
@@ -211,7 +211,7 @@ def _section(fact: AtomicFact, item: ContextItem) -> str:
     fact_basis,
 )
 def difference_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    known = {contestant: _shares(own) for contestant, own in group_by(items, "contestant").items()}
+    known = {contestant: _shares(context_items) for contestant, context_items in group_by(items, "contestant").items()}
     for first, second in combinations(known, 2):
         for kind, of_first in known[first].items():
             shares = common_pairs(of_first, known[second].get(kind, {}))
@@ -243,7 +243,7 @@ def _verdicts(facts: Sequence[AtomicFact]) -> Iterator[tuple[Kind, Share]]:
         (("likeness", "reference"), [fact.likeness for fact in facts], len(facts)),
     )
     for kind, values, whole in said:
-        known = [float(one) for one in values if one is not None]
+        known = [float(value) for value in values if value is not None]
         if known and len(known) >= MIN_SHARE * whole:
             yield kind, (sum(known), float(len(known)))
 
@@ -258,11 +258,14 @@ _LIKE = {
 
 
 def _basis(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -> str:  # noqa: ARG001 - as its tables
-    done = [item for item in items if item.sentences is not None]
+    context_items = [item for item in items if item.sentences is not None]
     lost = sum(item.failure is not None for item in items)
-    told, located = sum(len(item.sentences or ()) for item in done), sum(len(item.located) for item in done)
+    told, located = (
+        sum(len(item.sentences or ()) for item in context_items),
+        sum(len(item.located) for item in context_items),
+    )
     return (
-        f"Based on {len(done)} of {len(items)} summaries; {lost} failed. {told - located} of {told} sentences"
+        f"Based on {len(context_items)} of {len(items)} summaries; {lost} failed. {told - located} of {told} sentences"
         " could not be traced to a place and are not part of any share."
     )
 
@@ -272,13 +275,15 @@ def _shares_of_tables(found: Sequence[OriginMass]) -> list[float | None]:
 
 
 def _of_references(courses: Sequence[StepPlan]) -> list[OriginMass]:
-    known = [course.reference for course in courses if course.reference]
-    return [mass for reference in known for one in reference.sentences for mass in one.masses(reference.length)]
+    baselines = [course.reference for course in courses if course.reference]
+    return [
+        mass for reference in baselines for places in reference.sentences for mass in places.masses(reference.length)
+    ]
 
 
 def _masses(items: Sequence[ContextItem], contestant: ContextContestant, part: str) -> list[OriginMass]:
-    own = where(items, contestant=contestant)
-    chosen = [item for item in own if part in (ALL_STEPS, half_of(item, items))]
+    context_items = where(items, contestant=contestant)
+    chosen = [item for item in context_items if part in (ALL_STEPS, half_of(item, items))]
     return [mass for item in chosen for mass in item.masses(of_read=True)]
 
 
@@ -300,13 +305,13 @@ def halves_table(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -> I
         whole, lower, upper = (
             _shares_of_tables(_masses(items, contestant, part)) for part in (ALL_STEPS, LOWER, UPPER)
         )
-        own = where(items, contestant=contestant)
+        context_items = where(items, contestant=contestant)
         changes = map(percent_change, lower, upper)
-        done = sum(item.sentences is not None for item in own)
-        yield (contestant.name, *whole, *lower, *upper, *changes, done, len(own))
-    if found := _of_references(courses):
+        done = sum(item.sentences is not None for item in context_items)
+        yield (contestant.name, *whole, *lower, *upper, *changes, done, len(context_items))
+    if masses := _of_references(courses):
         known = sum(1 for course in courses if course.reference)
-        yield (REFERENCE, *_shares_of_tables(found), *[None] * 9, known, known)
+        yield (REFERENCE, *_shares_of_tables(masses), *[None] * 9, known, known)
 
 
 @table(
@@ -334,8 +339,8 @@ def positions_table(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -
             yield (*head, *told, *_placed(len(item.located), of_read, item.masses(), item.read))
     for course in courses:
         if (it := course.reference) is not None:
-            found, count = _of_references([course]), sum(1 for one in it.sentences if one.places)
-            known = (len(it.sentences), count, *_placed(count, found, found, 1.0))
+            masses, count = _of_references([course]), sum(1 for places in it.sentences if places.places)
+            known = (len(it.sentences), count, *_placed(count, masses, masses, 1.0))
             yield (course.title, REFERENCE, None, None, 1.0, it.words, *known)
 
 
@@ -349,11 +354,11 @@ def positions_table(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -
     _basis,
 )
 def places_table(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -> Iterator[Row]:
-    known = {name.name: [(one, item.end) for item in own for one in item.sentences or ()]
-             for name, own in group_by(items, "contestant").items()}  # fmt: skip
-    told = [(one, it.length) for course in courses if (it := course.reference) for one in it.sentences]
+    known = {name.name: [(places, item.end) for item in context_items for places in item.sentences or ()]
+             for name, context_items in group_by(items, "contestant").items()}  # fmt: skip
+    told = [(places, it.length) for course in courses if (it := course.reference) for places in it.sentences]
     for who, own in {**known, **({REFERENCE: told} if told else {})}.items():
-        thirds = [[_third(found, end) for found in (one.places, one.traced)] for one, end in own]
+        thirds = [[_third(found, end) for found in (places.places, places.traced)] for places, end in own]
         both = [one == other for one, other in thirds if one is not None and other is not None]
         counts = (sum(one is not None for one in column) for column in zip(*thirds, strict=True)) if thirds else (0, 0)
         yield (who, len(own), *counts, len(both), sum(both))
@@ -384,8 +389,8 @@ def densities_table(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -
         for contestant in distinct(items, "contestant")
         for part in (ALL_STEPS, LOWER, UPPER)
     }
-    for who, found in {**curves, (REFERENCE, ALL_STEPS): _of_references(courses)}.items():
-        for at, height in enumerate(density(found)):
+    for who, masses in {**curves, (REFERENCE, ALL_STEPS): _of_references(courses)}.items():
+        for at, height in enumerate(density(masses)):
             yield (*who, round(100 * (at + 0.5) / POINTS, 2), height)
 
 
@@ -445,13 +450,13 @@ def _settings(outcome: ContextOutcome) -> Mapping[str, object]:
         **record_json(outcome.design),
         "measure": outcome.measure,
         "documents": [record_json(course) for course in outcome.courses],
-        "certificates": [record_json(one) for one in outcome.certificates],
+        "certificates": [record_json(certificate) for certificate in outcome.certificates],
     }
 
 
 def _about(outcome: ContextOutcome) -> Iterator[str]:
     design, courses = outcome.design, outcome.courses
-    yield f"systems: {'; '.join(plain(one.name) for one in design.contestants)}"
+    yield f"systems: {'; '.join(plain(contestant.name) for contestant in design.contestants)}"
     for course in courses:
         steps = f"{len(course.steps)} steps up to {course.steps[-1].tokens:,} tokens"
         yield f"{plain(course.title)}: {steps}, summaries of at most {course.words} words"
@@ -465,7 +470,10 @@ def _about(outcome: ContextOutcome) -> Iterator[str]:
             f"facts: extracted and judged by {plain(design.judge.name)}; two facts are the same if"
             f" {plain(outcome.measure)}"
         )
-    yield from (f"facts are {_LIKE[one.metric]}, judged by {unmarked(one.line())}" for one in outcome.certificates)
+    yield from (
+        f"facts are {_LIKE[certificate.metric]}, judged by {unmarked(certificate.line())}"
+        for certificate in outcome.certificates
+    )
 
 
 def _counted(outcome: ContextOutcome) -> str:
@@ -475,7 +483,7 @@ def _counted(outcome: ContextOutcome) -> str:
 def _headline(outcome: ContextOutcome, tables: Sequence[Table]) -> Iterator[str]:
     records = {table.name: table.records for table in tables}
     contestants = outcome.design.contestants
-    shown = [one.name for one in contestants[:_MAX]]
+    shown = [contestant.name for contestant in contestants[:_MAX]]
     for one in records["position_halves"]:
         if one["system"] in (*shown, REFERENCE):
             differ = " / ".join(_signed(one[f"change {place} (%)"]) for place in PLACES)

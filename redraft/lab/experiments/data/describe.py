@@ -45,24 +45,30 @@ _MAX_SHOWN = 100
     ),
 )
 def _statistics(found: Sequence[DataContents], items: Sequence[dict[str, Any]], _: Tokenizer) -> Iterator[Row]:
-    for one in found:
-        own = [item for item in items if item["file"] == one.path]
+    for contents in found:
+        own = [item for item in items if item["file"] == contents.path]
         documents = len({item["place"] for item in own})
-        yield (one.path, one.form, documents, len(own), *(mean([item[name] for item in own]) for name in _NAMES))
+        yield (
+            contents.path,
+            contents.form,
+            documents,
+            len(own),
+            *(mean([item[name] for item in own]) for name in _NAMES),
+        )
 
 
 def description(found: Sequence[DataContents], sample: int | None) -> Report:
     """Return table 4.1 of some files, over all their documents or an evenly spread sample of each file."""
     tokenizer = tokenizer_named(VOCABULARY)
-    items = [item for one in found for item in _measured(one, sample, tokenizer)]
+    items = [item for contents in found for item in _measured(contents, sample, tokenizer)]
     statistics = _statistics(found, items, tokenizer)
-    about = [f"{plain(one.path)}: {one.form or 'unknown form'}" for one in found]
+    about = [f"{plain(contents.path)}: {contents.form or 'unknown form'}" for contents in found]
     lines = [
-        f"{plain(str(one['file']))}: {one['summaries']} summaries, CRT {figure(number(one['CRT']))}, uniformity"
-        f" {figure(number(one['uniformity']))}"
-        for one in statistics.records[:8]
+        f"{plain(str(record['file']))}: {record['summaries']} summaries, CRT {figure(number(record['CRT']))},"
+        f" uniformity {figure(number(record['uniformity']))}"
+        for record in statistics.records[:8]
     ]
-    settings = {"files": [one.path for one in found], "sample": sample, "tokenizer": tokenizer.name}
+    settings = {"files": [contents.path for contents in found], "sample": sample, "tokenizer": tokenizer.name}
     return Report("data", "Statistics of sets", tuple(about), settings, (statistics,), items, tuple(lines))
 
 
@@ -89,22 +95,40 @@ def _measured(one: DataContents, sample: int | None, tokenizer: Tokenizer) -> It
     lambda found: f"Based on {sum(len(one.examples) + len(one.troubles) for one in found)} entries.",
 )
 def _files(found: Sequence[DataContents]) -> Iterator[Row]:
-    for one in found:
-        sets = datasets_of_form(one.form)
-        known = [name for each in sets for name, told in each.checksums.items() if told == one.sha256]
-        same = [f"{each.name} {name}" for each in sets for name, n in each.published.items() if n == len(one.examples)]
+    for contents in found:
+        sets = datasets_of_form(contents.form)
+        known = [name for dataset in sets for name, told in dataset.checksums.items() if told == contents.sha256]
+        same = [
+            f"{dataset.name} {name}"
+            for dataset in sets
+            for name, n in dataset.published.items()
+            if n == len(contents.examples)
+        ]
         said = f"the same as {known[0]}" if known else f"as many as {', '.join(same)}" if same else None
-        counts = (len(one.examples), len(list(one.summaries())), len(one.troubles), len(one.oddities), one.bytes)
-        yield (one.path, one.form or None, ", ".join(each.name for each in sets) or None, *counts, said, one.sha256)
+        counts = (
+            len(contents.examples),
+            len(list(contents.summaries())),
+            len(contents.troubles),
+            len(contents.oddities),
+            contents.bytes,
+        )
+        yield (
+            contents.path,
+            contents.form or None,
+            ", ".join(dataset.name for dataset in sets) or None,
+            *counts,
+            said,
+            contents.sha256,
+        )
 
 
 def check(found: Sequence[DataContents]) -> Report:
     """Return a report of what the files hold, what cannot be read, and what is odd."""
-    unreadable = _list_of("unreadable", "Unreadable entries", found, [one.troubles for one in found])
-    odd = _list_of("oddities", "Oddities, which may be intended", found, [one.oddities for one in found])
-    about = [f"{plain(one.path)}: {_line(one)}" for one in found]
+    unreadable = _list_of("unreadable", "Unreadable entries", found, [contents.troubles for contents in found])
+    odd = _list_of("oddities", "Oddities, which may be intended", found, [contents.oddities for contents in found])
+    about = [f"{plain(contents.path)}: {_line(contents)}" for contents in found]
     lines = [*about[:9], *([f"and {len(found) - 9} more files"] if len(found) > 9 else [])]
-    settings = {"files": [one.path for one in found]}
+    settings = {"files": [contents.path for contents in found]}
     tables = (_files(found), unreadable, odd)
     return Report("data-check", "File check", tuple(about), settings, tables, [], tuple(lines))
 
@@ -119,7 +143,9 @@ def _line(one: DataContents) -> str:
 
 
 def _list_of(name: str, title: str, found: Sequence[DataContents], lists: Sequence[Sequence[Any]]) -> Table:
-    rows = [(one.path, each.place, each.message) for one, some in zip(found, lists, strict=True) for each in some]
+    rows = [
+        (contents.path, each.place, each.message) for contents, some in zip(found, lists, strict=True) for each in some
+    ]
     left = len(rows) - _MAX_SHOWN
     basis = f"Based on {len(rows)} of them" + (f"; the first {_MAX_SHOWN} are shown." if left > 0 else ".")
     caption = "Each with its place in the file."

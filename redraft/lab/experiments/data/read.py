@@ -77,7 +77,7 @@ class DataContents:
 
     def summaries(self) -> Iterator[tuple[Example, ReferenceSummary]]:
         """Yield each summary with its document."""
-        return ((example, one) for example in self.examples for one in example.summaries)
+        return ((example, reference) for example in self.examples for reference in example.summaries)
 
 
 def join_examples(examples: Iterable[Example], tokens: int, tokenizer: Tokenizer) -> Iterator[Example]:
@@ -88,11 +88,11 @@ def join_examples(examples: Iterable[Example], tokens: int, tokenizer: Tokenizer
     """
     some: list[Example] = []
     long = 0
-    for one in examples:
-        if not one.summaries:
+    for example in examples:
+        if not example.summaries:
             continue
-        some.append(one)
-        long += tokenizer.count(one.text)
+        some.append(example)
+        long += tokenizer.count(example.text)
         if long >= tokens:
             first, last = some[0], some[-1]
             name = f"{first.id or first.place} to {last.id or last.place}"
@@ -104,7 +104,7 @@ def join_examples(examples: Iterable[Example], tokens: int, tokenizer: Tokenizer
 
 def as_line(example: Example) -> str:
     """Return an example as a line of redraft's own form."""
-    summaries = [{"query": one.query, "text": one.text} for one in example.summaries]
+    summaries = [{"query": reference.query, "text": reference.text} for reference in example.summaries]
     content = {"id": example.id, "title": example.title, "text": example.text, "summaries": summaries}
     return json.dumps(content, ensure_ascii=False) + "\n"
 
@@ -132,7 +132,7 @@ SETS: Mapping[str, PublicDataset] = TypeAdapter(dict[str, PublicDataset]).valida
 
 def datasets_of_form(form: str) -> list[PublicDataset]:
     """Return the datasets that are published in a form."""
-    return [one for one in SETS.values() if form in one.forms]
+    return [dataset for dataset in SETS.values() if form in dataset.forms]
 
 
 _TITLE = 80
@@ -184,7 +184,7 @@ def _infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
     if entry.get("options"):
         raise UnreadableError("it is a multiple-choice question without a summary: use longbook_sum_eng.jsonl")
     text, identity, asked = text_at(entry, "context"), optional_text(entry, "id"), optional_text(entry, "input")
-    summaries = tuple(ReferenceSummary(one, clean(asked).strip()) for one in answers)
+    summaries = tuple(ReferenceSummary(answer, clean(asked).strip()) for answer in answers)
     return Example(place, identity, f"book {identity or place}", text, summaries)
 
 
@@ -222,7 +222,7 @@ def _report(place: str, entry: Mapping[str, Any]) -> Example:
 def _highlights(found: object) -> str:
     """Return the text of GAO's highlights page, without the headings of its parts and without recommendations."""
     parts = found if isinstance(found, list) else [found]
-    told = [one for one in parts if not (isinstance(one, Mapping) and one.get("section_title") == _RECOMMENDS)]
+    told = [part for part in parts if not (isinstance(part, Mapping) and part.get("section_title") == _RECOMMENDS)]
     return _sectioned([one.get("paragraphs") if isinstance(one, Mapping) else one for one in told])
 
 
@@ -230,7 +230,7 @@ def _structure(place: str, entry: Mapping[str, Any]) -> Example:
     """Return a GovReport report whose sections are a flat list, with the titles in a list of their own."""
     identity = optional_text(entry, "id")
     text = _sectioned(_rows(as_object(entry["document_sections"])))
-    summary = _sectioned([one["paragraphs"] for one in _rows(as_object(entry["summary_sections"]))])
+    summary = _sectioned([row["paragraphs"] for row in _rows(as_object(entry["summary_sections"]))])
     if not text or not summary:
         raise UnreadableError(f"there is no {'summary' if text else 'report'} with a text")
     return Example(place, identity, identity or place, text, (ReferenceSummary(summary),))
@@ -262,7 +262,7 @@ def _sectioned(found: object, depth: int = 0) -> str:
 def _qmsum(place: str, entry: Mapping[str, Any]) -> Example:
     turns = [as_object(one) for one in list_at(entry, "meeting_transcripts")]
     text = "\n\n".join(
-        f"{optional_text(one, 'speaker')}: {text_at(one, 'content')}" for one in turns if one.get("content")
+        f"{optional_text(turn, 'speaker')}: {text_at(turn, 'content')}" for turn in turns if turn.get("content")
     )
     asked: Sequence[Any] = [*list_at(entry, "general_query_list"), *list_at(entry, "specific_query_list")]
     summaries = [ReferenceSummary(text_at(as_object(one), "answer"), text_at(as_object(one), "query")) for one in asked]
@@ -299,7 +299,7 @@ FORMS: tuple[EntryForm, ...] = (
 
 def detect_form(entry: Mapping[str, Any]) -> EntryForm | None:
     """Return the form of an entry; None if it is unknown."""
-    return next((one for one in FORMS if one.fields <= entry.keys()), None)
+    return next((form for form in FORMS if form.fields <= entry.keys()), None)
 
 
 LINES = ".jsonl"
@@ -358,10 +358,10 @@ def _unzipped(data: bytes, place: str) -> bytes:
 
 def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]:
     if form_suffix(path) in {".data", ".summary"}:
-        made = read_xsum(path.name, text)
-        if made is None:
+        example = read_xsum(path.name, text)
+        if example is None:
             return "xsum, extracts", [], [FileProblem(path.name, "it is not an XSum extract")]
-        return "xsum, extracts", [made], []
+        return "xsum, extracts", [example], []
     form: EntryForm | None = None
     examples: list[Example] = []
     troubles: list[FileProblem] = []
@@ -369,7 +369,11 @@ def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]
     if form_suffix(path) == ".json" and len(entries) == 1 and isinstance(entries[0], FileEntry):
         # In a dataset with one file per document, the file's name identifies the document.
         entries = [entries[0]._replace(place=path.name.split(".")[0])]
-    objects = [one for one in entries if isinstance(one, FileEntry) and isinstance(one.content, Mapping)]
+    objects = [
+        file_entry
+        for file_entry in entries
+        if isinstance(file_entry, FileEntry) and isinstance(file_entry.content, Mapping)
+    ]
     if len(entries) > 1 and not objects:
         return ("", [], [FileProblem("the file", "it contains no objects; plain text is a SOURCE without conversion")])
     for entry in entries:
@@ -417,30 +421,30 @@ def _oddities(examples: Iterable[Example], form: str) -> Iterator[FileProblem]:
     """Yield what may be intended but is worth a look."""
     ids: dict[str, str] = {}
     texts: dict[str, str] = {}
-    for one in examples:
-        if one.id and one.id in ids:
-            yield FileProblem(one.place, f"it has the same id as {ids[one.id]}: {one_line(one.id, 60)}")
-        ids.setdefault(one.id, one.place)
-        key = hashlib.sha256(one.text.encode()).hexdigest()
+    for example in examples:
+        if example.id and example.id in ids:
+            yield FileProblem(example.place, f"it has the same id as {ids[example.id]}: {one_line(example.id, 60)}")
+        ids.setdefault(example.id, example.place)
+        key = hashlib.sha256(example.text.encode()).hexdigest()
         if key in texts and form not in _OF_SUMMARIES:
-            yield FileProblem(one.place, f"it has the same text as {texts[key]}")
-        texts.setdefault(key, one.place)
-        if not one.summaries:
-            yield FileProblem(one.place, "it has no summary")
-        longest = max((len(summary.text) for summary in one.summaries), default=0)
-        if longest >= len(one.text):
-            yield FileProblem(one.place, "a summary is as long as its document")
-        if (words := count_words(one.text)) < _SHORT:
-            yield FileProblem(one.place, f"its document has {words} words")
+            yield FileProblem(example.place, f"it has the same text as {texts[key]}")
+        texts.setdefault(key, example.place)
+        if not example.summaries:
+            yield FileProblem(example.place, "it has no summary")
+        longest = max((len(summary.text) for summary in example.summaries), default=0)
+        if longest >= len(example.text):
+            yield FileProblem(example.place, "a summary is as long as its document")
+        if (words := count_words(example.text)) < _SHORT:
+            yield FileProblem(example.place, f"its document has {words} words")
 
 
 def read_examples(source: str | Path) -> tuple[Example, ...]:
     """Return the examples of a file. Raise, with the place, if anything in it cannot be read."""
-    found = read_contents(source)
-    if found.troubles:
-        first = found.troubles[0]
-        hint = f"{_HINT}; `redraft data convert` leaves out what cannot be read" if found.examples else _HINT
+    contents = read_contents(source)
+    if contents.troubles:
+        first = contents.troubles[0]
+        hint = f"{_HINT}; `redraft data convert` leaves out what cannot be read" if contents.examples else _HINT
         raise UsageError(first.message, place=f"{source}, {first.place}", hint=hint)
-    if not found.examples:
+    if not contents.examples:
         raise UsageError("the file is empty", place=str(source), hint=_HINT)
-    return found.examples
+    return contents.examples

@@ -87,7 +87,7 @@ class GridDesign:
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """The pairs of contestants to compare, by name."""
-        return list(combinations([one.name for one in self.contestants], 2))
+        return list(combinations([system.name for system in self.contestants], 2))
 
     @property
     def required_parts(self) -> list[PackPart]:
@@ -110,7 +110,9 @@ class GridDesign:
 
     @property
     def _everyone(self) -> list[DraftConfig]:
-        return [one.settings for one in self.contestants if one.settings] + [judge.settings for judge in self.judges]
+        return [system.settings for system in self.contestants if system.settings] + [
+            judge.settings for judge in self.judges
+        ]
 
     def build_spec(self, part: PackPart) -> RunSpec:
         """Return the spec of a run in which the first judge builds what summaries are judged by."""
@@ -131,7 +133,7 @@ class GridDesign:
 
     def check(self, runner: ExperimentRunner) -> None:
         """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
-        names = [one.name for one in self.contestants]
+        names = [system.name for system in self.contestants]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise UsageError(f"two systems are named {twice}", hint="rename the folder, or the system, of one")
         for metric in metrics(self.metrics, with_rubrics(self.judging, ())):
@@ -140,8 +142,8 @@ class GridDesign:
                     f"--metric: {metric.name} gives no score to compare systems by",
                     hint="leave it out; lengths and repetition are in the tables anyway",
                 )
-        drafting = [self.draft_settings(one) for one in self.contestants if one.settings]
-        check_models(runner, *((one, None) for one in (*drafting, *map(self.judge_settings, self.judges))))
+        drafting = [self.draft_settings(system) for system in self.contestants if system.settings]
+        check_models(runner, *((settings, None) for settings in (*drafting, *map(self.judge_settings, self.judges))))
 
 
 def contestants(
@@ -153,7 +155,7 @@ def contestants(
 ) -> tuple[GridSystem, ...]:
     """Return every combination of model, strategy, chunk size and limit, named by what varies, and the systems with
     existing summaries."""
-    made: list[GridSystem] = []
+    systems: list[GridSystem] = []
     for model, strategy, chunk, limit in product(models, strategies, chunks, words):
         if strategy == "direct" and chunk != chunks[0]:
             continue  # it takes the document whole, whatever the chunk size
@@ -163,8 +165,10 @@ def contestants(
             *([f"chunks of {chunk}"] if len(chunks) > 1 and strategy != "direct" else []),
             *([f"{limit} words"] if len(words) > 1 else []),
         ]
-        made.append(GridSystem(", ".join((model.name, *parts)), model.settings.model_copy(update=changes), model.name))
-    return (*made, *(GridSystem(name) for name in ready))
+        systems.append(
+            GridSystem(", ".join((model.name, *parts)), model.settings.model_copy(update=changes), model.name)
+        )
+    return (*systems, *(GridSystem(name) for name in ready))
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,15 +257,15 @@ class GridJudgment(GridSummary):
     @computed
     def status(self) -> str:
         """The status: `done`, `undecided`, `failed` or `not made`."""
-        short = [one for one in self.scores.values() if one.outcome == "failed"]
-        if self.failure or not all(one.undecided for one in short):
+        short = [score for score in self.scores.values() if score.outcome == "failed"]
+        if self.failure or not all(score.undecided for score in short):
             return "failed"
         return UNDECIDED if short else "done" if self.scores else "not made"
 
     def score(self, metric: str) -> float | None:
         """Return the score by a metric; None if there is none."""
-        found = self.scores.get(metric)
-        return found.score if found else None
+        grid_score = self.scores.get(metric)
+        return grid_score.score if grid_score else None
 
 
 PreferredSide = Literal["first", "second", "tie"]
@@ -321,7 +325,9 @@ class GridOutcome:
     @property
     def complete(self) -> bool:
         """True if nothing failed and nothing is missing."""
-        done = all(one.status == "done" for one in self.judged) and all(one.status == "done" for one in self.preferred)
+        done = all(judgment.status == "done" for judgment in self.judged) and all(
+            preference.status == "done" for preference in self.preferred
+        )
         return self.stopped is None and done and not self.troubles
 
     @property
@@ -351,7 +357,7 @@ class GridOutcome:
     @property
     def summaries(self) -> list[GridSummary]:
         """Each summary once."""
-        return list({one.key: one for one in self.judged}.values())
+        return list({judgment.key: judgment for judgment in self.judged}.values())
 
 
 def votes_of(details: Mapping[str, Any], aspects: Sequence[Aspect]) -> dict[Aspect, AspectVotes]:
@@ -375,17 +381,20 @@ async def grid(documents: Sequence[Document], design: GridDesign, runner: Experi
     batch = RunBatch(runner, _parts(documents, design))
     runner.observer(StageStarted("summaries and verdicts", 0))
     done = await gather_all(_on_document(document, design, batch) for document in documents)
-    judged = [one for _, found, _ in done for one in found]
-    preferred = [one for _, _, found in done for one in found]
+    judgments = [judgment for _, grid_judgments, _ in done for judgment in grid_judgments]
+    preferred = [preference for _, _, preferences in done for preference in preferences]
     built = [run for by, _, _ in done for run in by.runs]
-    verdicts: list[GridJudgment | GridPreference] = [*judged, *preferred]
-    names = [one.name for one in design.judges]
-    by_judge = {name: [one.judged_in for one in verdicts if one.judge == name and one.judged_in] for name in names}
-    made = [one.made_in for one in judged if one.made_in]
+    verdicts: list[GridJudgment | GridPreference] = [*judgments, *preferred]
+    names = [model.name for model in design.judges]
+    by_judge = {
+        name: [verdict.judged_in for verdict in verdicts if verdict.judge == name and verdict.judged_in]
+        for name in names
+    }
+    made = [judgment.made_in for judgment in judgments if judgment.made_in]
     return GridOutcome(
         design,
         tuple((document.id, document.title) for document in documents),
-        tuple(judged),
+        tuple(judgments),
         tuple(preferred),
         tuple((one.title, lost) for one, (by, _, _) in zip(documents, done, strict=True) for lost in by.failures),
         await total_usage(runner, built) if built else None,
@@ -396,7 +405,7 @@ async def grid(documents: Sequence[Document], design: GridDesign, runner: Experi
 
 
 def _parts(documents: Sequence[Document], design: GridDesign) -> int:
-    drafted = sum(one.settings is not None for one in design.contestants)
+    drafted = sum(system.settings is not None for system in design.contestants)
     ready = sum(len(texts) for of_one in design.ready.systems.values() for texts in of_one.values())
     judges, pairs = len(design.judges), len(design.pairs) if design.prefers else 0
     each = len(design.required_parts) + drafted * (1 + judges) + pairs * judges
@@ -408,8 +417,8 @@ def _check_plans(documents: Sequence[Document], design: GridDesign, store: Store
     for judge in design.judges:
         prepared = prepare(documents[0], design.judge_settings(judge))
         check_judging(design.judge_spec(judge, "", {}, design.metrics), prepared, store)
-    drafting = [one for one in design.contestants if one.settings is not None]
-    plans = [partial(prepare, document, design.draft_settings(one)) for document in documents for one in drafting]
+    drafting = [system for system in design.contestants if system.settings is not None]
+    plans = [partial(prepare, document, design.draft_settings(system)) for document in documents for system in drafting]
     refuse_if_none_fits(plans)
 
 
@@ -424,7 +433,11 @@ class _DocumentGrid:
 
     async def summaries(self) -> list[GridSummary]:
         """Return the summaries in the order of the contestants."""
-        return [one for some in await gather_all(map(self._summaries, self.design.contestants)) for one in some]
+        return [
+            grid_summary
+            for grid_summaries in await gather_all(map(self._summaries, self.design.contestants))
+            for grid_summary in grid_summaries
+        ]
 
     async def _summaries(self, one: GridSystem) -> list[GridSummary]:
         """Return a draft or the existing summaries of the document, or a record that there is none."""
@@ -438,12 +451,12 @@ class _DocumentGrid:
 
     async def judge_summaries(self, summaries: Sequence[GridSummary], judge: NamedModel) -> list[GridJudgment]:
         """Return a judge's verdicts. A metric that lacks its questions or key facts has failed."""
-        known = metrics(self.design.metrics, with_rubrics(self.design.judging, ()))
-        lost = [one.name for one in known if one.needs in self.by.lacking]
+        evaluators = metrics(self.design.metrics, with_rubrics(self.design.judging, ()))
+        lost = [evaluator.name for evaluator in evaluators if evaluator.needs in self.by.lacking]
         scored = [name for name in self.design.metrics if name not in lost]
         score = GridScore("failed", reason="it could not be judged: see the failures")
         unmeasured = dict.fromkeys(lost if self.by.failures else (), score)
-        return [await self._verdict(one, judge, scored, unmeasured) for one in summaries]
+        return [await self._verdict(grid_summary, judge, scored, unmeasured) for grid_summary in summaries]
 
     async def _verdict(
         self, summary: GridSummary, judge: NamedModel, scored: Sequence[str], unmeasured: Mapping[str, GridScore]
@@ -453,17 +466,17 @@ class _DocumentGrid:
             return empty
         step = f"{JUDGING} {summary.system} by {judge.name}"
         order = design.judge_spec(judge, summary.text, self.by.by, scored)
-        made = await self.batch.run(JUDGING, step, self.document, design.judge_settings(judge), order)
-        if made.result is None:
-            return replace(empty, judged_in=made.run, failure=made.failure)
-        found = made.result.evaluations
+        outcome = await self.batch.run(JUDGING, step, self.document, design.judge_settings(judge), order)
+        if outcome.result is None:
+            return replace(empty, judged_in=outcome.run, failure=outcome.failure)
+        found = outcome.result.evaluations
         scores = {**unmeasured, **{one: GridScore.of(found[one]) for one in scored if one in found}}
-        scores = {one: scores[one] for one in design.metrics if one in scores}
-        return replace(empty, judged_in=made.run, scores=scores, lengths=LengthStatistics.of(found.get(STATISTICS)))
+        scores = {metric: scores[metric] for metric in design.metrics if metric in scores}
+        return replace(empty, judged_in=outcome.run, scores=scores, lengths=LengthStatistics.of(found.get(STATISTICS)))
 
     async def judge_pairs(self, summaries: Sequence[GridSummary], judge: NamedModel) -> list[GridPreference]:
         """Return a judge's preferences for each pair of contestants; of several summaries by one, the first counts."""
-        texts = {one.system: one for one in reversed(summaries)}
+        texts = {grid_summary.system: grid_summary for grid_summary in reversed(summaries)}
         return [await self._preference(texts[a], texts[b], judge) for a, b in self.design.pairs]
 
     async def _preference(self, one: GridSummary, other: GridSummary, judge: NamedModel) -> GridPreference:
@@ -472,11 +485,11 @@ class _DocumentGrid:
             return pair
         step, pair_name = f"preferences by {judge.name}", f"{pair.first} or {pair.second}, by {judge.name}"
         order, settings = self.design.compare_spec(judge, one.text, other.text), self.design.judge_settings(judge)
-        made = await self.batch.run("preference", step, self.document, settings, order, pair_name)
-        pair = replace(pair, judged_in=made.run, failure=made.failure)
-        if made.result is None:
+        outcome = await self.batch.run("preference", step, self.document, settings, order, pair_name)
+        pair = replace(pair, judged_in=outcome.run, failure=outcome.failure)
+        if outcome.result is None:
             return pair
-        found = made.result.evaluations[PREFERENCE].details
+        found = outcome.result.evaluations[PREFERENCE].details
         return replace(pair, votes=votes_of(found, ASPECTS), same=bool(found["same"]), made=True)
 
 
@@ -491,7 +504,11 @@ async def _on_document(
     judged = await gather_all(work.judge_summaries(summaries, judge) for judge in design.judges)
     judges = design.judges if design.prefers else ()
     preferred = await gather_all(work.judge_pairs(summaries, judge) for judge in judges)
-    return by, [one for some in judged for one in some], [one for some in preferred for one in some]
+    return (
+        by,
+        [judgment for judgments in judged for judgment in judgments],
+        [preference for preferences in preferred for preference in preferences],
+    )
 
 
 async def draft_summary(
@@ -499,9 +516,9 @@ async def draft_summary(
 ) -> GridSummary:
     """Draft one summary of a document for an experiment, or record why there is none."""
     step, order = f"{DRAFTING} {contestant}", RunSpec(experiment=experiment)
-    made = await batch.run(DRAFTING, step, document, settings, order)
-    summary = GridSummary(document.id, document.title, contestant, 1, made_in=made.run, failure=made.failure)
-    if (result := made.result) is None:
+    outcome = await batch.run(DRAFTING, step, document, settings, order)
+    summary = GridSummary(document.id, document.title, contestant, 1, made_in=outcome.run, failure=outcome.failure)
+    if (result := outcome.result) is None:
         return summary
-    taken, words = await total_usage(batch.runner, [result.run.id]), result.settings.words
-    return replace(summary, text=result.summary or "", limit=words, gaps=len(result.gaps), taken=taken)
+    totals, words = await total_usage(batch.runner, [result.run.id]), result.settings.words
+    return replace(summary, text=result.summary or "", limit=words, gaps=len(result.gaps), taken=totals)

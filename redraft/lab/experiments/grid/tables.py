@@ -53,13 +53,13 @@ _MAX_LINES = 8
 
 def _scored(judged: Sequence[GridJudgment], metric: str) -> list[tuple[str, float]]:
     """Return the scores of summaries by one metric, each with its document."""
-    return [(one.document, score) for one in judged if (score := one.score(metric)) is not None]
+    return [(judgment.document, score) for judgment in judged if (score := judgment.score(metric)) is not None]
 
 
 def _counts(judged: Sequence[GridJudgment], metric: str) -> Row:
     """Return the cells of the columns `COUNTS`."""
-    found = [(one, one.scores.get(metric)) for one in judged]
-    failed = sum(bool(one.failure or (it and it.outcome == "failed")) for one, it in found)
+    found = [(judgment, judgment.scores.get(metric)) for judgment in judged]
+    failed = sum(bool(judgment.failure or (it and it.outcome == "failed")) for judgment, it in found)
     unjudged = sum(it.unjudged for _, it in found if it)
     return (len(_scored(judged, metric)), len(judged), failed, unjudged)
 
@@ -79,14 +79,14 @@ def _judges(outcome: GridOutcome) -> list[str]:
 
 def basis(outcome: GridOutcome) -> str:
     """Return what the tables are based on, in a sentence or two."""
-    summaries, judged = outcome.summaries, outcome.judged
-    there = sum(one.text is not None for one in summaries)
-    status = [one.status for one in judged]
-    open_ = sum(measured.unjudged for one in judged for measured in one.scores.values())
-    given = sum(measured.judged for one in judged for measured in one.scores.values())
+    summaries, judgments = outcome.summaries, outcome.judged
+    there = sum(grid_summary.text is not None for grid_summary in summaries)
+    status = [judgment.status for judgment in judgments]
+    open_ = sum(score.unjudged for judgment in judgments for score in judgment.scores.values())
+    given = sum(score.judged for judgment in judgments for score in judgment.scores.values())
     return (
         f"Based on {there} of {len(summaries)} summaries of {len(outcome.documents)}"
-        f" document{'s' * (len(outcome.documents) != 1)}, {status.count('done')} of {len(judged)} judged"
+        f" document{'s' * (len(outcome.documents) != 1)}, {status.count('done')} of {len(judgments)} judged"
         f" completely; {status.count('failed')} failed; {open_:,} of {open_ + given:,} verdicts are missing."
     )
 
@@ -107,13 +107,13 @@ def _taken(outcome: GridOutcome, one: GridSystem) -> list[Totals]:
 )
 def score_table(outcome: GridOutcome) -> Iterator[Row]:
     for metric in outcome.design.metrics:
-        for one in outcome.contestants:
+        for system in outcome.contestants:
             for judge in outcome.judges:
-                judged = outcome.judgments_of(one.name, judge)
-                scores = _scored(judged, metric)
+                judgments = outcome.judgments_of(system.name, judge)
+                scores = _scored(judgments, metric)
                 values, spread = list(document_means(scores).values()), standard_deviation([it for _, it in scores])
-                cells = (mean(values), *interval_cells(values), spread, len(values), *_counts(judged, metric))
-                yield (metric, one.name, judge, *cells, *tokens_and_price(_taken(outcome, one)))
+                cells = (mean(values), *interval_cells(values), spread, len(values), *_counts(judgments, metric))
+                yield (metric, system.name, judge, *cells, *tokens_and_price(_taken(outcome, system)))
 
 
 @table(
@@ -132,15 +132,15 @@ def score_table(outcome: GridOutcome) -> Iterator[Row]:
     basis,
 )
 def configuration_table(outcome: GridOutcome) -> Iterator[Row]:
-    for one in outcome.contestants:
-        judged = outcome.judgments_of(one.name, outcome.judges[0])
-        there = [it for it in judged if it.text is not None]
+    for system in outcome.contestants:
+        judgments = outcome.judgments_of(system.name, outcome.judges[0])
+        there = [it for it in judgments if it.text is not None]
         trigrams = [[it.lengths.novel_trigrams for it in there], [it.lengths.repeated_trigrams for it in there]]
         yield (
-            *(*_configured(one), *_mean_scores(outcome, one)),
+            *(*_configured(system), *_mean_scores(outcome, system)),
             *(mean([it.words for it in there]), mean([it.lengths.tokens for it in there])),
             *(None if (share := mean(some)) is None else 100 * share for some in trigrams),
-            *(len(there), len(judged)),
+            *(len(there), len(judgments)),
         )
 
 
@@ -184,10 +184,18 @@ def difference_table(outcome: GridOutcome) -> Iterator[Row]:
 )
 def summary_table(outcome: GridOutcome) -> Iterator[Row]:
     for document, title in outcome.labels.items():
-        for one in outcome.judged:
-            if one.document == document:
-                scores = (one.score(metric) for metric in outcome.design.metrics)
-                yield (title, one.system, one.number, one.judge, one.status, one.words, *scores)
+        for judgment in outcome.judged:
+            if judgment.document == document:
+                scores = (judgment.score(metric) for metric in outcome.design.metrics)
+                yield (
+                    title,
+                    judgment.system,
+                    judgment.number,
+                    judgment.judge,
+                    judgment.status,
+                    judgment.words,
+                    *scores,
+                )
 
 
 @table(
@@ -212,14 +220,14 @@ def preference_table(outcome: GridOutcome) -> Iterator[Row]:
 
 
 def _shares(pairs: Sequence[GridPreference], aspect: Aspect) -> Row:
-    votes = [one.votes[aspect] for one in pairs if aspect in one.votes]
+    votes = [preference.votes[aspect] for preference in pairs if aspect in preference.votes]
     said = [sum(vote.winner == winner for vote in votes) for winner in _WORTH]
-    worth, status = [_WORTH[vote.winner] for vote in votes], [one.status for one in pairs]
+    worth, status = [_WORTH[vote.winner] for vote in votes], [preference.status for preference in pairs]
     leaning = [vote.leaning for vote in votes]
     ties = (leaning.count("first"), leaning.count("second"), sum(vote.order_decides for vote in votes))
     return (
         *(100 * number / len(votes) if votes else None for number in said),
-        *(mean(worth), *interval_cells(worth), len(votes), *said, *ties, sum(one.same for one in pairs)),
+        *(mean(worth), *interval_cells(worth), len(votes), *said, *ties, sum(preference.same for preference in pairs)),
         *(status.count("done") - len(votes), status.count("failed"), len(pairs)),
     )
 
@@ -250,14 +258,19 @@ def agreement_table(outcome: GridOutcome) -> Iterator[Row]:
 
 
 def _scores(outcome: GridOutcome, judge: str, metric: str) -> dict[object, float]:
-    judged = where(outcome.judged, judge=judge)
-    return {one.key: score for one in judged if (score := one.score(metric)) is not None}
+    judgments = where(outcome.judged, judge=judge)
+    return {judgment.key: score for judgment in judgments if (score := judgment.score(metric)) is not None}
 
 
 def _winners(outcome: GridOutcome, judge: str, aspect: Aspect) -> dict[object, str]:
     """Return a judge's winners of the pairs that were not the same text."""
-    said = [one for one in where(outcome.preferred, judge=judge, same=False) if aspect in one.votes]
-    return {(one.document, one.first, one.second): one.votes[aspect].winner for one in said}
+    preferences = [
+        preference for preference in where(outcome.preferred, judge=judge, same=False) if aspect in preference.votes
+    ]
+    return {
+        (preference.document, preference.first, preference.second): preference.votes[aspect].winner
+        for preference in preferences
+    }
 
 
 def _of_scores(pairs: Sequence[tuple[float, float]]) -> Row:
@@ -294,18 +307,18 @@ def _of_all(what: str, told: Sequence[Mapping[object, float | str]], *, nominal:
     basis,
 )  # fmt: skip
 def cost_table(outcome: GridOutcome) -> Iterator[Row]:
-    for one in outcome.contestants:
-        if one.settings is not None:
-            own = _taken(outcome, one)
-            yield (f"summaries by {one.name}", len(own), *average_fields(own, _TAKEN), *sum_fields(own, _TAKEN))
+    for system in outcome.contestants:
+        if system.settings is not None:
+            own = _taken(outcome, system)
+            yield (f"summaries by {system.name}", len(own), *average_fields(own, _TAKEN), *sum_fields(own, _TAKEN))
     others = {"questions and key facts": outcome.built} if outcome.built is not None else {}
-    others |= {f"verdicts by {judge}": taken for judge, taken in outcome.judging.items()}
+    others |= {f"verdicts by {judge}": totals for judge, totals in outcome.judging.items()}
     for what, taken in {**others, "all, each answer once": outcome.whole}.items():
         yield (what, None, None, None, None, None, *sum_fields([taken], _TAKEN))
 
 
 def _failure_basis(outcome: GridOutcome) -> str:
-    status = [one.status for one in outcome.judged] + [one.status for one in outcome.preferred]
+    status = [judgment.status for judgment in outcome.judged] + [preference.status for preference in outcome.preferred]
     return f"{basis(outcome)} {status.count('not made')} were not made."
 
 
@@ -322,13 +335,13 @@ def failure_table(outcome: GridOutcome) -> Iterator[Row]:
     for it in outcome.summaries:
         if it.text is None and it.failure is not None:
             yield (it.title, it.system, "", *failure_cells(it.failure))
-    for one in outcome.judged:
-        who = (one.title, one.system, one.judge)
-        if one.text is not None and one.failure is not None:
-            yield (*who, *failure_cells(one.failure))
-        for metric, found in one.scores.items():
-            if found.outcome == "failed":
-                yield (*who, metric, UNDECIDED if found.undecided else "no score", found.reason)
+    for judgment in outcome.judged:
+        who = (judgment.title, judgment.system, judgment.judge)
+        if judgment.text is not None and judgment.failure is not None:
+            yield (*who, *failure_cells(judgment.failure))
+        for metric, score in judgment.scores.items():
+            if score.outcome == "failed":
+                yield (*who, metric, UNDECIDED if score.undecided else "no score", score.reason)
     for pair in outcome.preferred:
         if pair.failure is not None:
             yield (pair.title, f"{pair.first} or {pair.second}", pair.judge, *failure_cells(pair.failure))
@@ -351,7 +364,7 @@ def _settings(outcome: GridOutcome) -> Mapping[str, object]:
 
 def _about(outcome: GridOutcome) -> Iterator[str]:
     design = outcome.design
-    yield f"systems: {'; '.join(plain(one.name) for one in design.contestants)}"
+    yield f"systems: {'; '.join(plain(system.name) for system in design.contestants)}"
     yield f"judges: {', '.join(map(plain, outcome.judges))}"
     yield f"documents: {', '.join(plain(title) for _, title in outcome.documents)}"
     yield f"metrics: {', '.join(design.metrics)}"
@@ -361,9 +374,9 @@ def _about(outcome: GridOutcome) -> Iterator[str]:
 
 
 def _headline(outcome: GridOutcome, _: Sequence[Table]) -> Iterator[str]:
-    for one in outcome.contestants[:_MAX_LINES]:
-        scores = zip(outcome.design.metrics, _mean_scores(outcome, one), strict=True)
-        yield f"{plain(one.name)}: {', '.join(f'{metric} {figure(score, 2)}' for metric, score in scores)}"
+    for system in outcome.contestants[:_MAX_LINES]:
+        scores = zip(outcome.design.metrics, _mean_scores(outcome, system), strict=True)
+        yield f"{plain(system.name)}: {', '.join(f'{metric} {figure(score, 2)}' for metric, score in scores)}"
     yield from more_line(len(outcome.contestants), _MAX_LINES, "systems")
     yield basis(outcome)
 
@@ -372,11 +385,13 @@ EXPERIMENT: Experiment[GridDesign, GridOutcome] = Experiment(
     GRID,
     "Grid: systems on documents, by metric",
     run=grid,
-    is_some=lambda outcome: any(found.score is not None for one in outcome.judged for found in one.scores.values()),
+    is_some=lambda outcome: any(
+        grid_score.score is not None for judgment in outcome.judged for grid_score in judgment.scores.values()
+    ),
     about=_about,
     settings=_settings,
     tables=_tables,
     items=lambda outcome: (*outcome.judged, *outcome.preferred),
     headline=_headline,
-    who=lambda outcome: ([one.model for one in outcome.contestants if one.settings], outcome.judges),
+    who=lambda outcome: ([system.model for system in outcome.contestants if system.settings], outcome.judges),
 )

@@ -147,7 +147,7 @@ def item_of(subject: HamletSubject, tree: Tree, model: str) -> HamletItem:
 def with_evaluations(item: HamletItem, evaluations: Mapping[str, Evaluation]) -> HamletItem:
     """Return the item with the results of the metrics. If a metric failed, the item has failed."""
     both = evaluations[KeyfactRecall.name], evaluations[Faithfulness.name]
-    failed = next((one for one in both if one.outcome == "failed"), None)
+    failed = next((evaluation for evaluation in both if evaluation.outcome == "failed"), None)
     scores = scores_of(*both)
     return replace(
         item,
@@ -247,9 +247,9 @@ class HamletDesign(ModelsDesign):
     def judge_roles(self) -> dict[str, tuple[NamedModel, Against]]:
         """Who judges every summary against what, by name: first the judge of all tables, under no name."""
         found: dict[str, tuple[NamedModel, Against]] = {"": (self.judge, "chunk")}
-        found |= {one.name: (one, "chunk") for one in self.others}
+        found |= {model.name: (model, "chunk") for model in self.others}
         everyone = (self.judge, *self.others) if self.full_text else ()
-        return found | {f"{one.name}, {FULL_TEXT}": (one, "document") for one in everyone}
+        return found | {f"{model.name}, {FULL_TEXT}": (model, "document") for model in everyone}
 
     def settings_for(self, judge: NamedModel, query: str | None) -> DraftConfig:
         """Return a judge's settings."""
@@ -274,11 +274,14 @@ class HamletDesign(ModelsDesign):
 
     def check(self, runner: ExperimentRunner) -> None:
         """Raise if a name or a price is unknown, before anything is paid for."""
-        check_models(runner, *((self.answer_settings(one.name, ""), None) for one in self.models))
+        check_models(runner, *((self.answer_settings(model.name, ""), None) for model in self.models))
         check_models(runner, (self.judge_settings(query=None), self.keyfact_spec(self.sizes[0]).judging))
         check_models(
             runner,
-            *((self.settings_for(one, None), self.judge_spec("", "", one, "chunk").judging) for one in self.others),
+            *(
+                (self.settings_for(model, None), self.judge_spec("", "", model, "chunk").judging)
+                for model in self.others
+            ),
         )
 
 
@@ -340,38 +343,44 @@ async def hamlet(documents: Sequence[Document], design: HamletDesign, runner: Ex
         _subject(document, size, design, runner) for document in documents for size in design.sizes
     )
     items = [
-        (subject, item_of(subject, tree, one.name))
+        (subject, item_of(subject, tree, named_model.name))
         for subject in subjects
         if subject.keyfacts
         for tree in design.trees(subject.keyfacts)
-        for one in design.models
+        for named_model in design.models
     ]
     runner.observer(StageStarted("summaries and verdicts", 0))
     batch = RunBatch(runner, len(items))
-    done = await gather_all(
+    hamlet_items = await gather_all(
         batch.run_task(f"{item.title}, {_name(item)}", partial(_done, subject, item, design, batch))
         for subject, item in items
     )
-    behind = await asyncio.to_thread(_certificates, done, runner)
-    return HamletOutcome(design, tuple(subjects), tuple(done), runner.stopped, behind)
+    behind = await asyncio.to_thread(_certificates, hamlet_items, runner)
+    return HamletOutcome(design, tuple(subjects), tuple(hamlet_items), runner.stopped, behind)
 
 
 def _certificates(items: Sequence[HamletItem], runner: ExperimentRunner) -> tuple[Certificate, ...]:
     """Return the certificates of the scores: one judge gives all of them, with the same prompts."""
-    judged = [item for item in items if item.recall is not None and item.faithfulness is not None and not item.nothing]
-    if not judged:
+    hamlet_items = [
+        item for item in items if item.recall is not None and item.faithfulness is not None and not item.nothing
+    ]
+    if not hamlet_items:
         return ()
-    run = runner.store.runs.get(judged[0].runs[JUDGING])
+    run = runner.store.runs.get(hamlet_items[0].runs[JUDGING])
     measured: dict[type[Evaluator], list[HamletScore | None]] = {
-        KeyfactRecall: [item.recall for item in judged],
-        Faithfulness: [item.faithfulness for item in judged],
+        KeyfactRecall: [item.recall for item in hamlet_items],
+        Faithfulness: [item.faithfulness for item in hamlet_items],
     }
-    return tuple(run_certificate(runner, run, one.name, one.version, *_counted(some)) for one, some in measured.items())
+    return tuple(
+        run_certificate(runner, run, one.name, one.version, *_counted(scores)) for one, scores in measured.items()
+    )
 
 
 def _counted(some: Sequence[HamletScore | None]) -> tuple[int, int]:
-    known = [one for one in some if one is not None]
-    return sum(one.levels[ALL].whole for one in known if ALL in one.levels), sum(one.unjudged for one in known)
+    scores = [score for score in some if score is not None]
+    return sum(score.levels[ALL].whole for score in scores if ALL in score.levels), sum(
+        score.unjudged for score in scores
+    )
 
 
 async def _count_what_is_known(documents: Sequence[Document], design: HamletDesign, runner: ExperimentRunner) -> None:
@@ -386,8 +395,8 @@ async def _count_what_is_known(documents: Sequence[Document], design: HamletDesi
             found = run.judging.keyfacts if run and run.judging else None
             keyfacts = runner.store.keyfacts.get(found) if found else None
         for tree in design.trees(keyfacts) if keyfacts else ():
-            for one in design.models:
-                drafted = await runner.find_run(document, design.answer_settings(one.name, tree.query), RunSpec())
+            for model in design.models:
+                drafted = await runner.find_run(document, design.answer_settings(model.name, tree.query), RunSpec())
                 if keyfacts and drafted and drafted.status == "done" and drafted.draft:
                     summary = runner.store.runs.draft(drafted.draft).text
                     for judge, against in design.judge_roles.values():
@@ -403,37 +412,37 @@ async def _subject(document: Document, size: str, design: HamletDesign, runner: 
         return replace(subject, keyfacts=imported)
     batch = RunBatch(runner, 0)
     judging, order = design.judge_settings(query=None), design.keyfact_spec(size)
-    made = await batch.run_part(KEYFACTS, KEYFACTS, document.title, document, judging, order)
-    subject = replace(subject, run=made.run, usage=run_usage(runner, made.run), failure=made.failure)
-    if made.result is None:
+    outcome = await batch.run_part(KEYFACTS, KEYFACTS, document.title, document, judging, order)
+    subject = replace(subject, run=outcome.run, usage=run_usage(runner, outcome.run), failure=outcome.failure)
+    if outcome.result is None:
         return subject
-    assert made.result.run.judging is not None
-    assert made.result.run.judging.keyfacts is not None
-    return replace(subject, keyfacts=runner.store.keyfacts.get(made.result.run.judging.keyfacts))
+    assert outcome.result.run.judging is not None
+    assert outcome.result.run.judging.keyfacts is not None
+    return replace(subject, keyfacts=runner.store.keyfacts.get(outcome.result.run.judging.keyfacts))
 
 
 async def _done(subject: HamletSubject, item: HamletItem, design: HamletDesign, batch: RunBatch) -> HamletItem:
     assert subject.keyfacts is not None
     document, drafting = subject.document, design.answer_settings(item.model, item.query)
-    made = await batch.run_part(DRAFTING, DRAFTING, _name(item), document, drafting, RunSpec(experiment=HAMLET))
-    item = _noted(item, DRAFTING, made, batch.runner)
+    outcome = await batch.run_part(DRAFTING, DRAFTING, _name(item), document, drafting, RunSpec(experiment=HAMLET))
+    item = _noted(item, DRAFTING, outcome, batch.runner)
     if item.failure is not None and item.failure.code == NoAnswerError.code:
         place = (item.chunk, item.perspective)
         return abstained_item(
-            item, next(one for one in subject.keyfacts.trees if (one.chunk, one.perspective) == place)
+            item, next(tree for tree in subject.keyfacts.trees if (tree.chunk, tree.perspective) == place)
         )
-    if (drafted := made.result) is None:
+    if (drafted := outcome.result) is None:
         return item
     item = replace(item, gaps=len(drafted.gaps), words=drafted.draft.words if drafted.draft else None)
     for name, (judge, against) in design.judge_roles.items():
         order = design.judge_spec(subject.keyfacts.id, drafted.summary or "", judge, against)
         stage = f"{JUDGING} by {name}" if name else JUDGING
         judging, step = design.settings_for(judge, item.query), f"{stage} {item.model}"
-        made = await batch.run_part(JUDGING, step, _name(item), document, judging, order)
-        item = _noted(item, stage, made, batch.runner)
-        if made.result is None:
+        outcome = await batch.run_part(JUDGING, step, _name(item), document, judging, order)
+        item = _noted(item, stage, outcome, batch.runner)
+        if outcome.result is None:
             return item
-        found = made.result.evaluations
+        found = outcome.result.evaluations
         if name:
             both = scores_of(found[KeyfactRecall.name], found[Faithfulness.name])
             item = replace(item, second={**item.second, name: both})
@@ -444,10 +453,10 @@ async def _done(subject: HamletSubject, item: HamletItem, design: HamletDesign, 
 
 def _noted(item: HamletItem, stage: str, made: RunOutcome, runner: ExperimentRunner) -> HamletItem:
     """Return the item with the run of a stage, its usage, and its failure, if any."""
-    item, used = replace(item, failure=made.failure or item.failure), run_usage(runner, made.run)
-    if made.run is None or used is None:
+    item, totals = replace(item, failure=made.failure or item.failure), run_usage(runner, made.run)
+    if made.run is None or totals is None:
         return item
-    return replace(item, runs={**item.runs, stage: made.run}, usage={**item.usage, stage: used})
+    return replace(item, runs={**item.runs, stage: made.run}, usage={**item.usage, stage: totals})
 
 
 def _name(item: HamletItem) -> str:

@@ -61,8 +61,8 @@ Metric = Literal["recall", "faithfulness"]
 
 
 def _score(item: HamletItem, metric: Metric) -> HamletScore | None:
-    found: HamletScore | None = getattr(item, metric)
-    return found if found is not None and found.score is not None else None
+    score: HamletScore | None = getattr(item, metric)
+    return score if score is not None and score.score is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +81,11 @@ class HamletTally:
     def counts(self) -> tuple[int, int, int, int]:
         """The cells of the columns `COUNTS`."""
         scores, failed = self.scores, sum(item.failure is not None for item in self.items)
-        return len(scores), len(self.items), failed, sum(one.unjudged for one in scores)
+        return len(scores), len(self.items), failed, sum(score.unjudged for score in scores)
 
     def share(self, level: str, of: Literal["levels", "paths"] = "levels") -> PooledShare:
         """Return equation 1 or 2 over all the facts, or the sentences, of these items together."""
-        found = [getattr(one, of) for one in self.scores]
+        found = [getattr(score, of) for score in self.scores]
         shares = [one[level] for one in found if level in one]
         return PooledShare(sum(share.part for share in shares), sum(share.whole for share in shares))
 
@@ -152,14 +152,14 @@ def _on_faithfulness(items: Sequence[HamletItem]) -> str:
     lambda items: f"Recall: {_on_recall(items)} Faithfulness: {_on_faithfulness(items)}",
 )  # fmt: skip
 def summary_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    for model, own in group_by(items, "model").items():
-        tallies = (_recall(own), _faithfulness(own))
-        scores = [mean([one.score for one in tally.scores]) for tally in tallies]
+    for model, hamlet_items in group_by(items, "model").items():
+        tallies = (_recall(hamlet_items), _faithfulness(hamlet_items))
+        scores = [mean([score.score for score in tally.scores]) for tally in tallies]
         both = mean(scores) if None not in scores else None
-        taken = tokens_and_price([one.usage.get(DRAFTING) for one in own])
+        taken = tokens_and_price([hamlet_item.usage.get(DRAFTING) for hamlet_item in hamlet_items])
         (recalls, _, _, open_), (verdicts, of, failed, unjudged) = (tally.counts for tally in tallies)
-        words = mean([item.words for item in own])
-        nothing = sum(item.nothing for item in own)
+        words = mean([item.words for item in hamlet_items])
+        nothing = sum(item.nothing for item in hamlet_items)
         yield (model, *scores, both, words, *taken, recalls, verdicts, of, failed, open_ + unjudged, nothing)
 
 
@@ -172,8 +172,8 @@ def summary_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     _on_recall,
 )
 def recall_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    for perspective, own in _recall(items).perspectives:
-        models = own.models(MODELS_MEAN)
+    for perspective, hamlet_tally in _recall(items).perspectives:
+        models = hamlet_tally.models(MODELS_MEAN)
         for model, tally in models.items():
             for place in (*FIFTHS, ALL):
                 there = {name: one.where(bin=place) for name, one in models.items()}
@@ -191,10 +191,10 @@ def recall_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     _on_recall,
 )
 def path_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    for perspective, own in _recall(items).perspectives:
-        for model, tally in own.models(ALL_MODELS).items():
+    for perspective, hamlet_tally in _recall(items).perspectives:
+        for model, tally in hamlet_tally.models(ALL_MODELS).items():
             along = [tally.share(level, "paths") for level in LEVEL_KEYS]
-            shares = [one.value for one in (*along, tally.share("leaf"))]
+            shares = [pooled_share.value for pooled_share in (*along, tally.share("leaf"))]
             yield (perspective, model, *shares, along[-1].whole, *tally.counts)
 
 
@@ -208,8 +208,8 @@ def path_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     _on_recall,
 )
 def gap_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    for perspective, own in _recall(items).perspectives:
-        models = own.models(MODELS_MEAN)
+    for perspective, hamlet_tally in _recall(items).perspectives:
+        models = hamlet_tally.models(MODELS_MEAN)
         gaps = _by_model(models, _gaps)
         for model, tally in models.items():
             yield (perspective, model, *gaps[model], *tally.counts)
@@ -230,8 +230,8 @@ def _gaps(tally: HamletTally) -> list[float | None]:
     _on_faithfulness,
 )
 def faithfulness_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    for perspective, own in _faithfulness(items).perspectives:
-        models = own.models(MODELS_MEAN)
+    for perspective, hamlet_tally in _faithfulness(items).perspectives:
+        models = hamlet_tally.models(MODELS_MEAN)
         values = _by_model(models, lambda some: some.values(_CARRIED))
         for model, tally in models.items():
             yield (perspective, model, *values[model], tally.share(ALL).whole, *tally.counts)
@@ -257,7 +257,7 @@ def error_table(items: Sequence[HamletItem]) -> Iterator[Row]:
 
 
 def _error_rows(tally: HamletTally) -> Iterator[Row]:
-    counts = sum((Counter(one.errors) for one in tally.scores), Counter[str]())
+    counts = sum((Counter(score.errors) for score in tally.scores), Counter[str]())
     every, intrinsic, extrinsic = counts.total(), sum(counts[kind] for kind in _INTRINSIC), counts[_EXTRINSIC]
     yield ("extrinsic", extrinsic, share(extrinsic, every), None)
     yield ("intrinsic", intrinsic, share(intrinsic, every), share(intrinsic, intrinsic))
@@ -316,10 +316,10 @@ def difference_table(items: Sequence[HamletItem]) -> Iterator[Row]:
         for metric, levels in metrics:
             pairs = common_pairs(*(_by_query(where(items, model=model), metric) for model in (first, second)))
             for level in levels:
-                found = [
-                    SharePair(str(query[0]), _part(one, level), _part(other, level)) for query, one, other in pairs
+                share_pairs = [
+                    SharePair(str(query[0]), _part(score, level), _part(other, level)) for query, score, other in pairs
                 ]
-                yield (first, second, metric, level, *difference_cells(found, "queries"))
+                yield (first, second, metric, level, *difference_cells(share_pairs, "queries"))
 
 
 def _by_query(items: Sequence[HamletItem], metric: Metric) -> dict[tuple[object, ...], HamletScore]:
@@ -332,23 +332,23 @@ def _by_query(items: Sequence[HamletItem], metric: Metric) -> dict[tuple[object,
 
 
 def _part(score: HamletScore, level: str) -> tuple[float, float]:
-    found = score.levels.get(level)
-    return (float(found.part), float(found.whole)) if found else (0.0, 0.0)
+    pooled_share = score.levels.get(level)
+    return (float(pooled_share.part), float(pooled_share.whole)) if pooled_share else (0.0, 0.0)
 
 
 def _documents(subjects: Sequence[HamletSubject]) -> str:
-    known = [subject.keyfacts for subject in subjects if subject.keyfacts]
+    key_facts = [subject.keyfacts for subject in subjects if subject.keyfacts]
     failed = sum(subject.failure is not None for subject in subjects)
-    unjudged = sum(_objected(fact, UNJUDGED) for found in known for tree in found.trees for fact in tree.facts)
-    missing = sum(len(found.missing) for found in known)
+    unjudged = sum(_objected(fact, UNJUDGED) for facts in key_facts for tree in facts.trees for fact in tree.facts)
+    missing = sum(len(facts.missing) for facts in key_facts)
     return (
-        f"Based on {len(known)} of {len(subjects)} document{'s' * (len(subjects) != 1)}; {failed} failed;"
+        f"Based on {len(key_facts)} of {len(subjects)} document{'s' * (len(subjects) != 1)}; {failed} failed;"
         f" {unjudged} facts without a verdict; {missing} parts of trees could not be made."
     )
 
 
 def _objected(fact: KeyFact, dimension: str) -> bool:
-    return any(one.dimension == dimension for one in fact.objections)
+    return any(objection.dimension == dimension for objection in fact.objections)
 
 
 def _trees(subjects: Iterable[HamletSubject], perspectives: Sequence[Perspective]) -> list[Tree]:
@@ -365,23 +365,23 @@ def _trees(subjects: Iterable[HamletSubject], perspectives: Sequence[Perspective
     lambda subjects, _: _documents(subjects),
 )
 def size_table(subjects: Sequence[HamletSubject], perspectives: Sequence[Perspective]) -> Iterator[Row]:
-    known = [subject for subject in subjects if subject.keyfacts]
-    for subject in known:
+    hamlet_subjects = [subject for subject in subjects if subject.keyfacts]
+    for subject in hamlet_subjects:
         for perspective in perspectives:
             yield (subject.document.title, perspective, subject.tokens, *_sizes([subject], perspective))
-    for perspective in perspectives if len(known) > 1 else ():
-        total = (sum(subject.tokens for subject in known), *_sizes(known, perspective))
+    for perspective in perspectives if len(hamlet_subjects) > 1 else ():
+        total = (sum(subject.tokens for subject in hamlet_subjects), *_sizes(hamlet_subjects, perspective))
         yield ("total", perspective, *total)
-        yield ("mean", perspective, *(number / len(known) for number in total))
+        yield ("mean", perspective, *(number / len(hamlet_subjects) for number in total))
 
 
 def _sizes(subjects: Sequence[HamletSubject], perspective: Perspective) -> tuple[int, ...]:
     trees = _trees(subjects, (perspective,))
-    kept = [fact for tree in trees for fact in tree.kept]
-    levels = Counter(fact.level for fact in kept)
+    facts = [fact for tree in trees for fact in tree.kept]
+    levels = Counter(fact.level for fact in facts)
     unjudged = sum(_objected(fact, UNJUDGED) for tree in trees for fact in tree.facts)
     queries = sum(bool(tree.query) for tree in trees)
-    return (len(trees), queries, *(levels[level] for level in LEVELS), len(kept), unjudged)
+    return (len(trees), queries, *(levels[level] for level in LEVELS), len(facts), unjudged)
 
 
 @table(
@@ -393,14 +393,14 @@ def _sizes(subjects: Sequence[HamletSubject], perspective: Perspective) -> tuple
     lambda subjects, _: _documents(subjects),
 )
 def pruning_table(subjects: Sequence[HamletSubject], perspectives: Sequence[Perspective]) -> Iterator[Row]:
-    groups: dict[str, Sequence[Perspective]] = {one: (one,) for one in perspectives}
+    groups: dict[str, Sequence[Perspective]] = {perspective: (perspective,) for perspective in perspectives}
     for name, chosen in (groups | ({"both": perspectives} if len(groups) > 1 else {})).items():
         facts = [fact for tree in _trees(subjects, chosen) for fact in tree.facts]
         for level in LEVEL_KEYS:
-            found = [fact for fact in facts if level in (fact.level, ALL)]
-            gone = sum(not fact.kept for fact in found)
-            reasons = [sum(_objected(fact, dimension) for fact in found) for dimension in _DIMENSIONS]
-            yield (name, level, len(found), gone, share(gone, len(found)), *reasons)
+            key_facts = [fact for fact in facts if level in (fact.level, ALL)]
+            gone = sum(not fact.kept for fact in key_facts)
+            reasons = [sum(_objected(fact, dimension) for fact in key_facts) for dimension in _DIMENSIONS]
+            yield (name, level, len(key_facts), gone, share(gone, len(key_facts)), *reasons)
 
 
 def _cost_basis(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> str:
@@ -419,17 +419,19 @@ def _cost_basis(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) 
 )
 def cost_table(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> Iterator[Row]:
     found = [subject.usage for subject in subjects if subject.keyfacts]
-    yield (KEYFACTS, "", *_cost(found, [one.usage for one in subjects]))
+    yield (KEYFACTS, "", *_cost(found, [hamlet_subject.usage for hamlet_subject in subjects]))
     for stage in (DRAFTING, JUDGING):
-        for model, own in group_by(items, "model").items():
-            done = [item.usage.get(stage) for item in own if item.status == "done"]
-            yield (stage, model, *_cost(done, [item.usage.get(stage) for item in own]))
-    paid = [one.usage for one in subjects] + [one for item in items for one in item.usage.values()]
+        for model, hamlet_items in group_by(items, "model").items():
+            done = [item.usage.get(stage) for item in hamlet_items if item.status == "done"]
+            yield (stage, model, *_cost(done, [item.usage.get(stage) for item in hamlet_items]))
+    paid = [hamlet_subject.usage for hamlet_subject in subjects] + [
+        totals for item in items for totals in item.usage.values()
+    ]
     yield ("total", "", None, *_cost([], paid)[1:])
 
 
 def _cost(done: Sequence[Totals | None], paid: Sequence[Totals | None]) -> Row:
-    return (sum(one is not None for one in done), *average_fields(done), *sum_fields(paid, ("calls",)))
+    return (sum(totals is not None for totals in done), *average_fields(done), *sum_fields(paid, ("calls",)))
 
 
 def _failure_basis(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> str:
@@ -466,7 +468,10 @@ def judge_table(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -
     whole = [
         one
         for one in everyone
-        if all(name in one and all(each and each.score is not None for each in one[name]) for name in names)
+        if all(
+            name in one and all(hamlet_score and hamlet_score.score is not None for hamlet_score in one[name])
+            for name in names
+        )
     ]
     for name in names:
         means = [
@@ -483,18 +488,27 @@ def judge_table(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -
     "Chunk size, down to recall and faithfulness",
     "For every size of chunks its own key facts, queries and summaries. Recall and faithfulness are pooled; the gap is"
     " the mean of models of the recall gap between fifths; all other tables are about the first size.",
-    ("size", "trees", "facts", "pruned", *(f"recall {one}" for one in LEVEL_COLUMNS), "faithfulness", "gap", *COUNTS),
+    (
+        "size",
+        "trees",
+        "facts",
+        "pruned",
+        *(f"recall {column}" for column in LEVEL_COLUMNS),
+        "faithfulness",
+        "gap",
+        *COUNTS,
+    ),
     lambda subjects, items, perspectives: f"{_documents(subjects)} {_on_recall(items)}",  # noqa: ARG005  (of the table)
 )
 def chunk_table(
     subjects: Sequence[HamletSubject], items: Sequence[HamletItem], perspectives: Sequence[Perspective]
 ) -> Iterator[Row]:
     for size in distinct(subjects, "size"):
-        trees, own = _trees(where(subjects, size=size), perspectives), where(items, size=size)
-        facts, tally = [fact for tree in trees for fact in tree.facts], _recall(own)
+        trees, hamlet_items = _trees(where(subjects, size=size), perspectives), where(items, size=size)
+        facts, tally = [fact for tree in trees for fact in tree.facts], _recall(hamlet_items)
         pruned = sum(not fact.kept for fact in facts)
-        gap = mean([_gaps(one)[-1] for one in tally.models().values()])
-        shares = (*tally.values(LEVEL_KEYS), _faithfulness(own).share(ALL).value)
+        gap = mean([_gaps(hamlet_tally)[-1] for hamlet_tally in tally.models().values()])
+        shares = (*tally.values(LEVEL_KEYS), _faithfulness(hamlet_items).share(ALL).value)
         yield (size, len(trees), len(facts) - pruned, share(pruned, len(facts)), *shares, gap, *tally.counts)
 
 
@@ -521,13 +535,13 @@ def _settings(outcome: HamletOutcome) -> Mapping[str, object]:
     return {
         **record_json(outcome.design),
         "documents": [record_json(subject) for subject in outcome.subjects],
-        "certificates": [record_json(one) for one in outcome.certificates],
+        "certificates": [record_json(certificate) for certificate in outcome.certificates],
     }
 
 
 def _headline(outcome: HamletOutcome, tables: Sequence[Table]) -> Iterator[str]:
-    own = where(outcome.items, size=outcome.design.sizes[0])
-    models, gaps = group_by(own, "model"), next(one for one in tables if one.name == "gaps")
+    hamlet_items = where(outcome.items, size=outcome.design.sizes[0])
+    models, gaps = group_by(hamlet_items, "model"), next(one for one in tables if one.name == "gaps")
     for model, items in list(models.items())[:_MAX_MODELS]:
         by_place = [number(row[gaps.columns.index(WHOLE)]) for row in gaps.rows if row[1] == model]
         gap = max((one for one in by_place if one is not None), default=None)
@@ -546,10 +560,13 @@ def _counted(outcome: HamletOutcome) -> str:
 
 def _about(outcome: HamletOutcome) -> Iterator[str]:
     design, settings = outcome.design, outcome.design.models[0].settings
-    yield f"models: {', '.join(plain(one.name) for one in design.models)}"
+    yield f"models: {', '.join(plain(model.name) for model in design.models)}"
     yield f"judge: {plain(design.judge.name)}; key facts validated by {plain(design.validator or design.judge.name)}"
-    yield from (f"{one.metric} is judged by {unmarked(one.line())}" for one in outcome.certificates)
-    yield f"documents: {', '.join(plain(one.title) for one in dict.fromkeys(one.document for one in outcome.subjects))}"
+    yield from (
+        f"{certificate.metric} is judged by {unmarked(certificate.line())}" for certificate in outcome.certificates
+    )
+    documents = dict.fromkeys(subject.document for subject in outcome.subjects)
+    yield f"documents: {', '.join(plain(document.title) for document in documents)}"
     yield f"chunks for key facts, in tokens: {', '.join(design.sizes)}"
     limit = f"at most {settings.words} words" if settings.words else "as long as suits the document"
     yield f"summaries: {settings.strategy}, {limit}, each of the whole document and answering one query"

@@ -98,14 +98,14 @@ class QaDesign(ModelsDesign):
         """Every model with every strategy, named by what varies."""
         several = len(self.strategies) > 1
         return tuple(
-            QaContestant(f"{one.name}, {strategy}" if several else one.name, one.name, strategy)
-            for one in self.models
+            QaContestant(f"{model.name}, {strategy}" if several else model.name, model.name, strategy)
+            for model in self.models
             for strategy in self.strategies
         )
 
     def contestant(self, name: str) -> QaContestant:
         """Return the contestant with this name."""
-        return next(one for one in self.contestants if one.name == name)
+        return next(qa_contestant for qa_contestant in self.contestants if qa_contestant.name == name)
 
     def step_plan(self, document: Document) -> tuple[int, tuple[ReadingStep, ...], str]:
         """Return the tokens of a document, its steps, and a note on them."""
@@ -116,25 +116,31 @@ class QaDesign(ModelsDesign):
     def answer_settings(self, name: str, step: ReadingStep) -> DraftConfig:
         """Return the settings with which a contestant answers, and drafts what it answers from. Like a direct summary,
         an answer gets all of its source text at once."""
-        one = self.contestant(name)
-        changes: dict[str, object] = {"strategy": one.strategy, "until": step.until, "words": self.words}
-        if one.strategy == DIRECT:
-            unread = not reads_prompts(find_model(one.model, self.models).settings.model)
+        contestant = self.contestant(name)
+        changes: dict[str, object] = {"strategy": contestant.strategy, "until": step.until, "words": self.words}
+        if contestant.strategy == DIRECT:
+            unread = not reads_prompts(find_model(contestant.model, self.models).settings.model)
             changes |= {"words": _WORDS, **(_UNBOUNDED if unread else {})}
-        return self.writer_settings(one.model, **changes)
+        return self.writer_settings(contestant.model, **changes)
 
     def prepare_step(self, document: Document, name: str, step: ReadingStep) -> PreparedDocument:
         """Return the document prepared for a contestant's step. Raise if the window has no room for answers."""
-        made = prepare(document, self.answer_settings(name, step))
-        asked = made.tokenizer.count(made.book.template(ANSWER_QUESTIONS)) + self.at_once * _QUESTION
-        read = self.before(name, made)
-        needed, window = read + asked + self.at_once * TYPED_ANSWER.tokens(wording(made)), made.settings.context_tokens
+        prepared_document = prepare(document, self.answer_settings(name, step))
+        asked = (
+            prepared_document.tokenizer.count(prepared_document.book.template(ANSWER_QUESTIONS))
+            + self.at_once * _QUESTION
+        )
+        read = self.before(name, prepared_document)
+        needed, window = (
+            read + asked + self.at_once * TYPED_ANSWER.tokens(wording(prepared_document)),
+            prepared_document.settings.context_tokens,
+        )
         if needed > window:
             raise PlanError(
                 f"{read:,} tokens with question and answer need {needed:,} tokens, more than the window of {window:,}",
                 hint=f"use --context-tokens {needed} if the model has such a window, or fewer steps with --until",
             )
-        return made
+        return prepared_document
 
     def before(self, name: str, made: PreparedDocument) -> int:
         """Return the maximum number of tokens that a contestant answers from."""
@@ -160,16 +166,16 @@ class QaDesign(ModelsDesign):
 
     def check(self, runner: ExperimentRunner) -> None:
         """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
-        for one in (*self.models, self.judge):
-            if not (one.settings.model == EXTRACTIVE or is_language_model(one.settings.model)):
-                raise UsageError(f"{one.name} neither asks nor answers questions", hint="name a language model")
+        for model in (*self.models, self.judge):
+            if not (model.settings.model == EXTRACTIVE or is_language_model(model.settings.model)):
+                raise UsageError(f"{model.name} neither asks nor answers questions", hint="name a language model")
         if self.similarity == "judge":
             raise UsageError("--similarity judge is not a measure: the judge gives its verdicts anyway")
         self.similarity_measure()
         step = ReadingStep(1, 1, None)
         for strategy in self.strategies:
             strategy_named(strategy)
-        answering = [self.answer_settings(one.name, step) for one in self.contestants]
+        answering = [self.answer_settings(contestant.name, step) for contestant in self.contestants]
         check_models(runner, *((settings, None) for settings in (*answering, self.judge_settings())))
 
 
@@ -325,12 +331,16 @@ class QaItem:
 
     def with_similarities(self, similarity: Similarity) -> QaItem:
         """Return the item with the similarities of the answer to the reference."""
-        pair, said = self.pair, self.response
-        if said is None:
+        pair, response = self.pair, self.response
+        if response is None:
             return self
-        answer = NO_ANSWER if said.abstained and not count_words(said.answer) else _in_full(said.answer, said.reason)
-        asked = self.question
-        reference = _in_full(asked.answer, asked.reason) if asked.is_answerable else NO_ANSWER
+        answer = (
+            NO_ANSWER
+            if response.abstained and not count_words(response.answer)
+            else _in_full(response.answer, response.reason)
+        )
+        question = self.question
+        reference = _in_full(question.answer, question.reason) if question.is_answerable else NO_ANSWER
         return replace(
             self,
             similarity=None if pair is None else round(similarity(pair.answer, pair.reference), _DIGITS),
@@ -350,7 +360,7 @@ def _in_full(answer: str, reason: str) -> str:
 
 def question_items(subject: QaSubject, cell: QaCell) -> list[QaItem]:
     """Return the questions of a document as put to one model at one step."""
-    if (asked := subject.questions) is None:
+    if (questions := subject.questions) is None:
         return []
     return [
         QaItem(
@@ -360,14 +370,14 @@ def question_items(subject: QaSubject, cell: QaCell) -> list[QaItem]:
             step=cell.step.number,
             tokens=cell.step.tokens,
             question=question,
-            third=asked.third(question),
+            third=questions.third(question),
             end=cell.end,
             run=cell.run,
             status=cell.status,
             draft=cell.draft,
             response=cell.responses.get(question.id),
         )
-        for question in asked.questions
+        for question in questions.questions
     ]
 
 
@@ -392,7 +402,9 @@ async def qa(documents: Sequence[Document], design: QaDesign, runner: Experiment
     """Run what is not done yet, within the limits. A failure is recorded and does not stop the rest."""
     await asyncio.to_thread(design.check, runner)
     runner.share_budget(QA, repr(design), *(document.id for document in documents))
-    plans = [partial(_first_step, one, named.name, design) for one in documents for named in design.contestants]
+    plans = [
+        partial(_first_step, one, contestant.name, design) for one in documents for contestant in design.contestants
+    ]
     await asyncio.to_thread(refuse_if_none_fits, plans)
     for document in documents:
         await runner.open_own_run(document, design.judge_settings(), design.questions_spec())
@@ -400,10 +412,10 @@ async def qa(documents: Sequence[Document], design: QaDesign, runner: Experiment
     subjects = await gather_all(_subject(document, design, runner) for document in documents)
     runner.observer(StageStarted("answers", 0))
     wanted = [
-        (subject, QaCell(subject.document.id, one.name, step))
+        (subject, QaCell(subject.document.id, contestant.name, step))
         for subject in subjects
         if subject.questions
-        for one in design.contestants
+        for contestant in design.contestants
         for step in subject.steps
     ]
     await _count_what_is_known(wanted, design, runner)
@@ -420,8 +432,8 @@ async def qa(documents: Sequence[Document], design: QaDesign, runner: Experiment
         _judged(subject, [cell for cell in cells if cell.document == subject.document.id], design, runner)
         for subject in subjects
     )
-    found = tuple(item for _, items in judged for item in items)
-    return QaOutcome(design, tuple(subject for subject, _ in judged), tuple(cells), found, runner.stopped)
+    qa_items = tuple(item for _, items in judged for item in items)
+    return QaOutcome(design, tuple(subject for subject, _ in judged), tuple(cells), qa_items, runner.stopped)
 
 
 def _first_step(document: Document, name: str, design: QaDesign) -> PreparedDocument:
@@ -467,7 +479,7 @@ async def _subject(document: Document, design: QaDesign, runner: ExperimentRunne
     subject = QaSubject(document, tokens, steps)
     if imported := runner.store.typed.imported(document.id):
         return replace(subject, questions=imported)
-    with GuardedStage(QUESTIONS) as tried:
+    with GuardedStage(QUESTIONS) as stage:
         async with _at_work(document, design.judge_settings(), design.questions_spec(), runner, QUESTIONS) as (
             run,
             prepared,
@@ -478,7 +490,7 @@ async def _subject(document: Document, design: QaDesign, runner: ExperimentRunne
                 judge_on_document(pool.writer, prepared, runner), prepared, steps, design, runner
             )
             subject = replace(subject, questions=questions)
-    subject = replace(subject, failures=(tried.failure,) if tried.failure else ())
+    subject = replace(subject, failures=(stage.failure,) if stage.failure else ())
     return _used(subject, runner)
 
 
@@ -493,8 +505,8 @@ async def _questions(
     reader = reader_of(prepared, [prepared.settings])
     summary = design.references.get(document.id, "")
     builder = TypedQuestionBuilder(judge, reader, end, design.per_third, runner.observer, summary)
-    if known := await off_loop(runner.store.typed.find, document.id, builder.key):
-        return known
+    if questions := await off_loop(runner.store.typed.find, document.id, builder.key):
+        return questions
     built = await builder.build()
     await off_loop(runner.store.typed.add, built, builder.key)
     return await off_loop(runner.store.typed.find, document.id, builder.key) or built
@@ -506,22 +518,24 @@ async def _answered(subject: QaSubject, cell: QaCell, design: QaDesign, runner: 
     order, document = design.answer_spec(subject.questions.id), subject.document
     watch = RunWatch(f"{document.title}, {cell.model}", runner.observer, step=f"{DRAFTING}, {settings.strategy}")
     step = ANSWERS if settings.strategy == DIRECT else f"{ANSWERS}, {settings.strategy}"
-    with GuardedStage(ANSWERS) as tried:
+    with GuardedStage(ANSWERS) as stage:
         read = await asyncio.to_thread(design.prepare_step, document, cell.model, cell.step)
         cell = replace(cell, end=read.chunks[-1].span.end)
         text = document.text[: cell.end]
         if settings.strategy != DIRECT:
-            tried.stage = DRAFTING
+            stage.stage = DRAFTING
             text = (await runner.find_or_run(document, settings, RunSpec(experiment=QA), watch)).summary or ""
-            tried.stage = ANSWERS
+            stage.stage = ANSWERS
         async with _at_work(document, settings, order, runner, step) as (run, prepared, pool):
             cell, judge = replace(cell, run=run.id), judge_on_document(pool.writer, prepared, runner)
             label = f"after {cell.step.tokens} tokens"
-            said = await Questioner(judge).answer(text, [one.text for one in questions], design.at_once, label)
-        responses = {questions[n].id: one for n, one in sorted(said.verdicts.items())}
-        cell = replace(cell, responses=responses, trouble=said.trouble, done=True)
-    used, drafted = run_usage(runner, cell.run), run_usage(runner, watch.run)
-    return replace(cell, usage=used, draft=watch.run, drafting=drafted, failure=tried.failure)
+            results = await Questioner(judge).answer(
+                text, [question.text for question in questions], design.at_once, label
+            )
+        responses = {questions[n].id: response for n, response in sorted(results.verdicts.items())}
+        cell = replace(cell, responses=responses, trouble=results.trouble, done=True)
+    totals, drafted = run_usage(runner, cell.run), run_usage(runner, watch.run)
+    return replace(cell, usage=totals, draft=watch.run, drafting=drafted, failure=stage.failure)
 
 
 async def _judged(
@@ -535,7 +549,7 @@ async def _judged(
     if not pairs or subject.questions is None:
         return subject, items
     order = design.verdict_spec(subject.questions.id)
-    with GuardedStage(VERDICTS) as tried:
+    with GuardedStage(VERDICTS) as stage:
         async with _at_work(subject.document, design.judge_settings(), order, runner, VERDICTS) as (
             run,
             prepared,
@@ -543,10 +557,10 @@ async def _judged(
         ):
             subject = replace(subject, runs={**subject.runs, VERDICTS: run.id})
             questioner = Questioner(judge_on_document(pool.writer, prepared, runner))
-            said = await questioner.verdicts([one for _, one in pairs], subject.document)
+            results = await questioner.verdicts([pair for _, pair in pairs], subject.document)
         for n, (at, _) in enumerate(pairs):
-            items[at] = replace(items[at], verdict=said.verdicts.get(n))
-    subject = replace(subject, failures=(*subject.failures, *([tried.failure] if tried.failure else ())))
+            items[at] = replace(items[at], verdict=results.verdicts.get(n))
+    subject = replace(subject, failures=(*subject.failures, *([stage.failure] if stage.failure else ())))
     return _used(subject, runner), items
 
 

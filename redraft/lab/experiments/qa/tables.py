@@ -79,7 +79,9 @@ def _counts(items: Sequence[QaItem]) -> Row:
     known = [item.correct for item in items if item.correct is not None]
     # A question that several steps have read is resampled with all its answers.
     by_question = group_by([item for item in items if item.correct is not None], "name").values()
-    spread = interval_of_share([(sum(bool(item.correct) for item in own), len(own)) for own in by_question])
+    spread = interval_of_share(
+        [(sum(bool(item.correct) for item in qa_items), len(qa_items)) for qa_items in by_question]
+    )
     silent = _silent(items)
     return (
         mean([float(one) for one in known]),
@@ -95,8 +97,8 @@ def _silent(items: Sequence[QaItem]) -> int:
 
 
 def _basis(items: Sequence[QaItem]) -> str:
-    read, cut = where(items, place="read"), sum(one.place == "cut" for one in items)
-    unjudged = sum(one.correct is None and one.response is not None for one in read)
+    read, cut = where(items, place="read"), sum(item.place == "cut" for item in items)
+    unjudged = sum(item.correct is None and item.response is not None for item in read)
     return (
         f"Based on {len(read)} of {len(items)} questions asked, those whose paragraph was read; {unjudged} of"
         f" these are unjudged. Of all questions, {_silent(items)} have no answer, and {cut} were left out because"
@@ -121,10 +123,12 @@ def _accuracy(
         steps = group_by_length(read_at) if "tokens" in by else [None]
         for model, of_type, length, third in product(distinct(items, "model"), types, steps, thirds):
             place = "third_read" if "third read" in by else "third"
-            own = where(read, model=model, type=of_type, **{place: third})
-            own = [one for one in own if length is None or (one.document, one.step) in length.steps]
+            qa_items = where(read, model=model, type=of_type, **{place: third})
+            qa_items = [
+                qa_item for qa_item in qa_items if length is None or (qa_item.document, qa_item.step) in length.steps
+            ]
             cells = {"type": of_type, "tokens": length.tokens if length else None, "third": third, "third read": third}
-            yield (model, *(cells[column] for column in by), *_counts(own))
+            yield (model, *(cells[column] for column in by), *_counts(qa_items))
 
     return declared
 
@@ -166,7 +170,7 @@ def similarity_table(items: Sequence[QaItem], measure: str) -> Iterator[Row]:  #
     for model, put in group_by(where(items, place="read"), "model").items():
         for of_type in (*TYPES, ALL):
             for what, value in _SIMILARITIES.items() if of_type == "binary" else [_IN_FULL]:
-                known = [(one.third_read, value(one)) for one in where(put, type=of_type)]
+                known = [(item.third_read, value(item)) for item in where(put, type=of_type)]
                 values = [one for one in known if one[1] is not None]
                 thirds = (mean([one for at, one in values if at == third]) for third in THIRDS)
                 yield (model, of_type, what, *thirds, mean([one for _, one in values]), len(values))
@@ -226,10 +230,10 @@ def _asked(items: Sequence[QaItem]) -> str:
 def reading_table(items: Sequence[QaItem]) -> Iterator[Row]:
     for model in distinct(items, "model"):
         for place, name in (("ahead", "not read yet"), ("read", "read")):
-            own = [one for one in where(items, model=model, place=place) if one.question.is_answerable]
-            said = Counter(one.answered_right for one in own if one.given)
-            right, wrong, abstained = said[True], said[False], sum(one.abstained is True for one in own)
-            counts = (len(own), right, wrong, said[None], abstained, _silent(own))
+            qa_items = [item for item in where(items, model=model, place=place) if item.question.is_answerable]
+            said = Counter(item.answered_right for item in qa_items if item.given)
+            right, wrong, abstained = said[True], said[False], sum(item.abstained is True for item in qa_items)
+            counts = (len(qa_items), right, wrong, said[None], abstained, _silent(qa_items))
             yield (model, name, *counts, share(right, right + wrong))
 
 
@@ -254,10 +258,10 @@ _ABSTENTION: Mapping[str, Callable[[QaItem], bool]] = {
 def abstention_table(items: Sequence[QaItem]) -> Iterator[Row]:
     for model, put in group_by(items, "model").items():
         for name, belongs in _ABSTENTION.items():
-            own = [one for one in put if one.place and belongs(one)]
-            told = Counter((bool(one.should_abstain), bool(one.abstained)) for one in own if one.response)
+            qa_items = [item for item in put if item.place and belongs(item)]
+            told = Counter((bool(item.should_abstain), bool(item.abstained)) for item in qa_items if item.response)
             right, missed, wrong = told[True, True], told[True, False], told[False, True]
-            counts = (right, missed, wrong, told.total(), len(own) - told.total())
+            counts = (right, missed, wrong, told.total(), len(qa_items) - told.total())
             yield (model, name, *counts, share(right, right + missed))
 
 
@@ -271,9 +275,9 @@ def abstention_table(items: Sequence[QaItem]) -> Iterator[Row]:
 )
 def yes_no_table(items: Sequence[QaItem]) -> Iterator[Row]:
     for model in distinct(items, "model"):
-        own = [one for one in where(items, model=model, type="binary", place="read") if one.given]
+        qa_items = [item for item in where(items, model=model, type="binary", place="read") if item.given]
         for said, right in (("right", True), ("wrong", False)):
-            reasons = Counter(one.judged_right for one in own if one.yes_no is right)
+            reasons = Counter(item.judged_right for item in qa_items if item.yes_no is right)
             yield (model, said, reasons[True], reasons[False], reasons[None], reasons.total())
 
 
@@ -284,15 +288,15 @@ def yes_no_table(items: Sequence[QaItem]) -> Iterator[Row]:
     " where a price is unknown, so is the cost.",
     ("stage", "by", "tokens read", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
     lambda _, cells: (
-        f"{sum(one.status == 'done' for one in cells)} of {len(cells)} sets of answers (one model, document and"
+        f"{sum(cell.status == 'done' for cell in cells)} of {len(cells)} sets of answers (one model, document and"
         " step each) are done."
     ),
 )
 def cost_table(subjects: Sequence[QaSubject], cells: Sequence[QaCell]) -> Iterator[Row]:
     everything: list[Totals] = []
-    for *head, some in _spent(subjects, cells):
-        everything += some
-        yield (*head, *sum_fields(some))
+    for *head, totals in _spent(subjects, cells):
+        everything += totals
+        yield (*head, *sum_fields(totals))
     yield ("total", "", None, *sum_fields(everything))
 
 
@@ -300,14 +304,23 @@ def _spent(
     subjects: Sequence[QaSubject], cells: Sequence[QaCell]
 ) -> Iterator[tuple[str, str, int | None, list[Totals]]]:
     """Yield stage, model and length with the usage there."""
-    yield (QUESTIONS, "the judge", None, [one.usage[QUESTIONS] for one in subjects if QUESTIONS in one.usage])
+    yield (
+        QUESTIONS,
+        "the judge",
+        None,
+        [subject.usage[QUESTIONS] for subject in subjects if QUESTIONS in subject.usage],
+    )
     for model in dict.fromkeys(cell.model for cell in cells):
         for length in group_by_length({(cell.document, cell.step.number): cell.step.tokens for cell in cells}):
-            own = [one for one in cells if one.model == model and (one.document, one.step.number) in length.steps]
-            if drafts := [one.drafting for one in own if one.drafting]:
+            qa_cells = [
+                qa_cell
+                for qa_cell in cells
+                if qa_cell.model == model and (qa_cell.document, qa_cell.step.number) in length.steps
+            ]
+            if drafts := [qa_cell.drafting for qa_cell in qa_cells if qa_cell.drafting]:
                 yield (DRAFTING, model, length.tokens, drafts)
-            yield (ANSWERS, model, length.tokens, [one.usage for one in own if one.usage])
-    yield (VERDICTS, "the judge", None, [one.usage[VERDICTS] for one in subjects if VERDICTS in one.usage])
+            yield (ANSWERS, model, length.tokens, [qa_cell.usage for qa_cell in qa_cells if qa_cell.usage])
+    yield (VERDICTS, "the judge", None, [subject.usage[VERDICTS] for subject in subjects if VERDICTS in subject.usage])
 
 
 @table(
@@ -321,16 +334,16 @@ def _spent(
     ),
 )
 def failure_table(subjects: Sequence[QaSubject], cells: Sequence[QaCell]) -> Iterator[Row]:
-    titles = {one.document.id: one.document.title for one in subjects}
+    titles = {qa_subject.document.id: qa_subject.document.title for qa_subject in subjects}
     for subject in subjects:
         for lost in subject.failures:
             yield (subject.document.title, "the judge", None, *failure_cells(lost))
-    for one in cells:
-        where = (titles[one.document], one.model, one.step.tokens)
-        if one.failure:
-            yield (*where, *failure_cells(one.failure))
-        elif one.trouble:
-            yield (*where, ANSWERS, "passed over", one.trouble)
+    for cell in cells:
+        where = (titles[cell.document], cell.model, cell.step.tokens)
+        if cell.failure:
+            yield (*where, *failure_cells(cell.failure))
+        elif cell.trouble:
+            yield (*where, ANSWERS, "passed over", cell.trouble)
 
 
 def _tables(outcome: QaOutcome) -> Iterator[Table]:
@@ -361,11 +374,11 @@ def _headline(outcome: QaOutcome, _tables: Sequence[Table]) -> Iterator[str]:
         read = where(items, place="read")
         accuracy, low, high, right, judged, *_ = _counts(read)
         thirds = ", ".join(f"{third} {_figure(_counts(where(read, third=third))[0])}" for third in THIRDS)
-        told = [one for one in items if one.should_abstain and one.response]
-        abstained = sum(bool(one.abstained) for one in told)
+        qa_items = [item for item in items if item.should_abstain and item.response]
+        abstained = sum(bool(item.abstained) for item in qa_items)
         yield (
             f"{plain(model)}: accuracy {_figure(accuracy)}{_between(low, high)} ({right} of {judged}; {thirds});"
-            f" abstained rightly {figure(share(abstained, len(told)), 2)} ({abstained} of {len(told)})"
+            f" abstained rightly {figure(share(abstained, len(qa_items)), 2)} ({abstained} of {len(qa_items)})"
         )
     yield from more_line(len(models), _MAX_MODELS, "models")
     yield _counted(outcome)
@@ -389,10 +402,13 @@ def _counted(outcome: QaOutcome) -> str:
 
 def _about(outcome: QaOutcome) -> Iterator[str]:
     design, judge = outcome.design, outcome.design.judge.name
-    sources = ("all that is read" if one == DIRECT else f"their {one} summary of that" for one in design.strategies)
-    yield f"models: {', '.join(plain(one.name) for one in design.models)}"
+    sources = (
+        "all that is read" if strategy == DIRECT else f"their {strategy} summary of that"
+        for strategy in design.strategies
+    )
+    yield f"models: {', '.join(plain(model.name) for model in design.models)}"
     yield f"answers are based on: {', '.join(sources)}"
-    itself = " (one of the models that are judged)" if judge in [one.name for one in design.models] else ""
+    itself = " (one of the models that are judged)" if judge in [model.name for model in design.models] else ""
     yield f"questions and verdicts by {plain(judge)}{itself}"
     for subject in outcome.subjects:
         asked = len(subject.questions.questions) if subject.questions else 0

@@ -60,7 +60,7 @@ def align_items(sides: Mapping[str, Side], first: int) -> tuple[ComparedItem, ..
     for of_one in known.values():
         for key, item in of_one.items():
             every.setdefault(key, item)
-    found = [
+    items = [
         _compared_item(item, {name: of_one.get(key) for name, of_one in known.items()}) for key, item in every.items()
     ]
 
@@ -68,25 +68,29 @@ def align_items(sides: Mapping[str, Side], first: int) -> tuple[ComparedItem, ..
         start = item.place.start if item.place else -1
         return (_ORDER.index(item.standing), ALIGNED.index(item.metric), start, item.key)
 
-    found.sort(key=rank)
-    return tuple(one.model_copy(update={"number": number}) for number, one in enumerate(found, first))
+    items.sort(key=rank)
+    return tuple(
+        compared_item.model_copy(update={"number": number}) for number, compared_item in enumerate(items, first)
+    )
 
 
 def _compared_item(item: JudgedItem, told: Mapping[str, JudgedItem | None]) -> ComparedItem:
     none = RunVerdict(run="", verdict="", value=None, found="", sentences=())
-    verdicts = tuple(RunVerdict.of(one or none, run=name) for name, one in told.items())
-    expected = next((one.expected for one in told.values() if one and one.expected), item.expected)
+    verdicts = tuple(RunVerdict.of(judged_item or none, run=name) for name, judged_item in told.items())
+    expected = next(
+        (judged_item.expected for judged_item in told.values() if judged_item and judged_item.expected), item.expected
+    )
     return ComparedItem.of(item, number=0, expected=expected, verdicts=verdicts, standing=standing(verdicts))
 
 
 def standing(verdicts: Sequence[RunVerdict]) -> Standing:
     """Return how the summaries compare on an item."""
-    values = [one.value for one in verdicts]
+    values = [verdict.value for verdict in verdicts]
     if None in values:
         return "open"
     if len({value >= HALF for value in values if value is not None}) > 1:
         return "flipped"
-    return "changed" if len({one.verdict for one in verdicts}) > 1 else "same"
+    return "changed" if len({verdict.verdict for verdict in verdicts}) > 1 else "same"
 
 
 FIFTHS = 5
@@ -136,7 +140,9 @@ def _lacking(metric: str, sides: Mapping[str, Side]) -> Iterator[str]:
     """Yield which runs have no score, and the reason if it is known."""
     by_reason: dict[str, list[str]] = {}
     for name, side in sides.items():
-        told = next((one.reason for one in side.scores if one.metric == metric), "it was not judged by this metric")
+        told = next(
+            (score.reason for score in side.scores if score.metric == metric), "it was not judged by this metric"
+        )
         by_reason.setdefault(one_line(told) or "no reason is on record", []).append(name)
     for reason, names in by_reason.items():
         yield f"No {metric.replace('_', ' ')} score for {_listed(names)}: {reason}."
@@ -146,7 +152,7 @@ def _differing(metric: str, sides: Mapping[str, Side]) -> Iterator[tuple[str, Ma
     """Yield what differs, with its value by run."""
     standings = {name: side.standing(metric) for name, side in sides.items()}
     for what, aspect in _ASPECTS:
-        values = {name: str(aspect(one)) for name, one in standings.items()}
+        values = {name: str(aspect(setup)) for name, setup in standings.items()}
         if len(set(values.values())) > 1:
             yield what, values
     documents = dict.fromkeys(side.run.document for side in sides.values())
@@ -190,7 +196,7 @@ class RunPair:
     @property
     def shared(self) -> tuple[str, ...]:
         """The documents for which both have summaries."""
-        return tuple(one for one in self.documents if self.first.on(one) and self.second.on(one))
+        return tuple(document for document in self.documents if self.first.on(document) and self.second.on(document))
 
     @property
     def resamples_items(self) -> bool:
@@ -418,8 +424,8 @@ def _beside(sides: Sequence[Side]) -> RunComparison:
     metrics = tuple(dict.fromkeys(metric for side in sides for metric in side.scored))
     groups = group_runs(sides)
     named = {name: side for group in groups for name, side in group.named}
-    found = tuple(pairs(groups, documents))
-    if not found:
+    run_pairs = tuple(pairs(groups, documents))
+    if not run_pairs:
         raise UsageError("no document has summaries by two systems", hint="compare runs on the same documents")
     return RunComparison(
         title=_title(sides, groups, documents),
@@ -428,8 +434,8 @@ def _beside(sides: Sequence[Side]) -> RunComparison:
         contestants=tuple(_contestant(group, metrics, documents) for group in groups),
         runs=tuple(_run(name, group, side) for group in groups for name, side in group.named),
         documents=tuple(_documents(named, documents)),
-        differences=tuple(one for pair in found for one in differences(pair, metrics)),
-        fifths=tuple(one for pair in found for one in differences_by_fifth(pair, metrics)),
+        differences=tuple(difference for pair in run_pairs for difference in differences(pair, metrics)),
+        fifths=tuple(difference for pair in run_pairs for difference in differences_by_fifth(pair, metrics)),
         settings=tuple(differing(groups)),
         cautions=tuple(_cautions(groups, documents)),
     )
@@ -452,43 +458,43 @@ def _warnings(metrics: Sequence[str], groups: Sequence[RunGroup], documents: Seq
     yield from warnings(metrics, sides)
     for group in groups:
         for metric in metrics:
-            scores = [one for side in group.sides for one in side.scores if one.metric == metric]
-            if unjudged := sum(one.unjudged for one in scores):
-                items = f"{unjudged:,} of {sum(one.judged for one in scores) + unjudged:,} items"
+            scores = [score for side in group.sides for score in side.scores if score.metric == metric]
+            if unjudged := sum(score.unjudged for score in scores):
+                items = f"{unjudged:,} of {sum(score.judged for score in scores) + unjudged:,} items"
                 have, have_not = ("has", "is not") if unjudged == 1 else ("have", "are not")
                 yield f"{group.letter}: {items} of {metric.replace('_', ' ')} {have} no verdict and {have_not} counted."
-    alone = sum(1 for one in documents if sum(1 for group in groups if group.on(one)) < 2)
+    alone = sum(1 for document in documents if sum(1 for group in groups if group.on(document)) < 2)
     if alone:
         yield f"{alone:,} of {len(documents):,} documents have runs of one system only: left out of the differences."
     for first, second in combinations(groups, 2):
-        if not any(first.on(one) and second.on(one) for one in documents):
+        if not any(first.on(document) and second.on(document) for document in documents):
             yield f"{first.letter} and {second.letter} have no document in common."
     if any(side.used.cached for side in sides.values()):
         yield "Some answers were cached from earlier runs, so those runs cost less here than they would alone."
 
 
 def _contestant(group: RunGroup, metrics: Sequence[str], documents: Sequence[str]) -> ComparedContestant:
-    used = [side.used for side in group.sides]
-    costs = [one.cost_usd for one in used]
+    totals = [side.used for side in group.sides]
+    costs = [total.cost_usd for total in totals]
     return ComparedContestant(
         letter=group.letter,
         label=scrubbed(group.label),
         runs=group.names,
         scores=tuple(one for metric in metrics if (one := _score(group, metric, documents))),
         cost_usd=None if None in costs else fmean(cost for cost in costs if cost is not None),
-        tokens=fmean(one.prompt_tokens + one.completion_tokens for one in used),
-        seconds=fmean(one.seconds for one in used),
+        tokens=fmean(total.prompt_tokens + total.completion_tokens for total in totals),
+        seconds=fmean(total.seconds for total in totals),
         words=fmean(side.result.draft.words if side.result.draft else 0 for side in group.sides),
         fifths=shares_by_fifth(group.sides),
     )
 
 
 def _score(group: RunGroup, metric: str, documents: Sequence[str]) -> ContestantScore | None:
-    told = [[side.scored[metric] for side in group.on(one) if metric in side.scored] for one in documents]
+    told = [[side.scored[metric] for side in group.on(document) if metric in side.scored] for document in documents]
     means = [fmean(values) for values in told if values]
     if not means:
         return None
-    alone = next(one for side in group.sides for one in side.scores if one.metric == metric)
+    alone = next(score for side in group.sides for score in side.scores if score.metric == metric)
     interval = interval_of_mean(means) if len(documents) > 1 else alone.interval
     return ContestantScore(metric=metric, mean=fmean(means), interval=interval, documents=len(means))
 

@@ -74,7 +74,7 @@ class Side:
     @property
     def scored(self) -> Mapping[str, float]:
         """The scores by metric, for metrics that have one."""
-        return {one.metric: one.score for one in self.scores if one.score is not None}
+        return {score.metric: score.score for score in self.scores if score.score is not None}
 
     def standing(self, metric: str) -> JudgeSetup:
         """Return the judge setup of a metric."""
@@ -100,7 +100,7 @@ def read_side(store: Store, key: str, named: str, encoder: Encoder | None) -> Si
         document_words=count_words(document.text),
         named=one_line(named),
         sentences=tuple(_sentences(lineage, result)),
-        positions=positions(lineage) if any(one.places for one in lineage.sentences) else None,
+        positions=positions(lineage) if any(sentence.places for sentence in lineage.sentences) else None,
         items=tuple(items(store, result, Places(document))),
         scores=tuple(_scores(result)),
     )
@@ -112,22 +112,22 @@ def _sentences(lineage: Lineage, result: Result) -> Iterator[ComparedSentence]:
         for finding in evaluation.findings:
             if number := numbers.get(one_line(finding.sentence)) if finding.sentence else None:
                 wrong.setdefault(number, []).append(f"{finding.metric}: {finding.kind}")
-    for one in lineage.sentences:
-        best = max(one.places, key=lambda origin: origin.weight, default=None)
+    for sentence in lineage.sentences:
+        best = max(sentence.places, key=lambda origin: origin.weight, default=None)
         yield ComparedSentence(
-            number=one.number,
-            text=clean(lineage.text[one.span.start : one.span.end]).strip(),
+            number=sentence.number,
+            text=clean(lineage.text[sentence.span.start : sentence.span.end]).strip(),
             percent=percent_of(lineage.document, best.span.start) if best else None,
-            wrong=tuple(dict.fromkeys(map(one_line, wrong.get(one.number, ())))),
+            wrong=tuple(dict.fromkeys(map(one_line, wrong.get(sentence.number, ())))),
         )
 
 
 def _scores(result: Result) -> Iterator[MetricScore]:
-    for one in scores(result):
-        if one.metric in FIGURES:
+    for score in scores(result):
+        if score.metric in FIGURES:
             continue
-        values = item_values(result.evaluations[one.metric])
-        yield MetricScore.of(one, interval=interval_of_mean(values) if values else None)
+        values = item_values(result.evaluations[score.metric])
+        yield MetricScore.of(score, interval=interval_of_mean(values) if values else None)
 
 
 def item_values(evaluation: Evaluation) -> Sequence[float]:
