@@ -71,7 +71,7 @@ class Ruling:
     by: str = ""
     """The judge's name."""
     contested: str = ""
-    """The words quoted against the finding; empty where nobody contested it."""
+    """The words quoted against the finding; empty if it was not contested."""
     run: str = ""
     round: int = 0
     """The round of the draft with the finding."""

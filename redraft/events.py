@@ -35,7 +35,7 @@ class StageStarted:
     name: str
     planned: int
     waves: tuple[int, ...] = ()
-    """How many of them can be under way at the same time, one wave after the other; empty where nobody knows."""
+    """How many of them can be under way at the same time, one wave after the other; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ def with_errors_logged(observer: Observer) -> Observer:
     def observe(event: Event) -> None:
         try:
             observer(event)
-        except Exception:  # noqa: BLE001  (whatever somebody else's observer does)
+        except Exception:  # noqa: BLE001  (an observer may raise anything)
             _log.exception("an observer failed at %s", event.kind)
 
     return observe

@@ -13,7 +13,7 @@ _IMPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 
 
 def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return `__getattr__`, `__dir__` and `__all__` for the names that the stub beside a module imports."""
+    """Return `__getattr__`, `__dir__` and `__all__` for the names that the stub file of a module imports."""
     homes = {name: home for home, name in _IMPORT.findall(Path(file).with_suffix(".pyi").read_text("utf-8"))}
 
     def load(name: str) -> Any:

@@ -87,7 +87,7 @@ def redraft_session(request: pytest.FixtureRequest) -> Iterator[redraft.SyncSess
 
 
 def _recording(request: pytest.FixtureRequest, named: str | None) -> Path | None:
-    """Return the file with the replies for a test: the marker's, beside the test, or that of the test file."""
+    """Return the file with the replies for a test: the one its marker names, or that of the test file."""
     if named is not None:
         return request.path.parent / named
     folders = request.config.getini("redraft_recordings")

@@ -37,8 +37,7 @@ STATISTICS = "statistics"
 FIGURES = (STATISTICS, "position")  # all of redraft's metrics that give figures and no score
 PackPart = Literal["questions", "keyfacts"]  # what is built of a document for its drafts to be judged by
 REFERENCES: dict[PackPart, str] = {"questions": "pack", "keyfacts": "keyfacts"}
-"""The name of each pack part: its field in `JudgeConfig`, its key beside scores, and the kind of a run that builds it.
-"""
+"""Name of each pack part: its field in `JudgeConfig`, its key next to scores, and the kind of run that builds it."""
 PerspectiveName = Literal["both", "analytical", "narrative"]
 Chunking = Literal["natural", "fixed"]
 """Whether chunks end at chapters, scenes and paragraphs and leave out surrounding matter, or are as large as possible.
@@ -59,7 +58,7 @@ DECISIONS, SYSTEMONE = "decisions", "systemone"
 LANGUAGE_NAME = r"^[^\W\d_][\w ()'’-]{1,39}$"
 """The format of language names. They are inserted into prompts, so they cannot hold a sentence."""
 NO_KEY = ""  # in place of the variable with a key, for a model that is to get none
-ASSUMED_WINDOW = 8192  # the tokens that a model has room for where nobody knows better
+ASSUMED_WINDOW = 8192  # the context window assumed where none is known
 
 
 def reads_prompts(model: str) -> bool:
@@ -426,7 +425,7 @@ class RefineConfig(Settings):
 
     @property
     def feedback_name(self) -> FeedbackName:
-        """Return what the reviser is told."""
+        """Return the feedback that the reviser gets."""
         return self.feedback or ("questions" if self.policy == "paper" else "findings")
 
     def asks(self) -> dict[str, object]:

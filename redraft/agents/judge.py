@@ -64,7 +64,7 @@ class Judge:
 
     @property
     def name(self) -> str:
-        """Return the name that tells this judge from the others of a panel."""
+        """Return the name that distinguishes this judge from the others of a panel."""
         return f"{self.model.identity}#{self.sample}" if self.sample else self.model.identity
 
     @property

@@ -40,7 +40,7 @@ class Referee:
     window: int | None
 
     def reads_document(self, document_tokens: int, a: str, b: str) -> bool:
-        """Return whether the document fits the window beside the two summaries."""
+        """Return whether the document fits into the window together with the two summaries."""
         return fits(prompt_tokens(self.judge.book, self.tokenizer, a, b) + document_tokens, self.window)
 
     async def prefer(self, document: Document, document_tokens: int, a: str, b: str) -> SwappedAnswers:

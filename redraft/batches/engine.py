@@ -209,7 +209,7 @@ _VAIN_STARTS = 3
 """Give up after this many consecutive workers that died early without leasing an item."""
 _SOON = 30.0
 _TO_BEGIN = 15.0
-"""Seconds after which users are told that a worker is waiting for resources."""
+"""Seconds after which a waiting worker is reported to the user."""
 _NO_ROOM = 600.0
 """Seconds without a single worker after which waiting ends."""
 

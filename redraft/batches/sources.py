@@ -327,7 +327,7 @@ def allow_paths(allowed: bool = True) -> None:
 
 
 _OF_TEXT = re.compile(r"#[0-9a-f]{8}$")
-"""What a source without a file has, to be told from others of its name."""
+"""What a source without a file has, to distinguish it from others of its name."""
 
 
 def source_name(source: str) -> str:

@@ -309,7 +309,7 @@ class WorkerTerms:
 def terms_of(
     store: Store, batch: str, workers: int, *, traced: bool, prices: str | None = None, spans: bool = False
 ) -> WorkerTerms:
-    """Return what the workers of a batch are told, apart from their names and numbers."""
+    """Return the arguments of a batch's workers, apart from their names and numbers."""
     keys = BatchRequest.from_json(store.batches.get(batch).asked).keys()
     most = sources.size_limit()
     return WorkerTerms(store.address, batch, "", 0, workers, prices, most, traced, keys=keys, spans=spans)

@@ -390,7 +390,7 @@ def _spans(wanted: bool) -> AbstractContextManager[None]:
 
 
 def check_spans() -> None:
-    """Refuse to send spans where they cannot be sent, or where nobody has said to whom."""
+    """Refuse to send spans where they cannot be sent, or where no receiver is set."""
     sdk, exporter = "opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"
     require("--send-spans", "telemetry", "opentelemetry", sdk, exporter)
     names = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")

@@ -53,7 +53,7 @@ _LOOKED_UP: frozenset[Task] = frozenset({"clarify", "correct", "connect"})
 
 @dataclass(frozen=True, slots=True)
 class Booookscore(Evaluator):
-    """Judges several sentences at a time beside the whole summary, without the document. Headings are not judged. The
+    """Judges several sentences at a time, with the whole summary but without the document. Headings are not judged. The
     document is searched only for answers to a confused reader's questions."""
 
     batch: int = 10
@@ -192,7 +192,7 @@ def _task(one: SentenceConfusion) -> tuple[Task, str]:
 
 
 def _looked_up(one: SentenceConfusion, statement: Statement, reader: EvidenceReader) -> Evidence | None:
-    """Return the passage that may answer a reader's question. Who somebody is stands where the document first names
+    """Return the passage that may answer a reader's question. Who a person is stands where the document first names
     them, or else where it says most about them; for all else, near the sentence's own source."""
     question, around = " ".join(one.questions), f"{statement.before} {statement.sentence}"
     about = "entity omission" in one.types and not _PRONOUN.search(question)

@@ -97,7 +97,7 @@ def metric_info(name: str) -> MetricInfo | None:
     try:
         made = plugins.load("metrics", name)()
         return MetricInfo("", made.aim, tuple(prompt.name for prompt in made.prompts))
-    except Exception:  # noqa: BLE001  (somebody else's fault, which is told where the metric is asked for)
+    except Exception:  # noqa: BLE001  (a faulty plugin, reported where its metric is used)
         return None
 
 

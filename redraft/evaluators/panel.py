@@ -335,7 +335,7 @@ def _with_reference(yardstick: DocumentPack, evaluator: Evaluator, evaluation: E
 
 
 def _logged(error: Exception, evaluator: Evaluator) -> str:
-    """Log an unexpected exception of a metric with its traceback. Return its place in a metric of somebody else."""
+    """Log an unexpected exception of a metric with its traceback. Return its place if the metric is not our own."""
     if isinstance(error, JudgingError | ModelError):
         return ""
     shown = redacted("".join(format_exception(error)), environment_keys())

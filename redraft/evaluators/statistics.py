@@ -44,7 +44,7 @@ class _DocumentFigures:
 
 @dataclass(frozen=True, slots=True)
 class Statistics(Evaluator):
-    """Measures a summary beside its document. A ratio with a zero denominator is None. The figures say nothing about
+    """Measures a summary against its document. A ratio with a zero denominator is None. The figures say nothing about
     quality, so there is no score."""
 
     name = "statistics"

@@ -21,7 +21,7 @@ Aims = Mapping[str, MetricAim | None]
 # With more points at once, people and models skip the last of them.
 FINDINGS_AT_ONCE = 6
 MAX_MISSING_ITEMS = 12
-"""How much of what a draft lacks is shown beside a person's requests."""
+"""How many missing points are shown along with a person's requests."""
 ACCUSING = ("remove", "correct")
 """The tasks of findings that say that the document does not support the draft."""
 _STALLS = 2
@@ -134,7 +134,7 @@ def _contradicted(judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims
 
 
 def reviser_feedback(judged: Judged, feedback: FeedbackName) -> Judged:
-    """Return the evaluations with the findings that the reviser is told of. LongSumEval's feedback on coverage holds
+    """Return the evaluations with the findings that are passed to the reviser. LongSumEval's feedback on coverage holds
     unanswered questions only: an answer that the document contradicts is an answer."""
     if feedback != "questions":
         return judged

@@ -194,7 +194,7 @@ async def settle(state: State, job: Job) -> Update:
         return {**settled, **draft_status(await job.judged(otherwise), settings), "best": otherwise, "tried": []}
     tried = state["to_fix"]
     if REVIEW in state["aims"]:
-        # What was to be corrected beside a person's requests gets a revision of its own.
+        # Corrections beyond a person's requests get a revision of their own.
         requests = {finding.id for finding in open_requests(await job.judged(best), [])}
         tried = [one for one in tried if one in requests] or tried
     elif policy.follows:
@@ -433,7 +433,7 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
         rulings = await off_loop(job.store.rulings.of, job.document.id)
         findings = findings_in(judged, state["to_fix"])
         chosen = await off_loop(_with_ruled_evidence, findings, rulings, reviser.reader)
-        # A general criticism does not say what is good, so nothing is told to be kept.
+        # A general criticism does not say what is good, so nothing is marked to be kept.
         generic = job.refinement.feedback_name == "generic"
         keep = () if generic else tuple(sentences_to_keep(judged, job.judges.aims, state["dropped"]))
         missing = missing_content(judged) if any(finding.metric == REVIEW for finding in chosen) else ()

@@ -268,7 +268,7 @@ class BatchClient:
             # The job remains at the provider, so it can be fetched later.
             self._note(f"the provider gave no status for the job {pending.job.name} ({type(error).__name__}); retrying")
             return
-        except Exception as error:  # noqa: BLE001  (an answer that nobody can read is the job's own trouble)
+        except Exception as error:  # noqa: BLE001  (an unreadable answer fails only its own job)
             self._mark_ended(pending)
             self._fail(pending.attempts, error)
             return

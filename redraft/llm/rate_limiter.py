@@ -72,7 +72,7 @@ class Limiter:
             raise
         try:
             # The limits per minute may be shared with other processes.
-            while self._pace and (wait := await self._pace(tokens)):  # noqa: ASYNC110  (nobody tells)
+            while self._pace and (wait := await self._pace(tokens)):  # noqa: ASYNC110  (there is no event to wait for)
                 await asyncio.sleep(wait)
             yield time.monotonic()
         finally:

@@ -81,7 +81,7 @@ def _marks(value: object) -> object:
 
 
 class SummarySentence(TaggedItem):
-    """A sentence of a summary; `place` tells it from identical ones."""
+    """A sentence of a summary; `place` distinguishes it from identical ones."""
 
     place: str = ""
     sentence: str

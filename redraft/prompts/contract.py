@@ -206,7 +206,7 @@ def read_label(value: object) -> str:
 
 
 def is_denied(value: object, choice: str) -> bool:
-    """Return whether a sign beside a label contradicts it, as in "❌ supported"."""
+    """Return whether a sign next to a label contradicts it, as in "❌ supported"."""
     signs = _CROSSES if choice in _SPEAK_FOR else _TICKS
     return isinstance(value, str) and (any(sign in value for sign in signs) or bool(_NEGATED.search(value)))
 

@@ -218,7 +218,7 @@ class QueryInput(PromptInput):
 
 
 class Query(ReplyModel):
-    """A question that makes sense to somebody who has only the document."""
+    """A question that makes sense to a reader who has only the document."""
 
     query: Annotated[str, AfterValidator(_self_contained)]
 

@@ -88,7 +88,7 @@ async def _close(saver: FileSaver) -> None:
 
 
 def stop_saver(saver: BaseCheckpointSaver[Any]) -> None:
-    """Close a saver that nobody can await any more."""
+    """Close a saver that can no longer be awaited."""
     if isinstance(saver, FileSaver):
         saver.conn.stop()
         saver.conn._thread.join(_TO_STOP)

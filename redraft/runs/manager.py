@@ -203,7 +203,7 @@ class RunManager:
         themselves; between two nodes this does it."""
         opened = self._open.get(run)
         deadline = time.monotonic() + _TO_PUT_AWAY
-        while opened is not None and opened.present and time.monotonic() < deadline:  # noqa: ASYNC110  (nobody tells)
+        while opened is not None and opened.present and time.monotonic() < deadline:  # noqa: ASYNC110  (there is no event to wait for)
             await asyncio.sleep(0.01)
         if opened is not None and self._open.get(run) is opened:
             await self._abandon(opened)
@@ -304,7 +304,7 @@ class RunManager:
             await job.keep(partial.text, PARTIAL, (note,), partial.pieces)
 
     async def _close(self, opened: _OpenRun) -> None:
-        """Close a run, unless somebody is still there, who closes it after them. Who comes later opens it anew."""
+        """Close a run unless others still use it; the last one closes it. A later user opens it anew."""
         run = opened.job.run.id
         async with self._opening.setdefault(run, asyncio.Lock()):
             if opened.present or self._open.get(run) is not opened:

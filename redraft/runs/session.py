@@ -166,7 +166,7 @@ class Session:
         run_blocking(self.aclose())
 
     async def aclose(self) -> None:
-        """Close what is open: runs that somebody has left at work are recorded as interrupted, and can be resumed."""
+        """Close what is open: runs still under way are recorded as interrupted, and can be resumed."""
         self._forgotten.detach()
         async with AsyncExitStack() as closing:
             if self._owned:

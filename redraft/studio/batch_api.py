@@ -120,7 +120,7 @@ async def download(request: Request) -> Response:
 
 
 class _ArchiveBuffer(bytearray):
-    """What an archive has written and nobody has taken yet. It cannot be read or sought."""
+    """What an archive has written and was not read yet. It cannot be read or sought."""
 
     def write(self, data: bytes) -> int:
         """Keep some bytes until they are taken."""

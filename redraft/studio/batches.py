@@ -142,7 +142,7 @@ def failures(store: Store, name: str) -> tuple[ItemRow, ...]:
 
 
 def _apart(store: Store, item: BatchItemRow) -> str:
-    """Return what tells a document from another of its name: its folder, or its length and first words."""
+    """Return what distinguishes a document from another of its name: its folder, or its length and first words."""
     if folder := PurePath(item.source.partition("#")[0]).parent.name:
         return f"in {folder}"
     text = store.documents.get(item.document).text if item.document else ""

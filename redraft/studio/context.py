@@ -214,7 +214,7 @@ class StudioConfig:
 
     @property
     def results(self) -> Path:
-        """The folder with the results of experiments; by default `experiments` beside the database."""
+        """The folder with the results of experiments; by default `experiments` next to the database."""
         if self.experiments is not None:
             return self.experiments
         is_file = self.database is not None and "://" not in str(self.database)

@@ -337,7 +337,7 @@ class ItemRow(Entry):
     name: Line
     """The name of its file or text, or the id within a JSONL file."""
     apart: Line
-    """What tells it from others of its name on this page: the folder, or the number of words and the first of them."""
+    """What distinguishes it from others of its name on this page: the folder, or the word count and the first words."""
     title: Line
     state: State
     short: bool

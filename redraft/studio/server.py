@@ -109,7 +109,7 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class StudioServer(uvicorn.Server):
-    """uvicorn's server, which tells the studio to end its event streams at shutdown."""
+    """uvicorn's server, which makes the studio end its event streams at shutdown."""
 
     def __init__(self, app: Starlette) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Removes what a model writes around a text and its loops, and tells a summary from a refusal."""
+"""Removes framing remarks and loops from a model's text, and distinguishes a summary from a refusal."""
 
 from __future__ import annotations
 

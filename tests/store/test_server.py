@@ -338,7 +338,7 @@ def test_a_writer_that_dies_in_the_midst_holds_nobody_up(address: str) -> None:
 import sys
 from redraft.store.documents import put_text
 from redraft.store.store import Store
-with Store(sys.argv[1]) as store, store.at_once():
+with Store(sys.argv[1]) as store, store.transaction():
     store.documents.add_text("half")
     print("ready", flush=True)
     sys.stdin.read()

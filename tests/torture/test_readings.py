@@ -73,9 +73,9 @@ _READ_IN_FRESH_PROCESS = """
 import resource, sys
 from pathlib import Path
 from redraft.errors import DocumentError
-from redraft.readers.documents import read_apart
+from redraft.readers.documents import read_in_subprocess
 try:
-    read_apart("pdf", Path(sys.argv[1]).read_bytes(), "a.pdf")
+    read_in_subprocess("pdf", Path(sys.argv[1]).read_bytes(), "a.pdf")
 except DocumentError:
     print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """

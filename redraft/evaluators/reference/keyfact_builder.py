@@ -113,7 +113,7 @@ class KeyFactBuilder:
 
     @property
     def _tokens(self) -> int:
-        """Return the chunk size: the one asked for, or what a smaller window can hold beside a reply."""
+        """Return the chunk size: the one asked for, or what fits into a smaller window with a reply."""
         room = self.reader.room - self.overlap - self._rest
         return max(MIN_BUDGET, min(int(self.chunks.removesuffix("+")), room))
 

@@ -69,7 +69,7 @@ _LONGEST_TEXT = 500
 # Without a quote, the right stretch is looked for among this many nearest passages.
 _PLACES = 12
 _PROMPT_TOKENS = 600
-# A window of this size has room for an outline beside a stretch and the reply.
+# A window of this size has room for an outline, a stretch and the reply.
 _OUTLINE_WINDOW = 16_384
 
 T = TypeVar("T")

@@ -112,7 +112,7 @@ def _id(kind: Kind, *about: object) -> str:
 
 
 def preference_rows(first: Summaries, second: Summaries) -> list[SheetRow]:
-    """Return the four questions about each pair of summaries, in an order that tells nothing."""
+    """Return the four questions about each pair of summaries, in random order."""
     rows = []
     for key, one, other in _pairs(first, second):
         shown = {"of": key, "summary 1": one, "summary 2": other}

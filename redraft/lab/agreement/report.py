@@ -69,7 +69,7 @@ _BINS = 10
 _STEPS = 50
 # Fewer labels of either kind do not fix two numbers.
 _MIN = 10
-# Keeps the slope finite where all labels can be told apart.
+# Keeps the slope finite where the labels separate perfectly.
 _RIDGE = 1e-3
 
 

@@ -1,4 +1,4 @@
-"""Filled-in sheets beside the verdicts of one judge or several: tables 2 and 3 of HAMLET, and judges side by side."""
+"""Compares filled-in sheets with the verdicts of one or several judges (tables 2 and 3 of HAMLET), and judges."""
 
 from __future__ import annotations
 

@@ -250,7 +250,7 @@ def run_rows(store: Store, run: str, what: What) -> Iterator[SheetRow]:
 
 
 class PassageFinder:
-    """Finds the passages of a document that people need to see beside a claim about it."""
+    """Finds the passages of a document that people need to see along with a claim about it."""
 
     def __init__(self, document: Document, tokenizer: str) -> None:
         self._text = document.text
@@ -479,7 +479,7 @@ _SHOWN = 40
 def sheet_csv(
     questions: Sequence[SheetRow], what: What, people: int, answers: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """Return the sheet as CSV, without the judge's verdicts, so that they influence nobody. `answers` are known answers
+    """Return the sheet as CSV, without the judge's verdicts, so that they influence no one. `answers` are known answers
     of the first person, by row."""
     rows = [
         replace(row, asked=f"{row.asked or ASKED[what]} (yes, no, or ? where you cannot tell)") for row in questions

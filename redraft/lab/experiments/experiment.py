@@ -134,7 +134,7 @@ AGAIN = "Repeat the command to try it again; finished work is not repeated."
 UNDECIDED = "undecided"
 """The code of a failure that is a judge's last word: it cannot decide, whenever it is asked."""
 SET = "set"
-"""The column of the dataset, where datasets are told apart."""
+"""The column of the dataset, if results are given per dataset."""
 
 
 def table(

@@ -62,7 +62,7 @@ Goals = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class RefineSetting:
-    """One way to refine: the thresholds to reach, the order, and what the reviser is told."""
+    """One way to refine: the thresholds to reach, the order, and the feedback that the reviser gets."""
 
     goals: Goals
     policy: PolicyName
@@ -90,7 +90,7 @@ class LongSumEvalDesign:
     """The scores below which a first draft is low, by metric; if empty, the first thresholds."""
     ready: Annotated[ExistingSummaries, Field(exclude=True)] = field(default_factory=ExistingSummaries)
     feedbacks: tuple[FeedbackName, ...] = ()
-    """What the reviser is told; by default what the order's policy says."""
+    """The feedback that the reviser gets; by default that of the order's policy."""
     free_length: bool = False
     final_comparison: bool = True
 

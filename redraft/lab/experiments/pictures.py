@@ -354,7 +354,7 @@ def _position_shares(table: Table) -> dict[str, Plot]:
 
 
 def _fact_shares(table: Table) -> dict[str, Plot]:
-    """Draw how many facts match, are lost or are new in each section, beside an even spread: a picture for each
+    """Draw how many facts match, are lost or are new in each section, compared with an even spread: a picture for each
     contestant and measure."""
     drawn: dict[str, Plot] = {}
     about = (

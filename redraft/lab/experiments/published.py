@@ -190,6 +190,6 @@ def _shown(experiment: str, table: Table) -> ShownTable:
         plots: tuple[Plot, ...] = tuple(draw_pictures(experiment, [table]).values())
         for plot in plots:
             plot.picture()
-    except Exception:  # noqa: BLE001 - it is anybody's table, and whatever it lacks, it can be read without a picture
+    except Exception:  # noqa: BLE001 - a table from outside may lack anything, and can be read without a picture
         return ShownTable(table, undrawn=_UNDRAWN)
     return ShownTable(table, plots)

@@ -31,7 +31,7 @@ class _SourceDocument(NamedTuple):
 
 @dataclass(slots=True)
 class Corpus:
-    """The documents of an experiment, each with its dataset if these are told apart, and its reference summary."""
+    """The documents of an experiment, each with its dataset (for results per dataset) and its reference summary."""
 
     documents: list[Document] = field(default_factory=list)
     sets: dict[str, str] = field(default_factory=dict)

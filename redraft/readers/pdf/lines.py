@@ -19,7 +19,7 @@ _RIGHTWARD = re.compile(r"%?[^\W_](?:[\w.,:/%'’+-]*[^\W_])?")
 # PDFium may omit the space before a bracket or a quotation mark.
 _OPENING = frozenset("()[]«»\"'“”‘’")
 _SPACE = 0.15
-# Files use either bracket of a pair for the same sign; its position in the word tells which one is meant.
+# Files use either bracket of a pair for the same sign; its position in the word shows which one is meant.
 _OPENED, _CLOSED = str.maketrans(")]}»", "([{«"), str.maketrans("([{«", ")]}»")
 _AROUND = re.compile(r"([()\[\]{}«»]*)(.*?)([()\[\]{}«»]*)([^\w()\[\]{}«»]*)", re.DOTALL)
 _SAME_ROW = 0.4
@@ -228,7 +228,7 @@ class PageText:
         self.count = max(0, pdfium.FPDFText_CountChars(raw))
         self.text = self._characters()
         self.turned = 0
-        """The number of rotated words beside the text."""
+        """The number of rotated words next to the text."""
 
     def pieces(self) -> list[LinePiece]:
         """Return the pieces of lines in file order, or in reading order for right-to-left text."""

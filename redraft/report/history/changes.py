@@ -167,7 +167,7 @@ def changes_between(before: str, after: str) -> DraftDiff:
 
 
 def _numbered(sentences: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Yield each sentence with the number of equal ones before it, which tells repeats apart in linear time."""
+    """Yield each sentence with the number of equal ones before it, which distinguishes repeats in linear time."""
     seen: Counter[str] = Counter()
     for sentence in sentences:
         yield sentence, seen[sentence]

@@ -312,7 +312,7 @@ class FactSearch:
             had = False
             for parent, other in zip(member.parents, self._tracer.family.parents(member), strict=True):
                 if parent.kind == "context":
-                    # Context tells what came before, which a merge need not repeat.
+                    # Context repeats what came before, which a merge need not repeat.
                     continue
                 if other is None:
                     on = _reads(parent, fact)

@@ -146,7 +146,7 @@ class Differences:
             canvas.text(zero - 8, top + 12, left, anchor="end", ink="muted")
             canvas.text(zero + 8, top + 12, right, ink="muted")
             return
-        # If there is no room beside the line, they are at the edges; on a phone, one above the other.
+        # If there is no room next to the line, they are at the edges; on a phone, one above the other.
         wide = canvas.width - 2 * MARGIN
         room, above = (wide, 16) if canvas.narrow else (wide / 2 - 8, 0)
         names = fit_names((self.second, self.first), room - text_width("← more in →"), SMALL)
@@ -195,7 +195,7 @@ class RoundScores:
     title: str = "Scores by round"
 
     def picture(self, look: PictureStyle = WIDE) -> Picture:
-        """Draw lines through the accepted drafts, with the rejected ones beside them."""
+        """Draw lines through the accepted drafts, with the rejected ones next to them."""
         canvas = Canvas("rounds", self.title, look, self._data())
         top = canvas.heading()
         known = [score for metric in self.metrics for score in map(finite, metric.scores) if score is not None]

@@ -517,7 +517,7 @@ def read_sentences(store: Store, run: str, encoder: Encoder | None) -> tuple[Sum
 def _told(
     sentences: Iterable[tuple[str, tuple[tuple[Span, float], ...]]], language: str = ENGLISH
 ) -> tuple[SummarySentencePlaces, ...]:
-    """Return sentences with their places, without headings, each beside the one that it points back to."""
+    """Return sentences with their places, without headings, each with the one that it points back to."""
     sentence_places: list[SummarySentencePlaces] = []
     for text, places in sentences:
         if not is_heading(text):
