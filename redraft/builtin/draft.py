@@ -99,23 +99,20 @@ def compose(
     `stages`, beginning, middle and end are represented. Empty only if no part has a word."""
     language = language_of("\n".join(parts))
     parts, shares, languages = _by_language(parts, shares)
-    prose_sentences = _in_their_order(parts, languages)
+    prose = _in_their_order(parts, languages)
     limit = max(1, limit)
-    if not prose_sentences:
+    if not prose:
         # Only punctuation, of which an underscore counts as a word.
         rest = " ".join(" ".join(parts).split())
         return cut(rest, limit, language) if count_words(rest) else ""
     asked = (query or "").strip()
     room = limit * np.asarray(shares, dtype=np.float64) / max(sum(shares), 1e-9)
-    vectors = SentenceVectors(
-        [prose_sentence.text for prose_sentence in prose_sentences],
-        [languages[prose_sentence.part] for prose_sentence in prose_sentences],
-    )
-    chosen = _chosen(vectors, prose_sentences, limit, room, asked, stages=stages and not asked)
+    vectors = SentenceVectors([sentence.text for sentence in prose], [languages[sentence.part] for sentence in prose])
+    chosen = _chosen(vectors, prose, limit, room, asked, stages=stages and not asked)
     if not chosen:
-        best = max(prose_sentences, key=lambda sentence: sentence.standing)
+        best = max(prose, key=lambda sentence: sentence.standing)
         return cut(best.text, limit, languages[best.part])
-    return _in_paragraphs([prose_sentences[at] for at in chosen])
+    return _in_paragraphs([prose[at] for at in chosen])
 
 
 def _by_language(parts: Sequence[str], shares: Sequence[float]) -> tuple[list[str], list[float], list[str]]:
@@ -134,11 +131,11 @@ def _by_language(parts: Sequence[str], shares: Sequence[float]) -> tuple[list[st
 
 def _in_their_order(parts: Sequence[str], languages: Sequence[str]) -> list[ProseSentence]:
     """Return the sentences of all parts, scored together per language."""
-    prose_sentences: list[ProseSentence] = []
+    sentences: list[ProseSentence] = []
     for language in dict.fromkeys(languages):
         of_it = [part if its == language else "" for part, its in zip(parts, languages, strict=True)]
-        prose_sentences += with_dependent_last(read(of_it, language), language)
-    return sorted(prose_sentences, key=lambda sentence: sentence.part)
+        sentences += with_dependent_last(read(of_it, language), language)
+    return sorted(sentences, key=lambda sentence: sentence.part)
 
 
 def with_dependent_last(found: Sequence[ProseSentence], language: str) -> list[ProseSentence]:

@@ -39,23 +39,18 @@ def grow(given: factual.ExtractFactsInput) -> factual.FactTree:
     """Build a tree for each stretch: the most central sentence as root, the next ones below it, and the rest below
     them."""
     language = language_of(given.excerpt)
-    sentences = with_dependent_last(read([given.excerpt], language), language)
-    if len(sentences) < _MIN:
+    prose = with_dependent_last(read([given.excerpt], language), language)
+    if len(prose) < _MIN:
         raise RejectedRequest("it does not have two sentences that can serve as facts")
-    worth = dict(
-        zip(sentences, centrality(SentenceVectors([sentence.text for sentence in sentences]), sentences), strict=True)
-    )
+    worth = dict(zip(prose, centrality(SentenceVectors([sentence.text for sentence in prose]), prose), strict=True))
     proper = [
         sentence
-        for sentence in sentences
+        for sentence in prose
         if sentence.standing > LAST_RESORT and sentence.words <= _LONGEST_FACT and is_statement(sentence.text)
     ]
-    prose_sentences = proper if len(proper) >= _MIN else sentences
-    count = max(1, min(_MAX_ROOTS, round(count_words(given.excerpt) / _WORDS_PER_ROOT), len(prose_sentences) // _MIN))
-    stretches = [
-        prose_sentences[len(prose_sentences) * at // count : len(prose_sentences) * (at + 1) // count]
-        for at in range(count)
-    ]
+    usable = proper if len(proper) >= _MIN else prose
+    count = max(1, min(_MAX_ROOTS, round(count_words(given.excerpt) / _WORDS_PER_ROOT), len(usable) // _MIN))
+    stretches = [usable[len(usable) * at // count : len(usable) * (at + 1) // count] for at in range(count)]
     ranked = [[sentence.text for sentence in sorted(own, key=lambda one: -worth[one])] for own in stretches]
     return factual.FactTree(roots=[_root(own) for own in ranked])
 
@@ -102,10 +97,10 @@ def _opinions(given: factual.ValidateFactsInput, passes: Callable[[str], bool], 
 def ask_query(given: factual.QueryInput) -> factual.Query:
     """Ask what the text says about the names that most facts mention; a general question where there are none."""
     found: Counter[str] = Counter()
-    for level in given.facts:
+    for entry in given.facts:
         named = [
-            level.fact[it.start : it.end]
-            for it in details(level.fact, words(level.fact))
+            entry.fact[it.start : it.end]
+            for it in details(entry.fact, words(entry.fact))
             if it.kind == "name" and it.sure
         ]
         found.update(one_line(name) for name in named if not TITLES.issuperset(keys(name)))

@@ -38,14 +38,10 @@ _SHARE = 0.5
 def decide(given: DecideInput) -> Decision:
     """Choose the metric furthest from its goal and its first findings, like the policy weakest-first."""
     with_findings = {finding.metric for finding in given.findings}
-    status = [
-        metric_status
-        for metric_status in given.scoreboard
-        if metric_status.metric in with_findings and metric_status.met == "no"
-    ]
-    if not status:
+    missed = [status for status in given.scoreboard if status.metric in with_findings and status.met == "no"]
+    if not missed:
         return Decision(why=f"{_AS_WEAKEST_FIRST}: nothing is left to fix", stop=True)
-    weakest = min(status, key=_reached)
+    weakest = min(missed, key=_reached)
     chosen = [finding.id for finding in given.findings if finding.metric == weakest.metric][: given.at_most]
     return Decision(why=f"{_AS_WEAKEST_FIRST}: {weakest.metric} is furthest from its goal", fix=chosen)
 
@@ -91,9 +87,7 @@ _NOT_READ = "The built-in judge cannot tell without the document; a language mod
 def find_confusion(given: ConfusionInput) -> Confusions:
     """Return a verdict on each sentence that is certainly confusing; the others are left open."""
     said = [words_key(text) for text in sentences_in(given.summary)]
-    return Confusions(
-        sentences=[_confusion(sentence.id, one_line(sentence.sentence), said) for sentence in given.sentences]
-    )
+    return Confusions(sentences=[_confusion(line.id, one_line(line.sentence), said) for line in given.sentences])
 
 
 def _confusion(number: int, sentence: str, said: Sequence[str]) -> Confusion:

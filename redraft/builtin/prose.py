@@ -118,13 +118,10 @@ def read(parts: Sequence[str], language: str) -> list[ProseSentence]:
     of_others = not foreign and sum(bool(FIRST_PERSON.search(text)) for text in narrated) <= 0.2 * len(narrated)
     names = Counter(name for text in narrated for name in set(_NAME_WITHIN.findall(text)))
     return [
-        replace(
-            prose_sentence,
-            standing=_manner(prose_sentence, of_others, foreign) * _substance(prose_sentence.text, names),
-        )
-        if prose_sentence.standing > LAST_RESORT
-        else prose_sentence
-        for prose_sentence in once.values()
+        replace(sentence, standing=_manner(sentence, of_others, foreign) * _substance(sentence.text, names))
+        if sentence.standing > LAST_RESORT
+        else sentence
+        for sentence in once.values()
     ]
 
 

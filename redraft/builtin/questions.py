@@ -102,15 +102,13 @@ def is_statement(text: str) -> bool:
 
 def ask_document(given: qa.AskDocumentInput) -> qa.DocumentQuestions:
     """Ask questions about the most important sentences, from all stretches of the excerpt."""
-    candidates = list(_candidates(given.excerpt))
+    pool = list(_candidates(given.excerpt))
     stretches = max(1, given.count // _QUESTIONS_A_STRETCH)
     asked: list[_Candidate] = []
     crowds: Counter[int] = Counter()
-    while candidates and len(asked) < given.count:
-        worth = [
-            candidate.worth * _AGAIN_STRETCH ** crowds[int(candidate.place * stretches)] for candidate in candidates
-        ]
-        best = candidates.pop(worth.index(max(worth)))
+    while pool and len(asked) < given.count:
+        worth = [candidate.worth * _AGAIN_STRETCH ** crowds[int(candidate.place * stretches)] for candidate in pool]
+        best = pool.pop(worth.index(max(worth)))
         crowds[int(best.place * stretches)] += 1
         asked.append(best)
     return qa.DocumentQuestions(
@@ -128,15 +126,11 @@ def rank_questions(given: qa.RankInput) -> qa.Ranking:
 def ask_typed(given: AskTypedInput) -> TypedReply:
     """Ask a question that the paragraph answers, or whether one of its sentences is true. Abstractive and unanswerable
     questions are left out: it cannot write the former or verify the latter."""
-    for question in ask_document(qa.AskDocumentInput(excerpt=given.excerpt, count=_TRIED)).questions:
+    for pair in ask_document(qa.AskDocumentInput(excerpt=given.excerpt, count=_TRIED)).questions:
         if given.type == "binary":
-            return _yes_or_no(one_line(question.quote))
-        if (
-            given.type == "extractive"
-            and not read_claim(question.question)
-            and count_words(question.answer) <= _LONGEST_ASKED
-        ):
-            return TypedReply(question=question.question, answer=question.answer, reason="")
+            return _yes_or_no(one_line(pair.quote))
+        if given.type == "extractive" and not read_claim(pair.question) and count_words(pair.answer) <= _LONGEST_ASKED:
+            return TypedReply(question=pair.question, answer=pair.answer, reason="")
     return TypedReply(question="", answer="", reason="")
 
 
@@ -158,15 +152,11 @@ class _Candidate(NamedTuple):
 
 def _candidates(excerpt: str) -> Iterator[_Candidate]:
     """Return a question about each self-contained sentence."""
-    prose_sentences = with_dependent_last(read([excerpt], ENGLISH), ENGLISH)
-    worth = (
-        centrality(SentenceVectors([prose_sentence.text for prose_sentence in prose_sentences]), prose_sentences)
-        if prose_sentences
-        else ()
-    )
+    prose = with_dependent_last(read([excerpt], ENGLISH), ENGLISH)
+    worth = centrality(SentenceVectors([sentence.text for sentence in prose]), prose) if prose else ()
     spans = {as_sentence(plain(excerpt[one.start : one.end])): one for one in sentences(excerpt)}
-    people = NamedPeople([prose_sentence.text for prose_sentence in prose_sentences if not prose_sentence.spoken])
-    for sentence, own in zip(prose_sentences, worth, strict=True):
+    people = NamedPeople([sentence.text for sentence in prose if not sentence.spoken])
+    for sentence, own in zip(prose, worth, strict=True):
         span = spans.get(sentence.text)
         if (
             span is None
@@ -179,8 +169,8 @@ def _candidates(excerpt: str) -> Iterator[_Candidate]:
         told = one_line(quote)
         question, answer = question_about(told, people) or (ask_whether(told), told)
         kind: QuestionWord = "who" if question.startswith("Who") else "what"
-        document_question = qa.DocumentQuestion(question=question, kind=kind, answer=answer, quote=quote)
-        yield _Candidate(document_question, own * (_WHETHER_WORTH if answer == told else 1), span.start / len(excerpt))
+        asked = qa.DocumentQuestion(question=question, kind=kind, answer=answer, quote=quote)
+        yield _Candidate(asked, own * (_WHETHER_WORTH if answer == told else 1), span.start / len(excerpt))
 
 
 def question_about(sentence: str, people: NamedPeople) -> tuple[str, str] | None:

@@ -34,10 +34,10 @@ class _QuotableSentences:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.language = language_of("\n".join(texts))
-        prose_sentences = with_dependent_last(read(texts, self.language), self.language)
-        self.places = {self.key(sentence.text): at for at, sentence in reversed(list(enumerate(prose_sentences)))}
+        prose = with_dependent_last(read(texts, self.language), self.language)
+        self.places = {self.key(sentence.text): at for at, sentence in reversed(list(enumerate(prose)))}
         self._quotable = {
-            self.key(sentence.text): sentence.text for sentence in prose_sentences if sentence.standing > LAST_RESORT
+            self.key(sentence.text): sentence.text for sentence in prose if sentence.standing > LAST_RESORT
         }
 
     def key(self, text: str) -> tuple[str, ...]:
@@ -180,10 +180,10 @@ class _Reviser:
 
 def _without(units: Sequence[_DraftSentence], at: int) -> list[_DraftSentence]:
     """Return the sentences without one of them; if it started a paragraph, the next one does."""
-    draft_sentences, gap = [*units[:at], *units[at + 1 :]], units[at].gap
-    if at < len(draft_sentences) and (at == 0 or ("\n" in gap and "\n" not in draft_sentences[at].gap)):
-        draft_sentences[at] = replace(draft_sentences[at], gap=gap)
-    return draft_sentences
+    others, gap = [*units[:at], *units[at + 1 :]], units[at].gap
+    if at < len(others) and (at == 0 or ("\n" in gap and "\n" not in others[at].gap)):
+        others[at] = replace(others[at], gap=gap)
+    return others
 
 
 def corrected(text: str, point: Point, language: str) -> str:
