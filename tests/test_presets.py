@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft.cli import given
+from redraft.cli import parse_options
 from redraft.cli.commands.experiment.group import experiment
 from redraft.cli.commands.experiment.papers import thesis
 from redraft.cli.commands.summarize import evaluate, summarize
@@ -190,7 +190,7 @@ async def test_a_workshop_begins_from_a_preset(tmp_path: Path) -> None:
 
 def test_every_field_of_a_preset_is_an_option() -> None:
     """Else the command would pass it over without a word."""
-    named = {**given.JUDGING, **given.REFINEMENT}
+    named = {**parse_options.JUDGING, **parse_options.REFINEMENT}
     options = {named.get(str(one.name), str(one.name)) for one in [*summarize.params, *evaluate.params]}
     assert {field for name in presets() for field in redraft.preset(name).set_fields} <= options
     assert redraft.preset("thesis").experiment.keys() <= {one.name for one in thesis.params}

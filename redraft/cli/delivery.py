@@ -56,12 +56,12 @@ writer_options = options.grouped(
 
 def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], design: D, given: Mapping[str, Any]) -> int:
     """Run an experiment under the given options and deliver its report; return the exit code."""
-    from redraft.cli import given as asked
+    from redraft.cli import parse_options
     from redraft.cli.runner import report_end, run_experiment
     from redraft.lab.experiments.experiment import is_undecided
     from redraft.store.store import Store
 
-    limits, prices, quiet = asked.limits(given), asked.prices(given), given["quiet"]
+    limits, prices, quiet = parse_options.limits(given), parse_options.prices(given), given["quiet"]
     if given["dry_run"]:
         return show_plan(experiment.plan(documents, design, prices), as_json=given["as_json"])
     target = folder(given["output"])

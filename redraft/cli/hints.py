@@ -75,7 +75,7 @@ def _estimated(run: str, figure: Callable[[RunPlan], N | None]) -> N | None:
     context = click.get_current_context(silent=True)
     if context is None:
         return None
-    from redraft.cli.given import store_to_read
+    from redraft.cli.parse_options import store_to_read
     from redraft.llm.budget import price_table
     from redraft.runs.dry_run import plan_again
 

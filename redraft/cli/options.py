@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from redraft.cli import given
+from redraft.cli import parse_options
 from redraft.cli.sections import CHECK, LISTED, SectionOption, SourceArgument
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
@@ -403,7 +403,7 @@ def _lay_under(context: click.Context, _: click.Parameter, name: str | None) -> 
     known, values = _options(context), _values_in(context, preset(name))
     found = {str(known[key].name): _fitting(known[key], value) for key, value in values.items() if key in known}
     if "metric" not in (context.default_map or {}):
-        context.meta[given.METRICS_OF_A_PRESET] = values.get("metric", ())
+        context.meta[parse_options.METRICS_OF_A_PRESET] = values.get("metric", ())
     context.meta[CHECK] = lambda: _check(context, preset(name))
     context.default_map = {**found, **(context.default_map or {})}
 
@@ -450,7 +450,7 @@ def _values_in(context: click.Context, preset: Preset) -> dict[str, Any]:
 
 def _values(preset: Preset) -> dict[str, Any]:
     """Return the preset's settings by parameter name, in the form that the options take."""
-    fields = {**given.JUDGING, **given.REFINEMENT}
+    fields = {**parse_options.JUDGING, **parse_options.REFINEMENT}
     names = {field: name for name, field in fields.items()}
     values = {names.get(field, field): value for field, value in preset.set_fields.items()}
     if goals := values.get("goal"):

@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 import click
 
 from redraft.builtin.facade import NOT_UNDERSTOOD
-from redraft.cli import given as asked
-from redraft.cli import hints
+from redraft.cli import hints, parse_options
 from redraft.cli.output_files import OutputTarget
 from redraft.cli.terminal import DONE, FAILED, SHORT, echo_json, on_stderr, on_termination, say
 from redraft.cli.views import figures as looks
@@ -216,7 +215,7 @@ def carry_out(
     pruned: bool = False,
 ) -> int:
     """Carry out an order and print the result, or show its plan; return the exit code."""
-    limits, prices, quiet = asked.limits(given), asked.prices(given), given["quiet"]
+    limits, prices, quiet = parse_options.limits(given), parse_options.prices(given), given["quiet"]
     as_json = target.as_json if target else given["as_json"]
     if given["dry_run"]:
         plan = plan_run(document, settings, order, prices.for_jobs() if limits.provider_batch else prices)
@@ -247,11 +246,13 @@ def fill_form(
     to: OutputTarget,
 ) -> int:
     """Draft every section of the template, then write and print the form; return the exit code."""
-    wanted, prices, quiet = (document, settings, template, purpose), asked.prices(given), given["quiet"]
+    wanted, prices, quiet = (document, settings, template, purpose), parse_options.prices(given), given["quiet"]
     if given["dry_run"]:
         return show_form_plan(template, form_plans(*wanted, prices), as_json=to.as_json)
     with Store(given["db"]) as store:
-        form = run_experiment(lambda runner: fill(runner, *wanted), store, asked.limits(given), prices, quiet=quiet)
+        form = run_experiment(
+            lambda runner: fill(runner, *wanted), store, parse_options.limits(given), prices, quiet=quiet
+        )
         advice = "the drafts are stored: repeat the command with another file"
         deliver(lambda notes: form_paper(store, form, notes=notes), record_json(form), to, advice)
     if not quiet:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import delivery, options
-from redraft.cli import given as asked
+from redraft.cli import delivery, options, parse_options
 from redraft.cli.commands.agree_sheets import judges, read, sheet
-from redraft.cli.given import store_to_read
 from redraft.cli.options import preset_option
+from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import echo_json, say, say_reading
 from redraft.domain import record_json
@@ -140,7 +139,7 @@ def with_(
 
     if fit and not save:
         raise UsageError("--fit stores a calibration", hint="add --save")
-    limits, table = asked.limits(given), asked.prices(given)
+    limits, table = parse_options.limits(given), parse_options.prices(given)
     dataset = sample_items(find_format(format_).read(file, documents), items)
     dataset = replace(dataset, name=title or dataset.name)
     metric = _metric(given)
@@ -175,7 +174,7 @@ def _metric(given: Mapping[str, Any]) -> str:
 def _design(metric: str, human: str, given: Mapping[str, Any]) -> AgreementDesign:
     from redraft.lab.agreement.trial import AgreementDesign, parse_sweep
 
-    settings, judging = asked.settings(given), asked.judging({**given, "metric": (metric,)})
+    settings, judging = parse_options.settings(given), parse_options.judging({**given, "metric": (metric,)})
     return AgreementDesign(
         metric, human, judging.judges or (settings.model,), settings, judging, parse_sweep(given["sweep"])
     )
@@ -230,7 +229,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
     if wrong := [name for name, file in parts if not file]:
         raise UsageError(f"{wrong[0]!r} has no format", hint="write FORMAT=FILE, such as qags=mturk_cnndm.jsonl")
     say_reading(*(file for _, file in parts), quiet=quiet)
-    limits, prices, scorers = asked.limits(given), asked.prices(given), baselines(given["baselines_"])
+    limits, prices, scorers = parse_options.limits(given), parse_options.prices(given), baselines(given["baselines_"])
     sets = {
         name if [one for one, _ in parts].count(name) == 1 else f"{name} {Path(file).stem}": sample_items(
             find_format(name).read(file), given["items"]

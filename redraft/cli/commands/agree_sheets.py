@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import delivery, options
-from redraft.cli.given import store_to_read
 from redraft.cli.output_files import write_text
+from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import command
 from redraft.cli.terminal import DONE, SHORT, say
 from redraft.errors import UsageError

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import delivery, options
-from redraft.cli import given as asked_for
-from redraft.cli.given import store_to_read
+from redraft.cli import delivery, options, parse_options
 from redraft.cli.options import preset_option
 from redraft.cli.output_files import check_output, write_text
+from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import json_text, on_termination, say
 from redraft.domain import record_json
@@ -144,9 +143,9 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
 
     if not given["quiet"]:
         _say_skipped(skipped(sources))
-    request, limits = _asked(given), asked_for.limits(given)
+    request, limits = _asked(given), parse_options.limits(given)
     if given["dry_run"]:
-        plan = estimate(sources, request, asked_for.prices(given)).table()
+        plan = estimate(sources, request, parse_options.prices(given)).table()
         return delivery.show_plan(plan, as_json=given["as_json"])
     check(sources, given["output"])
     folder = folder_named(given["output"], dossiers=given["dossiers"])
@@ -180,8 +179,8 @@ def resume(name: str, **given: Any) -> int:
     """
     from redraft.batches.request import open_again
 
-    with asked_for.store_to_read(given["db"]) as store:
-        limits = asked_for.limits(given, Limits.model_validate(store.batches.get(name).limits))
+    with parse_options.store_to_read(given["db"]) as store:
+        limits = parse_options.limits(given, Limits.model_validate(store.batches.get(name).limits))
         engine = _engine(store, given)
         open_again(store, name, limits)
         return _worked(store, engine, name, limits, given)
@@ -193,8 +192,8 @@ def _asked(given: Mapping[str, Any]) -> BatchRequest:
 
     if stray := [option for name, option in _ABOUT_ONE.items() if given[name]]:
         raise UsageError(f"{stray[0]} applies to one document only", hint="leave it out")
-    judging, refinement = asked_for.refined(given, "the summaries")
-    return BatchRequest(asked_for.settings(given), judging, refinement, asked_for.document_part(given))
+    judging, refinement = parse_options.refined(given, "the summaries")
+    return BatchRequest(parse_options.settings(given), judging, refinement, parse_options.document_part(given))
 
 
 def _engine(store: Store, given: Mapping[str, Any]) -> Engine:

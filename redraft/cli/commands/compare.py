@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import given as asked
-from redraft.cli import options
-from redraft.cli.given import store_to_read
+from redraft.cli import options, parse_options
 from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over, render_content
+from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import SourceArgument, command
 from redraft.domain import record_json
 from redraft.errors import UsageError
@@ -59,10 +58,10 @@ def compare(sources: tuple[str, ...], first: str, second: str, **given: Any) -> 
 
     if [*sources, first, second].count(STDIN) > 1:
         raise UsageError("only one of SOURCE, A and B can be stdin", hint="give the others as files")
-    settings, purpose = asked.settings(given), Compare(judging=asked.judging_without_draft(given))
-    a, b = asked.read_text(first, quiet=quiet), asked.read_text(second, quiet=quiet)
+    settings, purpose = parse_options.settings(given), Compare(judging=parse_options.judging_without_draft(given))
+    a, b = parse_options.read_text(first, quiet=quiet), parse_options.read_text(second, quiet=quiet)
     check_summaries(a, b)
-    return carry_out(asked.document_at(sources, given), settings, RunSpec(purpose, given=a, other=b), given)
+    return carry_out(parse_options.document_at(sources, given), settings, RunSpec(purpose, given=a, other=b), given)
 
 
 _COMPARE_RUNS_EPILOG = """\b
@@ -96,8 +95,8 @@ def compare_runs(
     wanted = form_of(form, output, "add -o compare.html, or --format json")
     if wanted == "markdown":
         raise UsageError("a comparison is a page or JSON, not Markdown", hint="name a .html or .json file with -o")
-    encoder = asked.encoder(embeddings)
-    with asked.store_to_read(db) as store:
+    encoder = parse_options.encoder(embeddings)
+    with parse_options.store_to_read(db) as store:
         comparison = read_comparison(store, runs, encoder=encoder)
     hand_over(render_content(comparison, wanted, comparison_page), comparison.holds, output, quiet=quiet)
     return 0

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import delivery, options
-from redraft.cli import given as asked
+from redraft.cli import delivery, options, parse_options
 from redraft.cli.sections import command
 from redraft.cli.settings_file import model_tables
 from redraft.cli.terminal import DONE, FAILED, SHORT, echo_json, say_reading
@@ -89,15 +88,17 @@ def models(check: str | None, db: str | None, as_json: bool, **given: Any) -> in
     from redraft.runs.roster import roster
     from redraft.store.store import Store
 
-    tables, table = model_tables(), asked.prices(given)
+    tables, table = model_tables(), parse_options.prices(given)
     if check and check not in (_EVERYBODY, EXTRACTIVE) and ":" not in check and check not in tables:
         there = f"choose from: {', '.join(tables)}" if tables else "there are none"
         raise UsageError(f"there is no model {check!r}", hint=f"name a table [models.NAME] ({there}), or PROVIDER:NAME")
     with Store(db) as store:
         if check and check != _EVERYBODY:
-            entry = roster(asked.settings({**given, "model": check}), JudgeConfig(), None, {}, table, store, check)[0]
+            entry = roster(
+                parse_options.settings({**given, "model": check}), JudgeConfig(), None, {}, table, store, check
+            )[0]
             return _checked([replace(entry, role=None)], store, given["timeout"], as_json=as_json, alone=True)
-        settings, panel = asked.settings(given), asked.judging_without_draft(given)
+        settings, panel = parse_options.settings(given), parse_options.judging_without_draft(given)
         writes_as = given["model"] if given["model"] in tables else None
         entries = roster(settings, panel, given["decider"], tables, table, store, writes_as)
         if check:
@@ -190,7 +191,7 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     from redraft.lab.doctor.checkup import examine_all, plan_table
     from redraft.store.store import Store
 
-    subjects, limits, table = _patients(given), asked.limits(given), asked.prices(given)
+    subjects, limits, table = _patients(given), parse_options.limits(given), parse_options.prices(given)
     if given["dry_run"]:
         return delivery.show_plan(plan_table(subjects, table), as_json=as_json)
     with Store(given["db"]) as store:
@@ -211,7 +212,11 @@ def _patients(given: Mapping[str, Any]) -> list[JudgeUnderTest]:
     names = given["judge"] or (EXTRACTIVE,)
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"the judge {twice} is named twice")
-    settings, models, named = asked.settings(given), asked.named_models(given), tuple(dict.fromkeys(given["metric"]))
+    settings, models, named = (
+        parse_options.settings(given),
+        parse_options.named_models(given),
+        tuple(dict.fromkeys(given["metric"])),
+    )
     usual = [name for name, evaluator in BUILT_IN.items() if evaluator.aim and evaluator.prompts]
     subjects = []
     for name in names:

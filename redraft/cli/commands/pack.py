@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import given as asked
-from redraft.cli import options
+from redraft.cli import options, parse_options
 from redraft.cli.options import preset_option
 from redraft.cli.output_files import check_output, write_text
 from redraft.cli.sections import CommandGroup, command
@@ -70,8 +69,8 @@ def build_pack(sources: tuple[str, ...], **given: Any) -> int:
     from redraft.cli.runner import carry_out
     from redraft.runs.prepare import RunSpec
 
-    order = RunSpec(BuildQuestions(judging=asked.judging_without_draft(given)))
-    return carry_out(asked.document_at(sources, given), asked.settings(given), order, given)
+    order = RunSpec(BuildQuestions(judging=parse_options.judging_without_draft(given)))
+    return carry_out(parse_options.document_at(sources, given), parse_options.settings(given), order, given)
 
 
 _EXPORT_EPILOG = """\b
@@ -111,8 +110,8 @@ def export_pack(
     from redraft.evaluators.reference.pack_file import choose, pack_json
 
     check_output(output)
-    document = asked.read_document(sources, quiet=quiet)
-    with asked.store_to_read(db) as store:
+    document = parse_options.read_document(sources, quiet=quiet)
+    with parse_options.store_to_read(db) as store:
         contents = choose(store, document, pack_id, keyfacts_id)
     write_text(json_text(pack_json(*contents)) + "\n", output, "name another place with -o")
     if not quiet:
@@ -147,7 +146,7 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
         raise UsageError("give SOURCE and PACK, or PACK alone", hint="see `redraft pack import --help`")
     if files.count("-") > 1:
         raise UsageError("SOURCE and PACK cannot both be stdin", hint="give one of them as a file")
-    document = asked.read_document(files[:-1], quiet=quiet) if files[:-1] else None
+    document = parse_options.read_document(files[:-1], quiet=quiet) if files[:-1] else None
     data = read_pack_file(files[-1])
     with Store(db) as store:
         imported = store_pack(store, data, document, files[-1])
@@ -191,7 +190,7 @@ def list_packs(db: str | None, as_json: bool) -> int:
     from redraft.cli.views.lists import pack_lines
     from redraft.cli.views.render import show_list
 
-    with asked.store_to_read(db) as store:
+    with parse_options.store_to_read(db) as store:
         listed = _listed(store)
     lines = pack_lines(listed, datetime.now(UTC))
     show_list({"packs": listed}, lines, "No packs yet. Make one: redraft pack build FILE", as_json=as_json)
@@ -267,5 +266,7 @@ def keyfacts(sources: tuple[str, ...], pruned: bool, **given: Any) -> int:
     from redraft.cli.runner import carry_out
     from redraft.runs.prepare import RunSpec
 
-    order = RunSpec(BuildKeyfacts(judging=asked.judging_without_draft(given)))
-    return carry_out(asked.document_at(sources, given), asked.settings(given), order, given, pruned=pruned)
+    order = RunSpec(BuildKeyfacts(judging=parse_options.judging_without_draft(given)))
+    return carry_out(
+        parse_options.document_at(sources, given), parse_options.settings(given), order, given, pruned=pruned
+    )

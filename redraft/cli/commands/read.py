@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import given as asked
-from redraft.cli import options
+from redraft.cli import options, parse_options
 from redraft.cli.output_files import OutputTarget, check_output
 from redraft.cli.sections import command
 from redraft.cli.terminal import prose
@@ -44,7 +43,7 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **given: Any) -
     from redraft.cli.views.render import show
     from redraft.readers.documents import load_all
 
-    document = load_all(sources, wanted=asked.document_part(given))
+    document = load_all(sources, wanted=parse_options.document_part(given))
     content = document_json(document) | ({"text": document.text} if as_text else {})
     show(content, [prose(document.text)] if as_text else lines(document), as_json=as_json)
     return 0
@@ -98,7 +97,10 @@ def ask(sources: tuple[str, ...], question: str, output: str | None, allow_self_
     form: Format = "json" if output and output.lower().endswith(".json") else "text"
     target = OutputTarget(output, form, given["as_json"])
     settings, order = answer_spec(
-        asked.settings(given), asked.judging_without_draft(given), question, allow_self_check=bool(allow_self_check)
+        parse_options.settings(given),
+        parse_options.judging_without_draft(given),
+        question,
+        allow_self_check=bool(allow_self_check),
     )
     return carry_out(_source(sources, given), settings, order, given, target=target)
 
@@ -109,8 +111,8 @@ def _source(sources: tuple[str, ...], given: dict[str, Any]) -> Document:
     from redraft.runs.inputs import document_asked_about
 
     if len(sources) == 1 and not Path(sources[0]).exists():
-        with asked.store_to_read(given["db"]) as store:
+        with parse_options.store_to_read(given["db"]) as store:
             document = document_asked_about(store, sources[0])
         if isinstance(document, Document):
             return document
-    return asked.document_at(sources, given)
+    return parse_options.document_at(sources, given)

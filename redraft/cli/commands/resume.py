@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import given as asked
-from redraft.cli import options
+from redraft.cli import options, parse_options
 from redraft.cli.output_files import target
 from redraft.cli.sections import command
 from redraft.cli.terminal import say_reading
@@ -43,15 +42,15 @@ def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **
     from redraft.cli.runner import run_task
     from redraft.cli.views.outcome import finish
 
-    table = asked.prices(given)
-    with asked.store_to_read(given["db"]) as store:
+    table = parse_options.prices(given)
+    with parse_options.store_to_read(given["db"]) as store:
         run = store.runs.get(run_id)
         if form not in (None, "json") and run.kind not in ("summarize", "refine"):
             raise UsageError(
                 f"run {run.id} makes no summary, so --format does not apply", hint="leave it out, or use --format json"
             )
         to = target(output or run.output, form, as_json=given["as_json"])
-        limits = asked.limits(given, run.limits)
+        limits = parse_options.limits(given, run.limits)
         result = run_task(
             store, lambda session: session.resume(run_id, limits=limits), limits=limits, prices=table, quiet=quiet
         )
@@ -114,14 +113,14 @@ def fork(
     from redraft.cli.views.outcome import finish
 
     to = target(output, form, as_json=given["as_json"])
-    table = asked.prices(given)
-    with asked.store_to_read(given["db"]) as store:
+    table = parse_options.prices(given)
+    with parse_options.store_to_read(given["db"]) as store:
         before = store.runs.get(run_id)
         # What a settings file says is meant for new runs; this one has its settings from the other.
-        refinement = asked.refinement(asked.typed(given), before)
+        refinement = parse_options.refinement(parse_options.typed(given), before)
         settings, judging = _settings(given, before), _judging(given, before)
-        limits = asked.limits(given, before.limits)
-        wanted = asked.findings_to_fix(findings, requests, settings.model, review=refinement.review)
+        limits = parse_options.limits(given, before.limits)
+        wanted = parse_options.findings_to_fix(findings, requests, settings.model, review=refinement.review)
         result = run_task(
             store,
             lambda session: session.fork(
@@ -131,16 +130,16 @@ def fork(
             prices=table,
             quiet=quiet,
             # The run that it is forked from knows nothing of who is named only now.
-            decider=asked.named_models(asked.typed(given)).get(refinement.decider or ""),
+            decider=parse_options.named_models(parse_options.typed(given)).get(refinement.decider or ""),
         )
         return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
 
 
 def _settings(given: Mapping[str, Any], before: Run) -> DraftConfig:
     """Return the settings of a run, with the length and the model given for its fork."""
-    typed = asked.typed(given, ("words", "model", "base_url", "key_env", "context_tokens"))
+    typed = parse_options.typed(given, ("words", "model", "base_url", "key_env", "context_tokens"))
     if not typed.keys() <= {"words"}:
-        settings = asked.settings({"model": before.settings.model, **typed})
+        settings = parse_options.settings({"model": before.settings.model, **typed})
         typed |= {
             name: getattr(settings, name) for name in ("model", "base_url", "key_env", *settings.model_fields_set)
         }
@@ -149,11 +148,11 @@ def _settings(given: Mapping[str, Any], before: Run) -> DraftConfig:
 
 def _judging(given: Mapping[str, Any], before: Run) -> JudgeConfig | None:
     """Return how a run is judged, by the judges given for its fork."""
-    typed = asked.typed(given, ("judge", "judge_base_url"))
+    typed = parse_options.typed(given, ("judge", "judge_base_url"))
     if not typed:
         return before.judging
     from redraft.settings import JudgeConfig
 
     judging = before.judging or JudgeConfig()
-    named = {asked.JUDGING[name]: value for name, value in typed.items()}
-    return judging.model_copy(update={**named, "models": {**judging.models, **asked.named_models(typed)}})
+    named = {parse_options.JUDGING[name]: value for name, value in typed.items()}
+    return judging.model_copy(update={**named, "models": {**judging.models, **parse_options.named_models(typed)}})

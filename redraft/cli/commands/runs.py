@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from redraft.cli import given as asked
-from redraft.cli import hints, options, terminal
+from redraft.cli import hints, options, parse_options, terminal
 from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over, render_content, target
 from redraft.cli.sections import command
 from redraft.domain import record_json
@@ -65,7 +64,7 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
     from redraft.cli.views.lists import run_lines
     from redraft.report.history.summaries import summary_of
 
-    with asked.store_to_read(db) as store:
+    with parse_options.store_to_read(db) as store:
         store.runs.check_filter(filters["kind"], filters["status"])
         found = _found(store, limit, show_all=show_all, **filters)
         all_of_them = (store.runs.readable(run.id, partial(summary_of, store, run)) for run in found)
@@ -165,8 +164,8 @@ def show(
 
     _check(cite, link, output, form)
     to = target(output, form, as_json=as_json)
-    encoder = asked.encoder(embeddings)
-    with asked.store_to_read(db) as store:
+    encoder = parse_options.encoder(embeddings)
+    with parse_options.store_to_read(db) as store:
         result = read_result(store, run_id)
         if number is not None:
             result = result_at_round(store, result, number)
@@ -278,8 +277,8 @@ def export(
 
     check_output(output)
     wanted = form_of(form, output, f"redraft export {run_id} -o dossier.html")
-    encoder = asked.encoder(embeddings)
-    with asked.store_to_read(db) as store:
+    encoder = parse_options.encoder(embeddings)
+    with parse_options.store_to_read(db) as store:
         dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
     hand_over(render_content(dossier, wanted, dossier_page, dossier_markdown), dossier.holds, output, quiet=quiet)
     return 0

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import given as asked
-from redraft.cli import options
+from redraft.cli import options, parse_options
 from redraft.cli.sections import command
 from redraft.cli.settings_file import model_tables
 from redraft.cli.terminal import INTERRUPTED, say
@@ -90,8 +89,8 @@ def studio(
         read_only=read_only,
         guarded=not no_token,
         models=model_tables(),
-        prices=asked.prices(given),
-        limits=asked.limits(given),
+        prices=parse_options.prices(given),
+        limits=parse_options.limits(given),
         experiments=folder,
     )
     with tracing(bool(given["trace_to_langsmith"])):
@@ -159,13 +158,13 @@ def mcp(root: str, db: str | None, allow_self_check: bool, **given: Any) -> int:
     from redraft.llm.budget import Budget
     from redraft.runs.session import Session
 
-    limits = asked.limits(given)
+    limits = parse_options.limits(given)
     session = Session(
         db,
-        settings=asked.settings(given),
-        judging=asked.judging_without_draft(given),
+        settings=parse_options.settings(given),
+        judging=parse_options.judging_without_draft(given),
         limits=limits,
-        prices=asked.prices(given),
+        prices=parse_options.prices(given),
         budget=Budget(max_calls=limits.max_calls, max_cost=limits.max_cost),
     )
 

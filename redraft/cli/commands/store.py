@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import options
-from redraft.cli.given import store_to_read
+from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import echo_json, say
 from redraft.errors import UsageError

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import given as asked
-from redraft.cli import options
+from redraft.cli import options, parse_options
 from redraft.cli.options import preset_option
 from redraft.cli.output_files import target
 from redraft.cli.sections import SourceArgument, command
@@ -39,7 +38,7 @@ def _template(given: Mapping[str, Any], settings: DraftConfig, purpose: Purpose)
         said = f"{' and '.join(whole)} judges the whole document, and a section answers one question"
         raise UsageError(said, hint="judge sections by a metric of their own text, such as -g consistency=0.9")
     path = given["template"]
-    return read_template(asked.read_text(path, quiet=True), path, settings.words)
+    return read_template(parse_options.read_text(path, quiet=True), path, settings.words)
 
 
 _SUMMARIZE_EPILOG = """\b
@@ -89,12 +88,12 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
     from redraft.runs.prepare import RunSpec
 
     to = target(output, form, as_json=given["as_json"])
-    judging, refinement = asked.refined(given, "the summary")
-    settings, purpose = asked.settings(given), purpose_of_draft(judging, refinement)
+    judging, refinement = parse_options.refined(given, "the summary")
+    settings, purpose = parse_options.settings(given), purpose_of_draft(judging, refinement)
     if refinement and refinement.review and "-" in sources and not given["dry_run"]:
         raise UsageError("--review reads your answers from stdin", hint="give SOURCE as a file")
     template = _template(given, settings, purpose) if given["template"] else None
-    document = asked.document_at(sources, given)
+    document = parse_options.document_at(sources, given)
     if template:
         return fill_form(document, template, settings, purpose, given, to)
     return carry_out(document, settings, RunSpec(purpose), given, target=to)
@@ -137,12 +136,14 @@ def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **gi
     from redraft.cli.runner import carry_out
     from redraft.runs.prepare import RunSpec
 
-    settings, judging = asked.settings(given), asked.judging(given)
-    asked.check_query(given, judging)
-    text = asked.read_summary(sources, summary, quiet=quiet)
+    settings, judging = parse_options.settings(given), parse_options.judging(given)
+    parse_options.check_query(given, judging)
+    text = parse_options.read_summary(sources, summary, quiet=quiet)
     if reference:
-        judging = judging.model_copy(update={"reference": asked.read_text(reference, quiet=quiet)})
-    return carry_out(asked.document_at(sources, given), settings, RunSpec(purpose_of_draft(judging), given=text), given)
+        judging = judging.model_copy(update={"reference": parse_options.read_text(reference, quiet=quiet)})
+    return carry_out(
+        parse_options.document_at(sources, given), settings, RunSpec(purpose_of_draft(judging), given=text), given
+    )
 
 
 _REFINE_EPILOG = """\b
@@ -193,11 +194,11 @@ def refine(
     from redraft.runs.prepare import RunSpec
 
     to = target(output, form, as_json=given["as_json"])
-    settings, refinement = asked.settings(given), asked.refinement(given)
-    purpose = purpose_of_draft(judging := asked.judging(given, refinement), refinement)
+    settings, refinement = parse_options.settings(given), parse_options.refinement(given)
+    purpose = purpose_of_draft(judging := parse_options.judging(given, refinement), refinement)
     if settings.query and settings.model == EXTRACTIVE:
-        asked.check_query(given, judging, "the built-in model in a revision")
+        parse_options.check_query(given, judging, "the built-in model in a revision")
     review = refinement.review and not given["dry_run"]
-    text = asked.read_summary(sources, summary, findings, review=review, quiet=quiet)
-    order = RunSpec(purpose, given=text, findings=asked.findings_to_fix(findings, requests, settings.model))
-    return carry_out(asked.document_at(sources, given), settings, order, given, target=to)
+    text = parse_options.read_summary(sources, summary, findings, review=review, quiet=quiet)
+    order = RunSpec(purpose, given=text, findings=parse_options.findings_to_fix(findings, requests, settings.model))
+    return carry_out(parse_options.document_at(sources, given), settings, order, given, target=to)

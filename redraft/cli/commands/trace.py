@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import given as asked
-from redraft.cli import options
-from redraft.cli.given import store_to_read
+from redraft.cli import options, parse_options
+from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import command
 from redraft.domain import record_json
 from redraft.errors import RunError, UsageError
@@ -147,9 +146,9 @@ def lineage(
         raise UsageError("--lost asks no model", hint="leave --trace out; existing verdicts on the summary are used")
     if trace_by:
         return _traced(run_id, trace_by, dry_run=dry_run, db=db, as_json=as_json, **given)
-    with asked.store_to_read(db) as store:
+    with parse_options.store_to_read(db) as store:
         read = read_losses if lost else read_lineage
-        found: Lineage | Losses = read(store, run_id, encoder=asked.encoder(given["embeddings"]))
+        found: Lineage | Losses = read(store, run_id, encoder=parse_options.encoder(given["embeddings"]))
     show(record_json(found), lineages.lines(found), as_json=as_json)
     return 0
 
@@ -162,11 +161,11 @@ def _traced(run_id: str, model: str, *, dry_run: bool, db: str | None, as_json: 
     from redraft.runs.lineage import planned_requests, tracing_settings
     from redraft.runs.prepare import prepare
 
-    with asked.store_to_read(db) as store:
+    with parse_options.store_to_read(db) as store:
         run = store.runs.get(run_id)
         chunks = {"chunk_tokens": run.settings.chunk_tokens, "language": run.settings.language}
-        settings = asked.settings({**given, **chunks, "model": model})
-        limits, prices = asked.limits(given), asked.prices(given)
+        settings = parse_options.settings({**given, **chunks, "model": model})
+        limits, prices = parse_options.limits(given), parse_options.prices(given)
         document, order = tracing_settings(store, run_id, settings, JudgeConfig(), given["embeddings"])
         if dry_run:
             prepared = prepare(document, order.settled(settings), given=order.given)

@@ -172,12 +172,12 @@ def judge(given: Mapping[str, Any], name: str) -> NamedModel:
 
 
 def _named(given: Mapping[str, Any], model: str) -> NamedModel:
-    from redraft.cli import given as asked
+    from redraft.cli import parse_options
     from redraft.lab.experiments.plan import NamedModel
 
     # Contestants that differ in their strategies get each its own later.
     own = {name: value for name, value in given.items() if name != "strategy" or isinstance(value, str)}
-    return NamedModel(model, asked.settings({**own, "model": model}))
+    return NamedModel(model, parse_options.settings({**own, "model": model}))
 
 
 def only_judge(given: Mapping[str, Any], otherwise: Sequence[NamedModel] = ()) -> NamedModel:
@@ -190,15 +190,15 @@ def only_judge(given: Mapping[str, Any], otherwise: Sequence[NamedModel] = ()) -
 
 def reading_of(given: Mapping[str, Any], judges: Sequence[str]) -> dict[str, Any]:
     """Who judges what is there already, and how, as a design has it."""
-    from redraft.cli import given as asked
+    from redraft.cli import parse_options
 
     same = {name: given[name] for name in ("context_tokens", "temperature", "prompts", "replies")}
-    own = asked.named_models({**given, "judge": judges})
+    own = parse_options.named_models({**given, "judge": judges})
     return {"judges": tuple(judges), "base_url": given["judge_base_url"], "own": own, **same}
 
 
 def judging_of(given: Mapping[str, Any], judges: tuple[str, ...]) -> JudgeConfig:
     """How summaries are judged, by all the judges that are named."""
-    from redraft.cli import given as asked
+    from redraft.cli import parse_options
 
-    return asked.judging({**given, "judge": judges})
+    return parse_options.judging({**given, "judge": judges})

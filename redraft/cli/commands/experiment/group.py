@@ -108,10 +108,10 @@ def booookscore(summaries: str, annotations: tuple[str, ...], references: str | 
     """Measure how coherent summaries are. From annotations, with judges, or both:
     score and its spread, types, lengths, repeated trigrams (BooookScore).
     """
-    from redraft.cli import given as asked
+    from redraft.cli import parse_options
 
     quiet = given["quiet"]
-    judging = not annotations or asked.typed(given, ("judge",))
+    judging = not annotations or parse_options.typed(given, ("judge",))
     say_reading(summaries, quiet=quiet or not judging)
     require_agreement("redraft experiment booookscore")
     from redraft.cli.runner import report_end

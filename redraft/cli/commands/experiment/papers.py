@@ -247,7 +247,7 @@ def _hamlet(given: Given, _: Corpus) -> HamletDesign:
     faithfulness by level, by perspective and by position (HAMLET). The first judge finds
     the key facts and gives the scores; further ones judge the same summaries, for comparison.
     """
-    from redraft.cli import given as asked
+    from redraft.cli import parse_options
     from redraft.lab.experiments.hamlet.experiment import HamletDesign
 
     judges = [common.judge(given, name) for name in dict.fromkeys(given["judge"])]
@@ -257,7 +257,7 @@ def _hamlet(given: Given, _: Corpus) -> HamletDesign:
         others=tuple(judges[1:]),
         sizes=common.once(given["keyfact_chunks"]),
         overlap=given["keyfact_overlap"] or 0,
-        own=asked.named_models(given),
+        own=parse_options.named_models(given),
         perspective=given["perspective"] or "both",
         **{name: given[name] for name in ("full_text", "validator", "queries", "seed")},
     )
