@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from redraft.builtin.draft import centrality, with_dependent_last
-from redraft.builtin.prose import LAST_RESORT, read
+from redraft.builtin.prose import read
 from redraft.builtin.questions import is_statement
 from redraft.builtin.references import TITLES, details
 from redraft.builtin.support import SentenceSupport, SourceChecker, checker_for, reason
@@ -46,7 +46,7 @@ def grow(given: factual.ExtractFactsInput) -> factual.FactTree:
     proper = [
         sentence
         for sentence in prose
-        if sentence.standing > LAST_RESORT and sentence.words <= _LONGEST_FACT and is_statement(sentence.text)
+        if sentence.is_suitable and sentence.words <= _LONGEST_FACT and is_statement(sentence.text)
     ]
     usable = proper if len(proper) >= _MIN else prose
     count = max(1, min(_MAX_ROOTS, round(count_words(given.excerpt) / _WORDS_PER_ROOT), len(usable) // _MIN))
@@ -97,12 +97,8 @@ def _opinions(given: factual.ValidateFactsInput, passes: Callable[[str], bool], 
 def ask_query(given: factual.QueryInput) -> factual.Query:
     """Ask what the text says about the names that most facts mention; a general question where there are none."""
     found: Counter[str] = Counter()
-    for entry in given.facts:
-        named = [
-            entry.fact[it.start : it.end]
-            for it in details(entry.fact, words(entry.fact))
-            if it.kind == "name" and it.sure
-        ]
+    for text in (fact.fact for fact in given.facts):
+        named = [text[it.start : it.end] for it in details(text, words(text)) if it.kind == "name" and it.sure]
         found.update(one_line(name) for name in named if not TITLES.issuperset(keys(name)))
     names = [name for name, _ in found.most_common(_MAX_NAMES)]
     query = f"What is said about {' and '.join(names)}?"
@@ -147,7 +143,7 @@ def _category(held: SentenceSupport) -> factual.Category | Unsure:
 def judge_chunk(given: factual.JudgeChunkInput) -> factual.ChunkRating:
     """Grade a chunk: statements count as facts, and words of cause, time or contrast as their relations."""
     sentences = read([given.excerpt], language_of(given.excerpt))
-    told = [sentence.text for sentence in sentences if sentence.standing > LAST_RESORT and is_statement(sentence.text)]
+    told = [sentence.text for sentence in sentences if sentence.is_suitable and is_statement(sentence.text)]
     links = sum(bool(_LINKS.search(text)) for text in told)
     loose = given.excerpt.lstrip()[:1].islower() + (not ends_sentence(given.excerpt.rstrip()))
     return factual.ChunkRating(

@@ -105,6 +105,11 @@ class ProseSentence:
     spoken: bool
     """Whether it is dialogue."""
 
+    @property
+    def is_suitable(self) -> bool:
+        """Whether it suits a summary, and not only as a last resort."""
+        return self.standing > LAST_RESORT
+
 
 def read(parts: Sequence[str], language: str) -> list[ProseSentence]:
     """Return the sentences of all `parts` in order, scored together, without repetitions."""
@@ -119,7 +124,7 @@ def read(parts: Sequence[str], language: str) -> list[ProseSentence]:
     names = Counter(name for text in narrated for name in set(_NAME_WITHIN.findall(text)))
     return [
         replace(sentence, standing=_manner(sentence, of_others, foreign) * _substance(sentence.text, names))
-        if sentence.standing > LAST_RESORT
+        if sentence.is_suitable
         else sentence
         for sentence in once.values()
     ]

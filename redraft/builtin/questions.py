@@ -16,7 +16,7 @@ from typing import NamedTuple
 from lemminflect import getAllLemmas, getInflection
 
 from redraft.builtin.draft import centrality, with_dependent_last
-from redraft.builtin.prose import LAST_RESORT, as_sentence, plain, read
+from redraft.builtin.prose import as_sentence, plain, read
 from redraft.builtin.references import NamedPeople, details
 from redraft.builtin.support import SourceChecker, SourceLine, checker_for
 from redraft.domain import QuestionWord
@@ -111,9 +111,8 @@ def ask_document(given: qa.AskDocumentInput) -> qa.DocumentQuestions:
         best = pool.pop(worth.index(max(worth)))
         crowds[int(best.place * stretches)] += 1
         asked.append(best)
-    return qa.DocumentQuestions(
-        questions=[candidate.question for candidate in sorted(asked, key=lambda one: -one.worth)]
-    )
+    asked.sort(key=lambda candidate: -candidate.worth)
+    return qa.DocumentQuestions(questions=[candidate.question for candidate in asked])
 
 
 def rank_questions(given: qa.RankInput) -> qa.Ranking:
@@ -158,12 +157,7 @@ def _candidates(excerpt: str) -> Iterator[_Candidate]:
     people = NamedPeople([sentence.text for sentence in prose if not sentence.spoken])
     for sentence, own in zip(prose, worth, strict=True):
         span = spans.get(sentence.text)
-        if (
-            span is None
-            or sentence.standing <= LAST_RESORT
-            or sentence.words < _MIN_WORDS
-            or not is_statement(sentence.text)
-        ):
+        if span is None or not sentence.is_suitable or sentence.words < _MIN_WORDS or not is_statement(sentence.text):
             continue
         quote = excerpt[span.start : span.end]
         told = one_line(quote)
@@ -346,12 +340,7 @@ def differ(one: str, other: str) -> bool:
 
 def _keys_of(text: str, kind: str) -> set[str]:
     found = words(text)
-    return {
-        word.key
-        for detail in details(text, found)
-        if detail.kind == kind
-        for word in found[detail.first : detail.last + 1]
-    }
+    return {word.key for detail in details(text, found) if detail.kind == kind for word in found[detail.words]}
 
 
 def _answer(ground: SourceChecker, question: str) -> _Answer:
@@ -400,11 +389,7 @@ def _rest(line: SourceLine, sought: _QuestionTerms) -> str:
     text, of = line.text, line.words
     kind = "number" if sought.asks in _NUMBERS else "name" if sought.asks.startswith("who") else ""
     known = set(sought.keys)
-    fresh = [
-        detail
-        for detail in line.details
-        if detail.kind == kind and known.isdisjoint(line.keys[detail.first : detail.last + 1])
-    ]
+    fresh = [detail for detail in line.details if detail.kind == kind and known.isdisjoint(line.keys[detail.words])]
     if fresh or kind == "number":
         return text[fresh[0].start : fresh[0].end] if fresh else ""
     if sought.asks != "why" and any(is_negation(word.key) and word.key not in sought.keys for word in of):

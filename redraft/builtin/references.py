@@ -36,6 +36,11 @@ class Detail(NamedTuple):
     sure: bool
     """False for a single word that may be capitalized only because it starts the sentence."""
 
+    @property
+    def words(self) -> slice:
+        """Where its words stand among those of the sentence."""
+        return slice(self.first, self.last + 1)
+
 
 def details(text: str, of: Sequence[Word]) -> list[Detail]:
     """Return the names and numbers among the words `of` the sentence `text`, in order. Dates count as numbers."""

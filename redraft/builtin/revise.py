@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from redraft.builtin.draft import with_dependent_last
 from redraft.builtin.identity import NOT_UNDERSTOOD
-from redraft.builtin.prose import LAST_RESORT, cut, read
+from redraft.builtin.prose import cut, read
 from redraft.builtin.references import details
 from redraft.prompts.revision import CriticizeInput, Point, ReviseInput
 from redraft.prompts.tags import Tags
@@ -36,9 +36,7 @@ class _QuotableSentences:
         self.language = language_of("\n".join(texts))
         prose = with_dependent_last(read(texts, self.language), self.language)
         self.places = {self.key(sentence.text): at for at, sentence in reversed(list(enumerate(prose)))}
-        self._quotable = {
-            self.key(sentence.text): sentence.text for sentence in prose if sentence.standing > LAST_RESORT
-        }
+        self._quotable = {self.key(sentence.text): sentence.text for sentence in prose if sentence.is_suitable}
 
     def key(self, text: str) -> tuple[str, ...]:
         """Return the key of a sentence."""
@@ -198,8 +196,7 @@ def corrected(text: str, point: Point, language: str) -> str:
     wrong = [
         detail
         for detail in details(text, own)
-        if detail.kind == right[0].kind
-        and not supported.issuperset(word.key for word in own[detail.first : detail.last + 1])
+        if detail.kind == right[0].kind and not supported.issuperset(word.key for word in own[detail.words])
     ]
     if len(wrong) != 1:
         return ""

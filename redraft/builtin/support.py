@@ -199,7 +199,7 @@ class SourceChecker:
     def _names(self) -> list[list[str]]:
         """Return the multi-word names in the texts."""
         return [
-            line.keys[detail.first : detail.last + 1]
+            line.keys[detail.words]
             for line in self.lines
             for detail in line.details
             if detail.kind == "name" and detail.last > detail.first
