@@ -82,36 +82,32 @@ class Ruling:
         return self.verdict == "supported" and self.start is not None
 
 
-def _votes(votes: tuple[int, int, int]) -> dict[str, int]:
-    return dict(zip(("first", "best", "neither"), votes, strict=True))
-
-
 @dataclass(frozen=True, slots=True)
-class FinalComparison:
-    """The final comparison of the first and the best draft."""
+class DraftComparison:
+    """How many readings prefer a revision, the best draft before it, or neither, and why. Every judge reads the two in
+    both orders."""
 
-    run: Annotated[str, Field(exclude=True)]
-    first: str
-    best: str
-    first_won: Annotated[bool, Field(exclude=True)]
-    reason: str = ""
-    """A judge's reason."""
-    votes: Annotated[tuple[int, int, int], PlainSerializer(_votes)] = (0, 0, 0)
-    """How many votes prefer the first, the best, and neither."""
-    document_read: bool = False
-
-    @computed
-    def preferred(self) -> str:
-        """Return the draft that is preferred: the best one, unless the first won."""
-        return self.first if self.first_won else self.best
+    revision: int
+    best: int
+    neither: int
+    reasons: tuple[str, ...] = ()
+    """The reason of each reading."""
 
     @property
-    def said(self) -> str:
-        """Return the result for people, with the reason."""
-        first, best, neither = self.votes
-        wins = "the first draft" if self.first_won else "the best draft" if best > first else "neither"
-        votes = f"{first} to {best}, {neither} for neither"
-        return f"first and best draft compared: {wins} is preferred ({votes}). {self.reason}".strip()
+    def is_preferred(self) -> bool:
+        """Return whether the revision is preferred: in both orders, or in one of them and no worse in the other."""
+        return self.revision > self.best
+
+    @property
+    def description(self) -> str:
+        """Return the result for people, without the reasons."""
+        if self.revision == self.best:
+            return "neither draft is preferred"
+        winner = "the revision" if self.is_preferred else "the earlier draft"
+        votes, readings = max(self.revision, self.best), self.revision + self.best + self.neither
+        if votes < readings:
+            return f"{winner} is preferred in {votes} of {readings} readings"
+        return f"{winner} is preferred in {'both orders' if readings == 2 else f'all {readings} readings'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -492,6 +488,8 @@ class Round:
     """The model's instruction to the reviser."""
     answers: tuple[PointAnswer, ...] = ()
     """The reviser's answer to each finding."""
+    comparison: DraftComparison | None = None
+    """How the draft compares with its base, if judges compared them."""
 
 
 _STOPS = {
@@ -501,11 +499,10 @@ _STOPS = {
     "waiting": "waiting for your review",
     "goals_met": "every goal is met",
     "rounds": "the limit of rounds was reached",
-    "no_progress": "two revisions in a row were rejected",
-    "nothing_to_fix": "nothing is left to try",
+    "no_progress": "the last revision was not better than the best draft",
+    "nothing_to_fix": "no finding is left that a revision could fix",
     "unsure": "too few items have a verdict to tell whether every goal is met",
     "decided": "the deciding model saw nothing more to gain",
-    "first_draft_preferred": "the first draft reads better than the best revision, so it is the result",
     "budget": "the budget is used up",
     "cancelled": "you stopped it",
 }

@@ -47,7 +47,7 @@ WordsAs = Literal["limit", "target"]
 Merging = Literal["summaries", "source"]
 """Whether a merge sees only the summaries, or also the paragraphs that they are based on."""
 Role = Literal["writer", "judge", "validator", "decider"]
-PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agent"]
+PolicyName = Literal["editor", "paper", "agent"]
 FeedbackName = Literal["findings", "questions", "generic"]
 
 LEVEL_RATIO = 0.65  # the paper's ratio of words to tokens, and of one level's limit to the next
@@ -373,7 +373,12 @@ class RefineConfig(Settings):
         "--goal",
         "-g",
     )
-    policy: PolicyName = setting("consistency-first", "What to fix first; with agent a model decides.", "refining")
+    policy: PolicyName = setting(
+        "editor",
+        "How to revise. editor: write the whole text anew from what judges and a newcomer found, and keep it if it is"
+        " preferred; agent: the same, but a model chooses what to change; paper: as in LongSumEval.",
+        "refining",
+    )
     feedback: FeedbackName | None = setting(
         None,
         "What the reviser is told: findings, with answers and places; questions, as in LongSumEval; or generic, its own"
@@ -381,16 +386,13 @@ class RefineConfig(Settings):
         "refining",
         said="questions with --policy paper, else findings",
     )
-    rounds: int = setting(4, "Maximum number of revisions.", "refining", "N", ge=1, le=100)
+    rounds: int = setting(3, "Maximum number of revisions.", "refining", "N", ge=0, le=100)
     free_length: bool = setting(
         False,
         "Let revisions be longer than --words or the given summary.",
         "refining",
         None,
         "--free-length/--no-free-length",
-    )
-    tolerance: float = setting(
-        0.02, "How far the score of another goal may fall in an accepted revision.", "refining", "X", ge=0, le=1
     )
     judged_share: float = setting(
         0.8,
@@ -406,15 +408,6 @@ class RefineConfig(Settings):
         "refining",
         None,
         "--review/--no-review",
-    )
-    final_comparison: bool = setting(
-        True,
-        "At the end, have the judges (if language models) compare the first draft with the best one, and return the one"
-        " they prefer.",
-        "refining",
-        None,
-        "--final-comparison/--no-final-comparison",
-        said="on",
     )
     allow_self_check: bool = setting(
         False, "Allow goals even if the built-in model judges its own summary.", "refining"

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.agents.judge import Judge
 from redraft.domain import Document, content_id
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import PREFER_SUMMARY, PreferenceReply, PreferInput
+from redraft.prompts.contract import InputT, Prompt
+from redraft.prompts.revision import CHOOSE_DRAFT, ChooseInput, DraftChoice
 from redraft.text.languages import other_language_in
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer
 
+ChoiceT = TypeVar("ChoiceT", PreferenceReply, DraftChoice)
 PREFERENCE_TOKENS = 400
 # Tokens of the reply schema and the fences.
 _FRAME = 300
-_LONGEST_REASON = 400
+_LONGEST_REASON = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +57,51 @@ class Referee:
             trouble = f"the two summaries need {needed:,} tokens, and the window has {self.window:,} (--context-tokens)"
             return SwappedAnswers(self.judge.name, None, None, False, trouble)
         read = self.reads_document(document_tokens, a, b)
+
+        def given(first: str, second: str) -> PreferInput:
+            return PreferInput(document=document.text if read else None, first=first, second=second)
+
+        results = await self._both_orders(PREFER_SUMMARY, PreferenceReply, given, a, b, [document.id if read else None])
+        return SwappedAnswers(self.judge.name, results.verdicts.get(0), results.verdicts.get(1), read, results.trouble)
+
+    async def choose(self, notes: ChooseInput, revision: str, best: str) -> list[DraftChoice]:
+        """Return which of two drafts is better, for the revision in first place and then in second; nothing where one
+        of the two replies is missing. `notes` hold what both are compared by."""
+
+        def given(first: str, second: str) -> ChooseInput:
+            return notes.model_copy(update={"first": first, "second": second})
+
+        items = [item.model_dump(mode="json") for item in notes.must_know]
+        results = await self._both_orders(
+            CHOOSE_DRAFT, DraftChoice, given, revision, best, [items, notes.errors, notes.query]
+        )
+        return [results.verdicts[0], results.verdicts[1]] if len(results.verdicts) == 2 else []
+
+    async def _both_orders(
+        self,
+        prompt: Prompt[InputT, Any],
+        kind: type[ChoiceT],
+        given: Callable[[str, str], InputT],
+        a: str,
+        b: str,
+        key: list[object],
+    ) -> ItemResults[ChoiceT]:
+        """Ask with each text in first place once; `key` is what else the verdict depends on."""
         orders = [(a, b), (b, a)]
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PreferenceReply]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[ChoiceT]:
             (number,) = numbers
-            first, second = orders[number]
-            prefer_input = PreferInput(document=document.text if read else None, first=first, second=second)
             label = f"preference, {'AB'[number]} first"
-            reply = await self.judge.ask(PREFER_SUMMARY, prefer_input, PREFERENCE_TOKENS, label, attempt)
-            preference_reply = reply.value.model_copy(update={"reason": one_line(reply.value.reason, _LONGEST_REASON)})
-            return Entries([(number, preference_reply)], reply.repaired)
+            reply = await self.judge.ask(prompt, given(*orders[number]), PREFERENCE_TOKENS, label, attempt)
+            choice = reply.value.model_copy(update={"reason": one_line(reply.value.reason, _LONGEST_REASON)})
+            return Entries([(number, choice)], reply.repaired)
 
-        async def judged(numbers: Sequence[int]) -> ItemResults[PreferenceReply]:
+        async def judged(numbers: Sequence[int]) -> ItemResults[ChoiceT]:
             shuffled = numbers[::-1] if _begins_with_later(self.judge.name, a, b) else numbers
             return await ask_all([[number] for number in shuffled], ask)
 
-        beside = document.id if read else None
-        items = [[beside, content_id(first), content_id(second)] for first, second in orders]
-        results = await self.judge.cached_verdicts(PREFER_SUMMARY, PreferenceReply, items, judged)
-        return SwappedAnswers(self.judge.name, results.verdicts.get(0), results.verdicts.get(1), read, results.trouble)
+        items = [[*key, content_id(first), content_id(second)] for first, second in orders]
+        return await self.judge.cached_verdicts(prompt, kind, items, judged)
 
 
 def prompt_tokens(book: PromptBook, tokenizer: Tokenizer, a: str, b: str) -> int:

@@ -12,10 +12,12 @@ from typing import Any
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.retrieval import NEAR
 from redraft.agents.structured_writer import Completion, StructuredWriter, max_fallback_words, max_intermediate_words
+from redraft.builtin.facade import shortened
 from redraft.document import merge_spans
 from redraft.domain import REVIEW, Finding, PointAnswer, PointOutcome, Span
 from redraft.llm.reply_reader import declines
-from redraft.prompts.revision import CRITICIZE, REVISE, CriticizeInput, Point, ReviseInput
+from redraft.prompts.contract import Prompt
+from redraft.prompts.revision import CRITICIZE, EDIT, REVISE, CriticizeInput, EditInput, MustKnow, Point, ReviseInput
 from redraft.prompts.tags import Tags
 from redraft.text.quotes import quoted_in, shares_names
 from redraft.text.sanitizer import one_line
@@ -89,6 +91,8 @@ INSTRUCTION = "agent"
 """Replaces the metric for an instruction of the model that leads the revision."""
 _ACROSS = 4000
 """How many tokens from all over the document are read for requests in a person's words."""
+# How much of the room next to an editor's notes the summaries of the document's parts may take.
+_SHARE_OF_PARTS = 0.67
 # Tokens of the complaint about a flawed reply.
 _MARGIN = 180
 # Every round draws its own samples; the next sample of a run begins after this many rounds.
@@ -110,31 +114,48 @@ _LONGEST_CRITICISM = 2000
 
 
 @dataclass(frozen=True, slots=True)
+class EditNotes:
+    """An editor's notes on a draft that is written anew."""
+
+    stops: tuple[Finding, ...] = ()
+    """Where a reader stops."""
+    must_know: tuple[MustKnow, ...] = ()
+    """What a reader must come away with, weightiest first, and how far the draft has it."""
+    missing: tuple[Finding, ...] = ()
+    """What of that is missing, with its place in the document."""
+    may_go: tuple[str, ...] = ()
+    """The sentences of the draft that nothing of it needs."""
+    keep: tuple[str, ...] = ()
+    """A person's requests that the draft meets."""
+    parts: tuple[tuple[str, ...], ...] = ()
+    """The summaries of the document's parts by level, lowest first: the first level that fits is read."""
+
+
+@dataclass(frozen=True, slots=True)
 class RevisionRequest:
-    """What a round asks for: a summary without these findings that keeps the given sentences. Without findings it is
-    only to be shorter."""
+    """What a revision is asked for: a summary in which these findings are dealt with. With `notes` the whole text is
+    written anew; without, it is corrected in place, or only made shorter where there are no findings."""
 
     summary: str
     findings: tuple[Finding, ...]
-    keep: tuple[str, ...]
     words: int | None
     """The word limit of the revision; None without one."""
     number: int
     """The number of the round."""
-    missing: tuple[str, ...] = ()
-    """What the summary is known to lack; for a person's requests, which may ask for some of it."""
+    notes: EditNotes | None = None
 
     @property
     def usual(self) -> int:
         """Return the limit, or how long a revision without one is expected to be."""
-        return self.words or max(_MIN, count_words(self.summary)) + _WORDS_A_POINT * len(self.findings)
+        missing = len(self.notes.missing) if self.notes else 0
+        return self.words or max(_MIN, count_words(self.summary)) + _WORDS_A_POINT * (len(self.findings) + missing)
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionBrief:
     """The text that a reviser reads, and the places of the document that it covers; none for one that only shortens."""
 
-    given: ReviseInput
+    given: ReviseInput | EditInput
     places: tuple[Span, ...]
 
 
@@ -155,49 +176,77 @@ class Reviser:
     query: str | None = None
     outline: str | None = None
     """An outline of the document."""
-    strict: bool = False
-    """Whether the word limit is strict; a revision that others may follow can exceed it slightly."""
     bare: bool = False
     """Whether a point with a question is that alone, as in LongSumEval; if the summary is wrong, with the document's
     answer."""
 
     async def brief(self, request: RevisionRequest) -> RevisionBrief:
-        """Return what the reviser reads: the document if it fits, else the passages around the findings."""
+        """Return what the reviser reads: the document if it fits, else the passages around what is asked for, and for a
+        text that is written anew the summaries of the document's parts."""
         # The first search indexes the document, so it runs in a thread.
         return await asyncio.to_thread(self._brief, request)
 
     def _brief(self, request: RevisionRequest) -> RevisionBrief:
-        findings = [self._with_wider_evidence(one) for one in request.findings]
+        findings = [self._with_wider_evidence(finding) for finding in request.findings]
         shown = point_in_paper if self.bare else point_to_fix
         points = [shown(number, finding) for number, finding in enumerate(findings, 1)]
-        bare = ReviseInput(
+        given: dict[str, Any] = dict(
             summary=request.summary,
             **_prompt_tokens(points),
-            outline=self.outline if points else None,
-            keep=list(request.keep),
-            missing=list(request.missing),
             length=count_words(request.summary),
             words=request.words,
             query=self.query,
             language=self.structured_writer.language,
             characters=self.structured_writer.characters,
         )
-        if not points:
-            return RevisionBrief(bare, ())
+        notes = request.notes
+        if notes is None and not points:
+            return RevisionBrief(ReviseInput(**given), ())
+        given["outline"] = self.outline
+        bare: ReviseInput | EditInput = ReviseInput(**given)
+        if notes is not None:
+            bare = EditInput(
+                **given,
+                stops=[stop_line(stop) for stop in notes.stops],
+                must_know=list(notes.must_know),
+                may_go=list(notes.may_go),
+                keep=list(notes.keep),
+            )
         if self.structured_writer.spare is None:
             return self._with_document(bare)
-        # A reply, and the text of one that is sent back because of a flaw.
-        texts = 2 * self.structured_writer.tokens(request.usual) + _MARGIN
-        while (
-            room := self.structured_writer.spare(REVISE, bare) - texts - _reply_tokens(len(bare.points))
-        ) < 0 and len(bare.points) > 1:
-            bare = bare.model_copy(update=_prompt_tokens(bare.points[:-1]))
+        bare, room = self._fitted(bare, request)
         if self.reader.document_tokens <= room:
             return self._with_document(bare)
-        near = self._near(findings, room)
-        quoted = [one.evidence.span for one in findings[: len(bare.points)] if one.evidence and one.evidence.span]
+        if isinstance(bare, EditInput) and notes is not None:
+            bare = bare.model_copy(update={"parts": self._parts(notes.parts, room)})
+            room -= sum(map(self.reader.tokenizer.count, bare.parts))
+        sought = [*findings[: len(bare.points)], *(notes.stops + notes.missing if notes else ())]
+        near = self._near(sought, room)
+        quoted = [finding.evidence.span for finding in sought if finding.evidence and finding.evidence.span]
         with_passages = bare.model_copy(update={"passages": [self.reader.text(span) for span in near]})
         return RevisionBrief(with_passages, tuple(merge_spans([*near, *quoted])))
+
+    def _fitted(self, bare: ReviseInput | EditInput, request: RevisionRequest) -> tuple[ReviseInput | EditInput, int]:
+        """Return the input as far as the window has room for it, and how many tokens are left for the document: without
+        the least of what a reader must know, and then without the last points."""
+        # A reply, and the text of one that is sent back because of a flaw.
+        texts = 2 * self.structured_writer.tokens(request.usual) + _MARGIN
+        spare = self.structured_writer.spare
+        assert spare is not None, "a model without a window has room for everything"
+        while (room := spare(_prompt_for(bare), bare) - texts - _reply_tokens(len(bare.points))) < 0:
+            if isinstance(bare, EditInput) and bare.must_know:
+                bare = bare.model_copy(update={"must_know": bare.must_know[:-1]})
+            elif len(bare.points) > 1:
+                bare = bare.model_copy(update=_prompt_tokens(bare.points[:-1]))
+            else:
+                break
+        return bare, room
+
+    def _parts(self, levels: Sequence[Sequence[str]], room: int) -> list[str]:
+        """Return the most detailed summaries of all parts that leave a third of the room for passages."""
+        count = self.reader.tokenizer.count
+        fitting = (list(level) for level in levels if sum(map(count, level)) <= room * _SHARE_OF_PARTS)
+        return next(fitting, [])
 
     def _with_wider_evidence(self, finding: Finding) -> Finding:
         """Return a finding with the sentences that its answer comes from, if a judge quoted only some of them."""
@@ -205,9 +254,13 @@ class Reviser:
             return finding
         return replace(finding, evidence=self.reader.widened(finding.evidence, finding.answer))
 
-    def _with_document(self, bare: ReviseInput) -> RevisionBrief:
+    def _with_document(self, bare: ReviseInput | EditInput) -> RevisionBrief:
+        """Return the input with the whole document, next to which no quotes of it are needed."""
         text = self.reader.document.text
-        return RevisionBrief(bare.model_copy(update={"document": text}), (Span(0, len(text)),))
+        update: dict[str, Any] = {"document": text}
+        if isinstance(bare, EditInput) and self.structured_writer.spare is not None:
+            update["must_know"] = [item.model_copy(update={"quote": ""}) for item in bare.must_know]
+        return RevisionBrief(bare.model_copy(update=update), (Span(0, len(text)),))
 
     def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
         """Return the passages that hold the evidence of each finding, then their neighbours, as far as they fit. Where
@@ -250,41 +303,60 @@ class Reviser:
     def _sought(self, finding: Finding) -> str:
         return f"{finding.sentence} {finding.question} {finding.expected}".strip()
 
-    async def revise(self, request: RevisionRequest, given: ReviseInput, label: str) -> Revision:
-        """Ask for a revision that fixes the findings and keeps the given sentences."""
-        said: dict[str, tuple[PointOutcome, str]] = {}
+    async def revise(self, request: RevisionRequest, given: ReviseInput | EditInput, label: str) -> Revision:
+        """Ask for the revision, and shorten one that is slightly over its limit."""
+        told: dict[str, tuple[PointOutcome, str]] = {}
 
         def read(reply: str) -> str:
             revision_reply = read_reply(reply)
             # A reply that was sent back may have answered points that the next one skips.
-            said.update(revision_reply.points)
+            told.update(revision_reply.points)
             return revision_reply.text
 
-        structured_writer = replace(
-            self.structured_writer,
-            sample=self.structured_writer.sample * _ROUNDS + request.number - 1,
-            read=read,
-            beside=_reply_tokens(len(given.points)),
-        )
+        writer = replace(self._writer(request.number), read=read, beside=_reply_tokens(len(given.points)))
         words, free = request.usual, request.words is None
-        most, at_worst = (words, 0) if self.strict else (max_intermediate_words(words), max_fallback_words(words))
-        completion = await structured_writer.within(
-            REVISE,
+        completion = await writer.within(
+            _prompt_for(given),
             # A shorter text is only asked for where one without a limit had no room.
             lambda limit: given.model_copy(update={"words": None if free and limit >= words else limit}),
             words,
             label,
-            most,
-            at_worst=at_worst,
+            max_intermediate_words(words),
+            at_worst=max_fallback_words(words),
             free=free,
         )
-        if not completion.flaw and _is_no_revision(completion.text, request, self.structured_writer.language):
+        if not completion.flaw and _is_no_revision(completion.text, request, given, self.structured_writer.language):
             completion = replace(completion, flaw="it has almost nothing in common with the summary")
-        return Revision(completion, tuple(self._answered(request, given, said)))
+        if request.words and not completion.flaw and completion.words > request.words:
+            completion = await self.shorten(completion.text, request.words, request.number, f"{label}, shortened")
+        return Revision(completion, tuple(self._answered(request, given, told)))
+
+    async def shorten(self, text: str, words: int, number: int, label: str) -> Completion:
+        """Return the text within a limit. If no reply keeps to it, sentences are left out."""
+        given = ReviseInput(
+            summary=text,
+            points=[],
+            length=count_words(text),
+            words=words,
+            query=self.query,
+            language=self.structured_writer.language,
+            characters=self.structured_writer.characters,
+        )
+        completion = await self._writer(number).within(
+            REVISE, lambda limit: given.model_copy(update={"words": limit}), words, label
+        )
+        if completion.flaw or not completion.text:
+            cut = shortened([text], words)
+            return Completion(cut, count_words(cut), completion.attempts)
+        return completion
+
+    def _writer(self, number: int) -> StructuredWriter:
+        """Return the writer with a sample of its own for every round."""
+        return replace(self.structured_writer, sample=self.structured_writer.sample * _ROUNDS + number - 1)
 
     async def criticize(self, summary: str, number: int) -> str:
         """Return the writer's own criticism of a summary, in general: the first step of Self-Refine."""
-        writer = replace(self.structured_writer, sample=self.structured_writer.sample * _ROUNDS + number - 1)
+        writer = self._writer(number)
         criticize_input = CriticizeInput(summary=summary, query=self.query, language=writer.language)
         text, room = self.reader.document.text, None
         if writer.spare is not None:
@@ -308,7 +380,7 @@ class Reviser:
         return one_line(completion.text, _LONGEST_CRITICISM)
 
     def _answered(
-        self, request: RevisionRequest, given: ReviseInput, said: Mapping[str, tuple[PointOutcome, str]]
+        self, request: RevisionRequest, given: ReviseInput | EditInput, said: Mapping[str, tuple[PointOutcome, str]]
     ) -> Iterator[PointAnswer]:
         """Yield the outcome of each finding; a point kept without a quote that the document has counts as left."""
         tags = Tags(given)
@@ -321,15 +393,24 @@ class Reviser:
                 yield PointAnswer(finding.id, became, words_said)
 
 
-def _is_no_revision(text: str, request: RevisionRequest, language: str | None) -> bool:
+def _prompt_for(given: ReviseInput | EditInput) -> Prompt[Any, str]:
+    return EDIT if isinstance(given, EditInput) else REVISE
+
+
+def _is_no_revision(text: str, request: RevisionRequest, given: ReviseInput | EditInput, language: str | None) -> bool:
     """Return whether a reply is not a revision, such as an excuse or another language; always False for a person's
     requests."""
     if any(finding.metric in (REVIEW, INSTRUCTION) for finding in request.findings):
         return False
-    points = [f"{finding.expected} {finding.evidence.text if finding.evidence else ''}" for finding in request.findings]
-    known = {pair for one in (request.summary, *points) for pair in ngrams(words(one), 2)}
+    sources = [request.summary, given.document or "", *given.passages]
+    sources += [
+        f"{finding.expected} {finding.evidence.text if finding.evidence else ''}" for finding in request.findings
+    ]
+    if isinstance(given, EditInput):
+        sources += [*given.parts, *(item.answer for item in given.must_know)]
+    source_pairs = {pair for source in sources for pair in ngrams(words(source), 2)}
     pairs = list(ngrams(words(text), 2))
-    if sum(pair in known for pair in pairs) >= _IN_COMMON * len(pairs):
+    if sum(pair in source_pairs for pair in pairs) >= _IN_COMMON * len(pairs):
         return False
     return not (language and _may_be_translated(text, request.summary))
 
@@ -369,6 +450,13 @@ def point_to_fix(number: int, finding: Finding) -> Point:
         why=finding.why,
         evidence=finding.evidence.text if finding.evidence else "",
     )
+
+
+def stop_line(stop: Finding) -> str:
+    """Return a place where a reader stops, as an editor reads it: the words, and the question."""
+    words_of_draft = one_line(stop.found or stop.sentence, _LONGEST_SAID)
+    question = one_line(stop.question or stop.explanation, _LONGEST_SAID)
+    return f"“{words_of_draft}” {question}".strip() if words_of_draft else question
 
 
 def point_in_paper(number: int, finding: Finding) -> Point:

@@ -22,7 +22,17 @@ from redraft.prompts.coherence import Choice, Confusion, ConfusionInput, Confusi
 from redraft.prompts.contract import UNSURE, InputT, Prompt, Unsure, ValueT
 from redraft.prompts.factual import SPLIT_FACTS, PointRuling, PointRulings, RuleInput
 from redraft.prompts.qa import AllSources, Sources, TraceInput
-from redraft.prompts.revision import CRITICIZE, REVISE, DecideInput, Decision, MetricStatus
+from redraft.prompts.revision import (
+    CHOOSE_DRAFT,
+    CRITICIZE,
+    EDIT,
+    REVISE,
+    ChooseInput,
+    DecideInput,
+    Decision,
+    DraftChoice,
+    MetricStatus,
+)
 from redraft.prompts.summarization import Outline, OutlineInput
 from redraft.text.languages import language_of
 from redraft.text.sanitizer import one_line
@@ -115,6 +125,11 @@ def prefer_summary(given: PreferInput) -> PreferenceReply:
     return _preferred(f"Of the other summary: {reason((first or second)[0])}", better)
 
 
+def choose_draft(given: ChooseInput) -> DraftChoice:  # noqa: ARG001 - every prompt has a handler of its input
+    """Leave open which of two drafts reads better."""
+    return DraftChoice(reason=_CANNOT_TELL, clear=UNSURE, content=UNSURE, overall=UNSURE)
+
+
 def _preferred(why: str, overall: Choice | Unsure = UNSURE, other: Choice | Unsure = UNSURE) -> PreferenceReply:
     return PreferenceReply(reason=why, detail=other, structure=other, logic=other, overall=overall)
 
@@ -140,6 +155,8 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(summarization.OUTLINE, outline),
         _bound(CRITICIZE, revise.criticize),
         _bound(REVISE, revise.revise),
+        _bound(EDIT, revise.edit),
+        _bound(CHOOSE_DRAFT, choose_draft),
         _bound(qa.ASK_DOCUMENT, questions.ask_document),
         _bound(qa.RANK_QUESTIONS, questions.rank_questions),
         _bound(qa.ASK_SUMMARY, questions.ask_summary),

@@ -10,11 +10,11 @@ from redraft.builtin.draft import with_dependent_last
 from redraft.builtin.identity import NOT_UNDERSTOOD
 from redraft.builtin.prose import cut, read
 from redraft.builtin.references import details
-from redraft.prompts.revision import CriticizeInput, Point, ReviseInput
+from redraft.prompts.revision import CriticizeInput, EditInput, Point, ReviseInput
 from redraft.prompts.tags import Tags
 from redraft.text.languages import is_foreign, language_of
 from redraft.text.pagerank import rank
-from redraft.text.sentences import ends_sentence, sentences
+from redraft.text.sentences import ends_sentence, sentences, sentences_in
 from redraft.text.vectors import SentenceVectors
 from redraft.text.word_keys import keys, telling, words
 from redraft.text.words import count_words
@@ -58,10 +58,11 @@ class _QuotableSentences:
 _read = lru_cache(maxsize=8)(_QuotableSentences)
 
 
-def revise(given: ReviseInput) -> str:
-    """Add what is missing, and correct, replace or drop what is wrong; the rest stays literally the same."""
+def revise(given: ReviseInput, needed: Sequence[str] = ()) -> str:
+    """Add what is missing, and correct, replace or drop what is wrong; the rest stays literally the same, the `needed`
+    sentences above all."""
     texts = [given.document] if given.document else given.passages
-    reviser = _Reviser(_read(tuple(texts or [given.summary])), given, whole=bool(given.document))
+    reviser = _Reviser(_read(tuple(texts or [given.summary])), given, needed, whole=bool(given.document))
     for point in given.points:
         reviser.apply(point)
     text = reviser.within()
@@ -74,6 +75,18 @@ def revise(given: ReviseInput) -> str:
     return f"<points>\n{left}\n</points>\n<revision>\n{text}\n</revision>"
 
 
+def edit(given: EditInput) -> str:
+    """Deal with the points, and add sentences that answer what a reader must know; only what may go is dropped."""
+    missing = [item for item in given.must_know if item.draft in ("not at all", "in part")]
+    added = [
+        Point(id=number, task="add", question=item.question, answer=item.answer, evidence=item.quote)
+        for number, item in enumerate(missing, len(given.points) + 1)
+    ]
+    shared = {name: getattr(given, name) for name in ReviseInput.model_fields if name != "points"}
+    texts = [sentence for sentence in sentences_in(given.summary) if sentence not in given.may_go]
+    return revise(ReviseInput(**shared, points=[*given.points, *added]), texts if given.may_go else ())
+
+
 def criticize(given: CriticizeInput) -> str:  # noqa: ARG001 - every prompt has a handler of its text
     """Return a criticism that fits every summary."""
     return "Say more of what matters in the document, and nothing that it does not say."
@@ -82,9 +95,9 @@ def criticize(given: CriticizeInput) -> str:  # noqa: ARG001 - every prompt has 
 class _Reviser:
     """A draft during revision."""
 
-    def __init__(self, source: _QuotableSentences, given: ReviseInput, *, whole: bool) -> None:
+    def __init__(self, source: _QuotableSentences, given: ReviseInput, needed: Sequence[str], *, whole: bool) -> None:
         self._source, self._limit, self._whole = source, given.words, whole
-        kept = {source.key(sentence) for sentence in given.keep}
+        kept = {source.key(sentence) for sentence in needed}
         self._units: list[_DraftSentence] = []
         end = 0
         for span in sentences(given.summary):

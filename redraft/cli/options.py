@@ -365,15 +365,13 @@ requests = typed_option(
 )
 decider = of_field(RefineConfig, "decider")
 rounds = of_field(RefineConfig, "rounds")
-final_comparison = of_field(RefineConfig, "final_comparison")
 free_length = of_field(RefineConfig, "free_length")
 goal_options = grouped(
     of_field(RefineConfig, "goals"),
     rounds,
     of_field(RefineConfig, "policy"),
     decider,
-    *(of_field(RefineConfig, name) for name in ("tolerance", "judged_share", "allow_self_check")),
-    final_comparison,
+    *(of_field(RefineConfig, name) for name in ("judged_share", "allow_self_check")),
     of_field(RefineConfig, "feedback"),
     free_length,
 )

@@ -1,4 +1,4 @@
-"""The evaluation nodes: judge a draft, and compare the last draft with the first."""
+"""The evaluation nodes: judge a draft, and choose between several."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from redraft.agents.accounts import gather_all
-from redraft.domain import REVIEW, Evaluation, FinalComparison, Parent, Round
+from redraft.domain import REVISION_OF, Evaluation, Parent, Round
 from redraft.errors import RedraftError
 from redraft.evaluators.metric_info import self_checks
 from redraft.evaluators.preference import prefer
 from redraft.events import FindingFound, MetricScored, Notice, StageStarted
 from redraft.graphs.job import Job
-from redraft.graphs.policy import POLICIES, Goals, Scores, draft_status, scores_of
+from redraft.graphs.policy import Goals, Scores, scores_of
 from redraft.graphs.state import MetricVerdict, SessionProtocol, State, Update, node
 from redraft.store.connection import off_loop
 from redraft.store.documents import DraftCandidate
-from redraft.text.sanitizer import one_line
 from redraft.text.words import rounded
 
 Then = Literal["settle", "finish"]
@@ -40,17 +39,29 @@ class MetricTask(TypedDict):
 
 
 async def judge(state: State, job: Job) -> Update:
-    """Start every metric on the latest draft; the first draft of a refinement is stored first."""
+    """Start every metric on the latest draft; the first draft of a refinement is shortened to its limit, and stored."""
     number, draft = state["round"], state["draft"]
     begun: Update = {}
     if number == 0 and job.run.refinement is not None:
         await job.rewind_to(-1, draft)
+        draft = await _within_limit(draft, job)
         await job.keep_round(Round(0, draft, accepted=True, reason="the first draft"))
-        begun = {"first": draft, "tried": [], "dropped": [], "refused": 0, "by_hand": False, "shortening": False}
+        begun = {"draft": draft, "first": draft, "tried": [], "dropped": [], "refused": 0, "by_hand": False}
+        begun |= {"mending": [], "instruction": "", "way": "edit"}
     elif number == 0:
         begun = {"best": draft}
     job.observe(StageStarted(f"judging draft {number}" if job.run.refinement else "judging", 0))
     return {**begun, "judged": {}, "due": [evaluator.name for evaluator in job.judges.evaluators]}
+
+
+async def _within_limit(draft: str, job: Job) -> str:
+    """Return the draft, or a shorter one where it is over the limit of the run."""
+    limit, long = job.revision_words, await job.draft(draft)
+    if limit is None or long.words <= limit:
+        return draft
+    job.observe(StageStarted(f"shortening the draft to {limit} words", 1))
+    written = await job.reviser.shorten(long.text, limit, 0, "draft, shortened")
+    return await job.add_draft(written.text, f"{REVISION_OF}{draft}", 0, parents=[Parent.of_draft(long)])
 
 
 async def metric(state: MetricTask, job: Job) -> Update:
@@ -120,65 +131,6 @@ def _report(evaluation: Evaluation, number: int, job: Job) -> None:
         job.observe(FindingFound(number, finding))
 
 
-FIRST_PREFERRED = "first_draft_preferred"
-"""The stop reason of a refinement that returns its first draft."""
-
-
-async def compare(state: State, job: Job) -> Update:
-    """Compare the first draft with the best one; if the first one wins, it becomes the result."""
-    await off_loop(job.store.rulings.forget_comparison, job.run.id)
-    first, best = await job.draft(state["first"]), await job.draft(state["best"])
-    rounds = await off_loop(job.store.judgments.rounds, job.run.id)
-    same = first.text.strip() == best.text.strip()
-    if same or not _is_wanted(state, job, rounds) or not job.is_within_limit(first):
-        return {"next": "finish"}
-    tokens = job.judges.reader.document_tokens
-    if (falser := await _is_falser(state, job)) and not all(
-        referee.reads_document(tokens, first.text, best.text) for referee in job.referees
-    ):
-        # Without the document, a judge cannot know which of two fluent texts is true.
-        job.observe(Notice(f"the first draft is not compared with the best one: it has the lower {falser}"))
-        return {"next": "finish"}
-    job.observe(StageStarted("comparing the first draft with the best one", 2 * len(job.referees)))
-    evaluation = await prefer(job.referees, job.document, tokens, first.text, best.text)
-    counted = overall_votes(evaluation.details)
-    comparison = FinalComparison(
-        job.run.id,
-        first.id,
-        best.id,
-        counted["a"] > counted["b"],
-        _reason(evaluation.details),
-        (counted["a"], counted["b"], counted["tie"]),
-        bool(evaluation.details["document_read"]),
-    )
-    await off_loop(job.store.rulings.keep_comparison, comparison)
-    if not comparison.first_won:
-        return {"next": "finish"}
-    job.observe(Notice("the first draft reads better than the best revision, so it is the result"))
-    return {
-        "next": "finish",
-        "best": first.id,
-        "stop": FIRST_PREFERRED,
-        **draft_status(await job.judged(first.id), job.refinement),
-    }
-
-
-async def _is_falser(state: State, job: Job) -> str:
-    """Return the metric of truth by which the first draft is worse than the best one; empty if there is none."""
-    first, best = [scores_of(await job.judged(state[draft])) for draft in ("first", "best")]
-    truth = [metric for metric, aim in job.judges.aims.items() if aim == "truth" and metric in first]
-    gains = {metric: (best.get(metric) or 0.0) - (first[metric] or 0.0) for metric in truth}
-    return next((metric for metric, gain in gains.items() if gain > job.refinement.tolerance), "")
-
-
-def _is_wanted(state: State, job: Job, rounds: list[Round]) -> bool:
-    """Return whether the drafts are compared: there is a referee, and no person has asked for the changes."""
-    settings = job.refinement
-    asked = settings.final_comparison and job.referees and not POLICIES[settings.policy].follows
-    by_person = any(one.accepted and (REVIEW in one.aims or one.reason == "edited by hand") for one in rounds)
-    return bool(asked) and state["stop"] != "cancelled" and not by_person
-
-
 def overall_votes(details: object) -> dict[str, int]:
     """Return how often each side was found better overall, from the details of a preference."""
     assert isinstance(details, dict)
@@ -186,13 +138,8 @@ def overall_votes(details: object) -> dict[str, int]:
     return {side: int(overall[side]) for side in ("a", "b", "tie")}
 
 
-def _reason(details: object) -> str:
-    """Return the first reason given by a judge that saw the first draft first."""
-    assert isinstance(details, dict)
-    said = [reply["reason"] for one in details["judgings"] if (reply := one["a_first"]) and reply.get("reason")]
-    return one_line(said[0], 300) if said else ""
-
-
+# Drafts whose attainment of the goals differs by no more are compared by reading.
+_EQUAL = 0.02
 CANDIDATE = "candidate "
 """The prefix of the node name of a draft from another run; the candidate's number follows."""
 
@@ -251,7 +198,7 @@ async def _best(drafts: Mapping[int, str], judged: Mapping[int, Scores], job: Jo
         return next(iter(drafts)), "it is the only one"
     attained = attainment(judged, job.refinement.goals) if judged else {}
     top = max(attained.values(), default=0.0)
-    equal = [draft for draft in drafts if not attained or attained[draft] >= top - job.refinement.tolerance - 1e-9]
+    equal = [draft for draft in drafts if not attained or attained[draft] >= top - _EQUAL - 1e-9]
     first = max(equal, key=lambda one: (attained.get(one, 0.0), -one))
     if len(equal) == 1 or not job.referees:
         return first, "by its scores" if attained else "no model can compare them"

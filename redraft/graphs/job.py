@@ -15,7 +15,6 @@ from redraft.agents.writer import Outliner, Writer
 from redraft.builtin.facade import shortened
 from redraft.domain import (
     GIVEN,
-    REVISION_OF,
     Chunk,
     Document,
     Draft,
@@ -64,7 +63,7 @@ class Job:
     arbiter: Arbiter | None = None
     """Confirms findings, if a language model judges."""
     referees: tuple[Referee, ...] = ()
-    """Compare all drafts at the beginning, and the first draft with the best at the end; language models only."""
+    """Compare candidates, and every new text with the best draft; language models only."""
     answerer: Answerer | None = None
     """Answers the question of a run that asks one."""
     failures: dict[str, RedraftError] = field(default_factory=dict)
@@ -231,27 +230,22 @@ class Job:
         return await off_loop(runs.add_draft, self.run.id, text, words, node, number, notes, parents)
 
     async def keep_round(self, made: Round) -> None:
-        """Store a round; an accepted draft within the limit becomes the run's result."""
+        """Store a round; an accepted draft becomes the run's result."""
         await off_loop(self.store.judgments.keep_round, self.run.id, made)
-        if made.accepted and self.is_within_limit(await self.draft(made.draft)):
+        if made.accepted:
             await off_loop(self.store.runs.choose_draft, self.run.id, made.draft)
 
     async def rewind_to(self, number: int, best: str) -> None:
-        """Delete the rounds after this one, if any, and choose the latest draft within the limit, or `best`."""
+        """Delete the rounds after this one, if any, and choose `best`."""
         if await off_loop(self.store.judgments.forget_rounds, self.run.id, number):
-            await off_loop(self.store.runs.choose_draft, self.run.id, await self.latest_within_limit() or best)
+            await off_loop(self.store.runs.choose_draft, self.run.id, best)
 
-    def is_within_limit(self, draft: Draft) -> bool:
-        """Return whether a draft may be returned: first drafts of a model, and edits by hand, are taken as they are."""
-        limit = self.revision_words
-        return limit is None or draft.words <= limit or not draft.node.startswith((REVISION_OF, GIVEN))
-
-    async def latest_within_limit(self) -> str | None:
-        """Return the latest accepted draft that may be returned; None before there is one."""
-        rounds = await off_loop(self.store.judgments.rounds, self.run.id)
-        taken = [made.draft for made in reversed(rounds) if made.accepted]
-        drafts = [await self.draft(one) for one in taken]
-        return next((draft.id for draft in drafts if self.is_within_limit(draft)), None)
+    async def part_summaries(self) -> tuple[tuple[str, ...], ...]:
+        """Return the summaries of the document's parts by level, lowest first; nothing where it was drafted at once."""
+        levels: dict[int, list[str]] = {}
+        for piece in await off_loop(self.store.runs.pieces, self.run.id):
+            levels.setdefault(piece.level, []).append(piece.text)
+        return tuple(tuple(texts) for _, texts in sorted(levels.items()) if len(texts) > 1)
 
     async def judged(self, draft: str) -> dict[str, Evaluation]:
         """Return the evaluations of a draft, by metric."""

@@ -1,12 +1,13 @@
-"""The decisions of the refinement, as pure functions: what to fix next, whether to accept a revision, when to stop."""
+"""The decisions of the refinement, as pure functions: what the next round does, whether its draft is accepted, why it
+ended."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import Literal, NamedTuple, TypedDict
 
-from redraft.domain import REVIEW, Evaluation, Finding, PointAnswer
+from redraft.domain import REVIEW, DraftComparison, Evaluation, Finding, PointAnswer
 from redraft.evaluators.metric_info import MetricAim, goal_status
 from redraft.settings import FIGURES, FeedbackName, PolicyName, RefineConfig
 
@@ -16,36 +17,112 @@ Goals = Mapping[str, float]
 Judged = Mapping[str, Evaluation]
 """The evaluations of a draft by metric."""
 Aims = Mapping[str, MetricAim | None]
-"""The aim of each metric; unknown ones come last."""
+"""What each metric measures."""
+Way = Literal["edit", "correct"]
+"""How a round revises: it writes the whole text anew, or corrects single sentences."""
 
 # With more points at once, people and models skip the last of them.
 FINDINGS_AT_ONCE = 6
-MAX_MISSING_ITEMS = 12
-"""How many missing points are shown along with a person's requests."""
 ACCUSING = ("remove", "correct")
 """The tasks of findings that say that the document does not support the draft."""
-_STALLS = 2
+_ESSENTIAL, _OF_WEIGHT = 3, 2
+"""The weight of what nobody understands the whole without, and the least for which a round is made."""
 _WRONG_ANSWER = ("coverage", "contradicted")
-# The share of the limit that must be free to add content, and the usual words of an answer.
-_FREE_SHARE, _FREE_WORDS = 0.1, 15
-# A smaller difference is none at two digits.
-_SEEN = 0.005
+# The paper raises coverage first, then consistency (Algorithm 2).
+_PAPER_ORDER: tuple[MetricAim, ...] = ("content", "truth", "form")
 
 
-@dataclass(frozen=True, slots=True)
-class RevisionPlan:
-    """The aim of the next revision: the metrics to raise, and the findings to fix."""
+class RevisionPlan(NamedTuple):
+    """What the next round does, and the findings that it is given."""
 
-    metrics: tuple[str, ...]
+    way: Way
     findings: tuple[Finding, ...]
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Return the metrics of the findings."""
+        return tuple(dict.fromkeys(finding.metric for finding in self.findings))
 
-@dataclass(frozen=True, slots=True)
-class AcceptanceDecision:
+
+class AcceptanceDecision(NamedTuple):
     """Whether a revision is accepted, and why."""
 
     accepted: bool
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DraftFindings:
+    """What is known of a draft, by what an editor does about it."""
+
+    errors: tuple[Finding, ...]
+    """What the document contradicts or does not support."""
+    requests: tuple[Finding, ...]
+    """What a person, or a metric of the user's own, asks for."""
+    stops: tuple[Finding, ...]
+    """Where a reader stops."""
+    missing: tuple[Finding, ...]
+    """What the draft lacks, weightiest first."""
+
+    @classmethod
+    def of(cls, judged: Judged, aims: Aims, gone: Sequence[str] = ()) -> DraftFindings:
+        """Sort the findings of a draft; those in `gone`, by id, do not count."""
+        findings = [finding for finding in findings_of(judged) if finding.id not in gone]
+        stops = [finding for finding in findings if aims.get(finding.metric) == "form"]
+        others = [finding for finding in findings if aims.get(finding.metric) != "form"]
+        requests = [finding for finding in others if finding.metric == REVIEW or finding.task == "change"]
+        missing = [finding for finding in others if finding.task == "add" and finding not in requests]
+        return cls(
+            tuple(errors_in(judged, aims, gone)),
+            tuple(requests),
+            tuple(stops),
+            tuple(sorted(missing, key=lambda finding: -finding.weight)),
+        )
+
+    @property
+    def points(self) -> tuple[Finding, ...]:
+        """Return what must be dealt with: a person's requests, then the errors."""
+        return (*self.requests, *self.errors)
+
+    @property
+    def of_weight(self) -> tuple[Finding, ...]:
+        """Return what a round is made for."""
+        return (*self.points, *self.stops, *(finding for finding in self.missing if finding.weight >= _OF_WEIGHT))
+
+    @property
+    def are_errors_alone(self) -> bool:
+        """Return whether there are errors, and nothing else for which the text would be written anew."""
+        essential = any(finding.weight >= _ESSENTIAL for finding in self.missing)
+        return bool(self.errors) and not (self.requests or self.stops or essential)
+
+
+def errors_in(judged: Judged, aims: Aims, gone: Sequence[str] = ()) -> list[Finding]:
+    """Return what the document contradicts or does not support in a draft, each error once."""
+    return distinct_errors(
+        [
+            finding
+            for finding in findings_of(judged)
+            if finding.task in ACCUSING
+            and finding.metric != REVIEW
+            and aims.get(finding.metric) != "form"
+            and finding.id not in gone
+        ]
+    )
+
+
+def is_same_error(error: Finding, other: Finding) -> bool:
+    """Return whether two findings object to the same claim."""
+    places = [finding.evidence.span for finding in (error, other) if finding.evidence and finding.evidence.span]
+    return error.sentence == other.sentence or (len(places) == 2 and places[0].overlaps(places[1]))
+
+
+def distinct_errors(errors: Sequence[Finding]) -> list[Finding]:
+    """Return each error once."""
+    distinct: list[Finding] = []
+    for error in errors:
+        if not any(is_same_error(error, other) for other in distinct):
+            distinct.append(error)
+    return distinct
 
 
 def missed_metrics(scores: Scores, goals: Goals) -> list[str]:
@@ -58,79 +135,48 @@ def undecided_metrics(judged: Judged, goals: Goals, share: float) -> list[str]:
     return [metric for metric, least in goals.items() if goal_status(judged.get(metric), least, share) == "unsure"]
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """A way of refining; one that `follows` accepts every revision, and fixes all findings at once."""
-
-    by_aim: tuple[MetricAim, ...] = ()
-    """The order of the metrics by what they judge; without it, the one furthest from its goal is first."""
-    takes_all: bool = False
-    follows: bool = False
-
-    def next_metrics(self, missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> list[str]:
-        """Return the metrics to raise next, of those that miss their goals."""
-        if self.takes_all:
-            return list(missed)
-        if not self.by_aim:
-            return [min(missed, key=lambda metric: (scores.get(metric) or 0.0) / max(goals[metric], 1e-9))]
-        places: dict[MetricAim | None, int] = {aim: place for place, aim in enumerate(self.by_aim)}
-        return [min(missed, key=lambda metric: (places.get(aims.get(metric), len(places)), metric))]
-
-
-POLICIES: dict[PolicyName, Policy] = {
-    # Wrong content before missing content (the paper's conclusion, V-B).
-    "consistency-first": Policy(("truth", "content", "form")),
-    # Coverage, else consistency (Algorithm 2).
-    "paper": Policy(("content", "truth", "form"), follows=True),
-    "weakest-first": Policy(),
-    "all": Policy(takes_all=True),
-    # The fallback if the deciding model gives no valid decision.
-    "agent": Policy(),
-}
-
-
 def plan_revision(
-    policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims, free: int = 0
+    policy: PolicyName,
+    judged: Judged,
+    goals: Goals,
+    aims: Aims,
+    *,
+    gone: Sequence[str] = (),
+    is_first: bool = False,
+    is_refused: bool = False,
+    can_compare: bool = True,
 ) -> RevisionPlan | None:
-    """Return the findings to fix next, or None without any.
+    """Return what the next round does, or None if nothing is left.
 
-    A person's requests come first, together with what is known to be false; then the untried findings of the first
-    metric that misses its goal and has any; strictly as in the paper, only of the first. What is known to be false is
-    corrected as well where that goal is met, with half of the places kept for it, and `free` is how many missing
-    answers may be added, whether or not their goals are met. With every goal met, only what the document contradicts is
-    left to correct.
+    The first round is made even if every goal is met, where judges `can_compare` its draft with the best one. After a
+    draft that was not preferred only errors and requests are left. `gone` are the findings that a person has dropped,
+    or that a correction has failed to fix.
     """
-    scores = scores_of(judged)
-    if asked := open_requests(judged, tried):
-        wanted = asked if policy.follows else asked[:FINDINGS_AT_ONCE]
-        false = [] if policy.follows else _more_findings(wanted, judged, goals, goals, tried, aims)
-        return RevisionPlan(tuple(dict.fromkeys(one.metric for one in (*wanted, *false))), (*wanted, *false))
-    missed = missed_metrics(scores, goals)
-    met = [metric for metric in goals if metric not in missed]
-    while missed:
-        metrics = policy.next_metrics(missed, scores, goals, aims)
-        offered = [[f for f in judged[metric].findings if f.id not in tried] for metric in metrics if metric in judged]
-        findings = [finding for of_one in offered for finding in of_one]
-        if findings:
-            if policy.follows:
-                return RevisionPlan(tuple(metrics), tuple(findings))
-            false = _more_findings((), judged, goals, met, tried, aims)[: FINDINGS_AT_ONCE // 2]
-            chosen = interleaved(offered)[: FINDINGS_AT_ONCE - len(false)]
-            return RevisionPlan(
-                tuple(metrics), (*chosen, *_more_findings(chosen, judged, goals, met, tried, aims, free))
-            )
-        if policy.follows:
-            return None
-        missed = [metric for metric in missed if metric not in metrics]
-    wrong = [] if policy.follows or missed_metrics(scores, goals) else _contradicted(judged, goals, tried, aims)
-    return RevisionPlan(tuple(dict.fromkeys(one.metric for one in wrong)), tuple(wrong)) if wrong else None
+    if policy == "paper":
+        return _paper_plan(judged, goals, aims, gone)
+    findings = DraftFindings.of(judged, aims, gone)
+    if not can_compare and not missed_metrics(scores_of(judged), goals):
+        # Without a comparison nobody can tell that a text which meets its goals has become better.
+        findings = replace(findings, stops=(), missing=())
+    elif not is_refused and not findings.are_errors_alone and (findings.of_weight or (is_first and can_compare)):
+        return RevisionPlan("edit", (*findings.points, *findings.stops, *findings.missing))
+    if findings.requests:
+        return RevisionPlan("edit", findings.points)
+    return RevisionPlan("correct", findings.errors) if findings.errors else None
 
 
-def _contradicted(judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims) -> list[Finding]:
-    """Return the findings that say that the document says something else than the draft."""
-    about = [metric for metric in goals if metric in judged and aims.get(metric) in ("truth", "content")]
-    findings = interleaved([judged[metric].findings for metric in about])
-    return [finding for finding in findings if finding.task == "correct" and finding.id not in tried][:FINDINGS_AT_ONCE]
+def _paper_plan(judged: Judged, goals: Goals, aims: Aims, gone: Sequence[str]) -> RevisionPlan | None:
+    """Return all findings of the first metric that misses its goal (LongSumEval, Algorithm 2); a person's requests come
+    before them."""
+    findings: list[Finding] = [*judged[REVIEW].findings] if REVIEW in judged else []
+    requests = [finding for finding in findings if finding.id not in gone]
+    if requests:
+        return RevisionPlan("correct", tuple(requests))
+    missed = missed_metrics(scores_of(judged), goals)
+    first = min(missed, key=lambda metric: (_PAPER_ORDER.index(aims.get(metric) or "form"), metric), default="")
+    findings = [*judged[first].findings] if first in judged else []
+    findings = [finding for finding in findings if finding.id not in gone]
+    return RevisionPlan("correct", tuple(findings)) if findings else None
 
 
 def reviser_feedback(judged: Judged, feedback: FeedbackName) -> Judged:
@@ -149,86 +195,16 @@ def reviser_feedback(judged: Judged, feedback: FeedbackName) -> Judged:
     }
 
 
-def room_for_more(words: int, limit: int | None) -> int:
-    """Return how many answers fit into a draft of this many words under its limit."""
-    if limit is None:
-        return FINDINGS_AT_ONCE
-    left = limit - words
-    return left // _FREE_WORDS if left >= max(_FREE_WORDS, _FREE_SHARE * limit) else 0
-
-
-def _more_findings(
-    chosen: Sequence[Finding],
-    judged: Judged,
-    goals: Goals,
-    correcting: Iterable[str],
-    tried: Sequence[str],
-    aims: Aims,
-    free: int = 0,
-) -> list[Finding]:
-    """Return what else a revision can handle: what the metrics in `correcting` know to be false; then what the draft
-    lacks and has room for, most important first."""
-
-    def of(aim: MetricAim, tasks: Sequence[str]) -> list[Finding]:
-        among = goals if aim == "content" else correcting
-        about = [one for one in among if aims.get(one) == aim and one in judged]
-        findings = interleaved(
-            [[finding for finding in judged[metric].findings if finding.task in tasks] for metric in about]
-        )
-        return [finding for finding in findings if finding.id not in tried and finding not in chosen]
-
-    missing = of("content", ("add",))[: max(0, free - sum(finding.task == "add" for finding in chosen))]
-    return [*of("truth", ACCUSING), *missing][: max(0, FINDINGS_AT_ONCE - len(chosen))]
-
-
-def missing_content(judged: Judged) -> list[str]:
-    """Return what the draft lacks, most important first: questions with the document's answers, or facts."""
-    findings = interleaved(
-        [
-            [finding for finding in evaluation.findings if finding.task == "add"]
-            for _, evaluation in sorted(judged.items())
-        ]
-    )
-    return [f"{finding.question} {finding.answer}".strip() for finding in findings if finding.answer][
-        :MAX_MISSING_ITEMS
-    ]
-
-
-def open_requests(judged: Judged, tried: Sequence[str]) -> list[Finding]:
-    """Return a person's requests that no revision has tried to fix yet."""
-    return [finding for finding in judged[REVIEW].findings if finding.id not in tried] if REVIEW in judged else []
+def open_requests(judged: Judged, gone: Sequence[str]) -> list[Finding]:
+    """Return a person's requests that no accepted revision has dealt with."""
+    return [finding for finding in judged[REVIEW].findings if finding.id not in gone] if REVIEW in judged else []
 
 
 def all_requests_refused(judged: Judged, answers: Sequence[PointAnswer]) -> bool:
     """Return whether the reviser says of every request that it tried that it did not meet it."""
-    asked = {finding.id for finding in judged[REVIEW].findings} if REVIEW in judged else set()
-    became = [answer.became for answer in answers if answer.finding in asked]
-    return bool(became) and all(one == "left" for one in became)
-
-
-def sentences_to_keep(judged: Judged, aims: Aims, dropped: Sequence[str] = ()) -> list[str]:
-    """Return the sentences that a revision should keep: those that support what matters and have no findings, and those
-    that a person asked for. Findings that a person has `dropped` do not count."""
-    faulty = {
-        finding.sentence
-        for evaluation in judged.values()
-        for finding in evaluation.findings
-        if finding.id not in dropped
-    }
-    sound = (
-        metric
-        for metric, evaluation in judged.items()
-        if aims.get(metric) == "content" and evaluation.outcome != "failed"
-    )
-    about_content = sorted({*sound, *({REVIEW} & judged.keys())})
-    held = dict.fromkeys(sentence for metric in about_content for sentence in judged[metric].held)
-    return [sentence for sentence in held if sentence not in faulty]
-
-
-def interleaved(offered: Sequence[Sequence[Finding]]) -> list[Finding]:
-    """Return one finding of each metric, then the next of each."""
-    longest = max((len(of_one) for of_one in offered), default=0)
-    return [of_one[at] for at in range(longest) for of_one in offered if at < len(of_one)]
+    requests = {finding.id for finding in judged[REVIEW].findings} if REVIEW in judged else set()
+    outcomes = [answer.became for answer in answers if answer.finding in requests]
+    return bool(outcomes) and all(outcome == "left" for outcome in outcomes)
 
 
 def scores_of(judged: Judged) -> dict[str, float | None]:
@@ -236,97 +212,85 @@ def scores_of(judged: Judged) -> dict[str, float | None]:
     return {metric: evaluation.score for metric, evaluation in judged.items()}
 
 
+def findings_of(judged: Judged) -> list[Finding]:
+    """Return the findings of all metrics."""
+    return [finding for _, evaluation in sorted(judged.items()) for finding in evaluation.findings]
+
+
+def new_errors(before: Judged, after: Judged, aims: Aims) -> list[Finding]:
+    """Return the errors of a revision that the draft before it does not have."""
+    earlier = errors_in(before, aims)
+    return [error for error in errors_in(after, aims) if not any(is_same_error(error, other) for other in earlier)]
+
+
 def acceptance(
-    policy: Policy,
-    wanted: Sequence[str],
     goals: Goals,
     aims: Aims,
     before: Judged,
-    start: Judged,
     after: Judged,
-    tolerance: float,
+    way: Way,
+    comparison: DraftComparison | None,
+    *,
+    compared: bool,
 ) -> AcceptanceDecision:
-    """Accept a revision only if it gains on what is `wanted`, and no goal's metric falls by more than the tolerance.
+    """Accept a revision that has no new error, misses no goal that the draft before it meets, and is preferred to it.
 
-    A fall is measured from the better of the revised draft and the first one, so that small falls do not add up.
-    Without a score, the certain verdicts are counted.
+    A correction need not be preferred, but has to have fewer errors. Where no judge can compare drafts (`compared` is
+    False), the goals decide.
     """
-    if policy.follows:
-        return AcceptanceDecision(True, "the policy accepts every revision")
-    had, first, has = scores_of(before), scores_of(start), scores_of(after)
-    known = {metric for one in (had, first) for metric, score in one.items() if score is not None}
-    if unscored := [metric for metric in goals if has.get(metric) is None and metric in known]:
-        return AcceptanceDecision(False, f"{unscored[0]} could not be judged")
-    for metric in goals:
-        if has.get(metric) is None:
-            if _certain_score(after, metric, aims) < max(
-                _certain_score(draft, metric, aims) for draft in (before, start)
-            ):
-                return AcceptanceDecision(False, f"{metric}, which has no score, is certainly worse")
-            continue
-        floor = max((score for one in (had, first) if (score := one.get(metric)) is not None), default=0.0)
-        fall = floor - (has.get(metric) or 0.0)
-        if fall > tolerance + 1e-9:
-            return AcceptanceDecision(False, f"{metric} fell by {_difference(fall)}")
-    if REVIEW in wanted:
-        return AcceptanceDecision(True, "requested by a person")
-    return _gain(wanted, aims, before, after)
-
-
-def _gain(wanted: Sequence[str], aims: Aims, before: Judged, after: Judged) -> AcceptanceDecision:
-    """Return a revision's gain on the metrics it was made for."""
+    if errors := new_errors(before, after, aims):
+        return AcceptanceDecision(False, f"{_count(len(errors), 'new error')}: {errors[0].sentence}".removesuffix(": "))
     had, has = scores_of(before), scores_of(after)
-    gains: dict[str, float] = {}
-    scored: list[str] = []
-    for metric in wanted:
-        was, now = had.get(metric), has.get(metric)
-        if was is not None and now is not None:
-            gains[metric] = now - was
-        elif _certain_score(after, metric, aims) > _certain_score(before, metric, aims):
-            scored.append(f"{metric}, which had no score, is certainly better")
-    gained = [f"{metric} gained {_difference(gain)}" for metric, gain in gains.items() if gain > 1e-9]
-    if scored or (sum(gains.values()) > 1e-9 and gained):
-        return AcceptanceDecision(True, ", ".join(gained + scored))
-    return AcceptanceDecision(False, f"no gain on {' and '.join(wanted)}")
+    if unscored := [metric for metric in goals if has.get(metric) is None and had.get(metric) is not None]:
+        return AcceptanceDecision(False, f"{unscored[0]} could not be judged")
+    met = [metric for metric in goals if metric not in missed_metrics(had, goals)]
+    if lost := [metric for metric in met if metric in missed_metrics(has, goals)]:
+        score = f"{lost[0]} {has[lost[0]] or 0.0:.2f}"
+        return AcceptanceDecision(False, f"{score} misses the goal {goals[lost[0]]:g}, which the best draft meets")
+    fewer = len(errors_in(before, aims)) - len(errors_in(after, aims))
+    if way == "correct" and fewer > 0:
+        return AcceptanceDecision(True, f"{_count(fewer, 'error')} fewer")
+    if way == "edit" and compared:
+        if comparison is None:
+            return AcceptanceDecision(False, "no judge could compare it with the best draft")
+        return AcceptanceDecision(comparison.is_preferred, comparison.description)
+    gains = {metric: _attained(has, goals, metric) - _attained(had, goals, metric) for metric in goals}
+    if sum(gains.values()) > _LEAST_GAIN:
+        return AcceptanceDecision(True, ", ".join(_gain(metric, gain) for metric, gain in gains.items() if gain > 0))
+    return AcceptanceDecision(False, f"no gain on {' and '.join(goals)}" if goals else "nothing gained")
 
 
-def _difference(by: float) -> str:
-    return f"{by:.2f}" if by >= _SEEN else "less than 0.01"
+_LEAST_GAIN = 1e-9
+# A smaller difference is none at two digits.
+_SEEN = 0.005
 
 
-def _certain_score(judged: Judged, metric: str, aims: Aims) -> int:
-    """Return what is certain about a draft with few verdicts, higher being better: how much content is present, or how
-    few errors are known."""
-    evaluation = judged.get(metric)
-    if evaluation is None:
-        return 0
-    return evaluation.judged - len(evaluation.findings) if aims.get(metric) == "content" else -len(evaluation.findings)
+def _attained(scores: Scores, goals: Goals, metric: str) -> float:
+    """Return how much of a goal is attained: more than the goal does not count."""
+    return min(scores.get(metric) or 0.0, goals[metric])
+
+
+def _gain(metric: str, gain: float) -> str:
+    return f"{metric} gained {gain:.2f}" if gain >= _SEEN else f"{metric} gained less than 0.01"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def reason_to_stop(
-    policy: Policy,
-    scores: Scores,
-    goals: Goals,
-    *,
-    rounds_left: int,
-    refused_in_a_row: int,
-    next_aim: RevisionPlan | None,
-    unsure: Sequence[str] = (),
-) -> str | None:
-    """Return why the refinement ends here; None when it goes on."""
-    missed = missed_metrics(scores, goals)
-    if next_aim is not None and REVIEW in next_aim.metrics:
-        # Each request is tried once, whether goals are met or not.
-        return None if rounds_left > 0 else "rounds"
-    if not missed and (next_aim is None or rounds_left <= 0 or refused_in_a_row >= _STALLS):
+    judged: Judged, settings: RefineConfig, number: int, plan: RevisionPlan | None, *, is_refused: bool = False
+) -> str:
+    """Return why the refinement ends after round `number` with this plan for the next one; empty if it goes on."""
+    if plan is not None and number < settings.rounds:
+        return ""
+    missed = missed_metrics(scores_of(judged), settings.goals)
+    unsure = undecided_metrics(judged, settings.goals, settings.judged_share)
+    if set(missed) <= set(unsure):
         return "unsure" if unsure else "goals_met"
-    if rounds_left <= 0:
+    if plan is not None:
         return "rounds"
-    if refused_in_a_row >= _STALLS and not policy.follows:
-        return "no_progress"
-    if next_aim is None:
-        return "unsure" if set(missed) <= set(unsure) else "nothing_to_fix"
-    return None
+    return "no_progress" if is_refused else "nothing_to_fix"
 
 
 class DraftStatus(TypedDict):
@@ -351,5 +315,5 @@ def metric_scores(scores: Mapping[str, float | None]) -> dict[str, float | None]
 
 def findings_in(judged: Mapping[str, Evaluation], wanted: Sequence[str]) -> list[Finding]:
     """Return the findings with these ids, in their order."""
-    known = {finding.id: finding for evaluation in judged.values() for finding in evaluation.findings}
-    return [known[key] for key in wanted if key in known]
+    by_id = {finding.id: finding for evaluation in judged.values() for finding in evaluation.findings}
+    return [by_id[key] for key in wanted if key in by_id]

@@ -1,4 +1,5 @@
-"""The refinement loop: choose findings, confirm, review, revise, judge again, accept or reject."""
+"""The refinement loop: decide what the next round does, let a person review that, revise, judge again, and keep the
+better draft."""
 
 from __future__ import annotations
 
@@ -9,17 +10,17 @@ from typing import Any, NamedTuple
 from langgraph.graph import StateGraph
 from langgraph.types import interrupt
 
-from redraft.agents.arbiter import Arbiter, RulingRequest
+from redraft.agents.accounts import gather_all
+from redraft.agents.arbiter import RulingRequest
 from redraft.agents.decider import Decider, DecisionContext
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.reviser import INSTRUCTION, RevisionRequest
-from redraft.agents.structured_writer import max_intermediate_words
-from redraft.builtin.facade import shortened
+from redraft.agents.reviser import INSTRUCTION, EditNotes, RevisionRequest
 from redraft.domain import (
     NO_REVISION_OF,
     REVIEW,
     REVISION_OF,
     Draft,
+    DraftComparison,
     Evaluation,
     Finding,
     Parent,
@@ -31,58 +32,170 @@ from redraft.domain import (
 )
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Notice, RoundSettled, StageStarted
-from redraft.graphs.evaluation import compare
 from redraft.graphs.job import Job
 from redraft.graphs.policy import (
     ACCUSING,
     FINDINGS_AT_ONCE,
-    POLICIES,
     AcceptanceDecision,
-    Policy,
+    DraftFindings,
     RevisionPlan,
     acceptance,
     all_requests_refused,
     draft_status,
+    errors_in,
     findings_in,
-    interleaved,
+    findings_of,
     metric_scores,
     missed_metrics,
-    missing_content,
+    new_errors,
     open_requests,
     plan_revision,
     reason_to_stop,
     reviser_feedback,
-    room_for_more,
     scores_of,
-    sentences_to_keep,
     undecided_metrics,
 )
 from redraft.graphs.review import ReviewAnswer, answered, question, requests, reviewed
 from redraft.graphs.state import SessionProtocol, State, Update, node
+from redraft.prompts.contract import UNSURE
+from redraft.prompts.revision import ChooseInput, MustKnow
 from redraft.prompts.summarization import outline_text
 from redraft.store.connection import off_loop
-from redraft.text.sentences import sentences_in
+from redraft.text.sentences import is_heading, sentences_in
+
+_EDITED_BY_HAND = "edited by hand"
+_NO_ROOM = "the reviser had no room for"
 
 
-async def _step_at_end(state: State, job: Job) -> Update:
-    """Return the next step once nothing more is to be fixed: the end, or a round that shortens the best draft first."""
-    if job.is_within_limit(await job.draft(state["best"])):
-        return {"next": "finish"}
-    return {"next": "revise", "shortening": True, "aims": [], "to_fix": [], "instruction": "", "by_hand": False}
+async def settle(state: State, job: Job) -> Update:
+    """Accept the latest draft as the best, or stay with the best; a new text with errors is corrected first."""
+    number, draft, settings = state["round"], state["draft"], job.refinement
+    status = draft_status(await job.judged(draft), settings)
+    if number == 0:
+        job.observe(RoundSettled(0, draft, accepted=True, reason="the first draft", **status))
+        return {"best": draft, "accepted": True, "reason": "the first draft", "next": "decide", **status}
+    if errors := await _errors_to_correct(state, job):
+        return {"mending": [error.id for error in errors], "next": "revise"}
+    comparison = await _comparison(state, job) if await _is_compared(state, job) else None
+    ruling = await _ruling(state, job, comparison)
+    answers = await _answers(job, number)
+    round_ = _round(state, number, draft, answers, accepted=ruling.accepted, reason=ruling.reason)
+    await job.keep_round(replace(round_, comparison=comparison))
+    job.observe(RoundSettled(number, draft, ruling.accepted, ruling.reason, round_.aims, **status))
+    settled: Update = {"accepted": ruling.accepted, "reason": ruling.reason, "mending": [], "next": "decide"}
+    if ruling.accepted:
+        await _pass_on_requests(state, job, draft)
+        return {**settled, **status, "best": draft, "tried": [], "refused": 0}
+    # What a new text was to solve may still be corrected in place; what a correction could not fix is not tried again.
+    tried = state["to_fix"] if state["way"] == "correct" else [*_requests_in(state, await job.judged(state["best"]))]
+    return {**settled, "refused": state["refused"] + 1, "tried": [*state["tried"], *tried]}
 
 
-async def _rule_on_shortened(state: State, job: Job, policy: Policy) -> tuple[AcceptanceDecision, str]:
-    """Return whether the shortened draft is returned, or the latest earlier one within the limit, and which: the better
-    of the two."""
-    fitting = await job.latest_within_limit()
-    if fitting is None:
-        return AcceptanceDecision(True, "shortened to the word limit"), state["best"]
-    goals, tolerance = job.refinement.goals, job.refinement.tolerance
-    before, start, after = [await job.judged(one) for one in (fitting, state["first"], state["draft"])]
-    ruling = acceptance(policy, list(goals), goals, job.judges.aims, before, start, after, tolerance)
-    against = "" if policy.follows else f"; against the last draft within it: {ruling.reason}"
-    reason = f"shortened to the word limit{against}"
-    return AcceptanceDecision(ruling.accepted, reason), fitting
+def _requests_in(state: State, judged: Mapping[str, Evaluation]) -> list[str]:
+    """Return a person's requests, by id, among what the round was to fix."""
+    return [finding.id for finding in open_requests(judged, []) if finding.id in state["to_fix"]]
+
+
+async def _errors_to_correct(state: State, job: Job) -> list[Finding]:
+    """Return the confirmed errors that a text written anew has brought, once."""
+    follows = job.refinement.policy == "paper"
+    if state["way"] != "edit" or state["by_hand"] or state["mending"] or follows:
+        return []
+    await confirm(state, job, state["draft"])
+    best, draft = [await job.judged(state[name]) for name in ("best", "draft")]
+    return new_errors(best, draft, job.judges.aims)
+
+
+async def _is_compared(state: State, job: Job) -> bool:
+    """Return whether judges compare the latest draft with the best one: a new text without new errors."""
+    settings = job.refinement
+    if state["way"] != "edit" or state["by_hand"] or not job.referees or settings.policy == "paper":
+        return False
+    best, draft = [await job.draft(state[name]) for name in ("best", "draft")]
+    return best.text != draft.text and not new_errors(
+        await job.judged(best.id), await job.judged(draft.id), job.judges.aims
+    )
+
+
+async def _comparison(state: State, job: Job) -> DraftComparison | None:
+    """Return how the judges compare the latest draft with the best one; None if none of them could."""
+    best, draft = [await job.draft(state[name]) for name in ("best", "draft")]
+    judged = [await job.judged(one.id) for one in (best, draft)]
+    errors = [f"{error.sentence} ({error.explanation})" for one in judged for error in errors_in(one, job.judges.aims)]
+    notes = ChooseInput(
+        must_know=[item.model_copy(update={"draft": "", "quote": ""}) for item in must_know_in(judged[0])],
+        errors=list(dict.fromkeys(errors)),
+        query=job.run.settings.query,
+        first="",
+        second="",
+    )
+    job.observe(StageStarted("comparing the revision with the best draft", 2 * len(job.referees)))
+    readings = await gather_all(referee.choose(notes, draft.text, best.text) for referee in job.referees)
+    votes, reasons = {"revision": 0, "best": 0, "neither": 0}, list[str]()
+    places = ({"first": "revision", "second": "best"}, {"first": "best", "second": "revision"})
+    for replies in readings:
+        if any(reply.overall == UNSURE for reply in replies):
+            continue
+        for place, reply in zip(places, replies, strict=False):
+            votes[place.get(reply.overall, "neither")] += 1
+            reasons.append(reply.reason)
+    if not reasons:
+        return None
+    return DraftComparison(**votes, reasons=tuple(reasons))
+
+
+async def _ruling(state: State, job: Job, comparison: DraftComparison | None) -> AcceptanceDecision:
+    """Decide whether to accept the latest draft."""
+    settings, follows = job.refinement, job.refinement.policy == "paper"
+    revised, base = await job.draft(state["draft"]), await job.draft(state["best"])
+    if state["by_hand"]:
+        return AcceptanceDecision(True, _EDITED_BY_HAND)
+    if revised.text == base.text:
+        # Without a revision there is nothing to accept, whatever the policy.
+        flaws = [note for note in revised.notes if not note.startswith(_NO_ROOM)]
+        failed = f"the revision could not be used: {flaws[0]}" if flaws else ""
+        return AcceptanceDecision(follows and not failed, failed or "nothing was changed")
+    if follows:
+        return AcceptanceDecision(True, "the policy accepts every revision")
+    before, after = await job.judged(base.id), await job.judged(revised.id)
+    if _requests_in(state, before):
+        if all_requests_refused(before, await _answers(job, state["round"])):
+            return AcceptanceDecision(False, "no request was met")
+        if not new_errors(before, after, job.judges.aims):
+            return AcceptanceDecision(True, "requested by a person")
+    return acceptance(
+        settings.goals, job.judges.aims, before, after, state["way"], comparison, compared=bool(job.referees)
+    )
+
+
+async def _pass_on_requests(state: State, job: Job, draft: str) -> None:
+    """Pass a person's requests on to the new best draft: the open ones, and those that it meets."""
+    judged = await job.judged(state["best"])
+    if REVIEW not in judged:
+        return
+    dealt_with = _requests_in(state, judged)
+    left = {answer.finding for answer in await _answers(job, state["round"]) if answer.became == "left"}
+    met = [
+        finding.explanation
+        for finding in open_requests(judged, [])
+        if finding.id in dealt_with and finding.id not in left
+    ]
+    findings = open_requests(judged, [*dealt_with, *state["tried"], *state["dropped"]])
+    held = [*judged[REVIEW].held, *met]
+    if findings or held:
+        await off_loop(job.store.judgments.keep, draft, reviewed(None, findings, held))
+
+
+async def confirm(state: State, job: Job, draft: str, among: Sequence[Finding] | None = None) -> bool:
+    """Let a judge confirm what is held against a draft before it is revised; return whether anything is withdrawn."""
+    if job.arbiter is None or job.refinement.policy == "paper":
+        return False
+    rulings = await off_loop(job.store.rulings.of, job.document.id)
+    settled = {*rulings, *state["tried"], *state["dropped"]}
+    findings = findings_of(await job.judged(draft)) if among is None else among
+    due = [finding for finding in findings if is_accusing(finding) and finding.id not in settled]
+    label = f"second look before revision {state['round'] + 1}"
+    return await _rule_on(state, job, [RulingRequest(finding) for finding in due], label, draft)
 
 
 def is_accusing(finding: Finding) -> bool:
@@ -90,252 +203,122 @@ def is_accusing(finding: Finding) -> bool:
     return finding.task in ACCUSING and finding.metric != REVIEW
 
 
-def arbiter_of(job: Job) -> Arbiter | None:
-    """Return the arbiter; None if the policy accepts every finding unchecked."""
-    return None if POLICIES[job.refinement.policy].follows else job.arbiter
-
-
-async def confirm(state: State, job: Job) -> Update:
-    """Let a judge confirm the findings that the next revision removes or corrects, and all others of their metrics."""
-    onward: Update = {"next": "review" if job.refinement.review else "revise"}
-    arbiter, judged = arbiter_of(job), await job.judged(state["best"])
-    if arbiter is None:
-        return onward
-    findings = findings_in(judged, state["to_fix"])
-    metrics = dict.fromkeys(finding.metric for finding in findings if is_accusing(finding))
-    beside = [finding for metric in metrics for finding in judged[metric].findings]
-    known = await off_loop(job.store.rulings.of, job.document.id)
-    gone = {*state["tried"], *state["dropped"]}
-    due = {
-        finding.id: finding
-        for finding in (*findings, *beside)
-        if is_accusing(finding) and finding.id not in {*known, *gone}
-    }
-    ruling_requests = [RulingRequest(finding) for finding in due.values()]
-    ruled = await ruled_on(state, job, arbiter, ruling_requests, f"second look before revision {state['round'] + 1}")
-    return {**ruled, "next": "decide"} if ruled else onward
-
-
-async def contest(state: State, job: Job) -> Update:
-    """Let a judge rule on the sentences that the reviser kept, with its quotes from the document."""
-    rounds = await off_loop(job.store.judgments.rounds, job.run.id)
-    kept = {answer.finding: answer.said for answer in rounds[-1].answers if answer.became == "kept"}
-    judged = await job.judged(state["best"])
-    ruling_requests = [RulingRequest(finding, kept[finding.id]) for finding in findings_in(judged, list(kept))]
-    return {
-        "next": "judge",
-        **await contested(state, job, ruling_requests, f"sentences that revision {state['round']} kept"),
-    }
-
-
-async def contested(state: State, job: Job, ruling_requests: Sequence[RulingRequest], label: str) -> Update:
-    """Rule on findings that are contested with words of the document, each quote once."""
-    arbiter = arbiter_of(job)
-    if arbiter is None or not ruling_requests:
-        return {}
-    known = await off_loop(job.store.rulings.of, job.document.id)
-    heard = {(ruling.finding, ruling.contested) for ruling in known.values()}
+async def contest(state: State, job: Job, contests: Sequence[RulingRequest], label: str) -> bool:
+    """Let a judge rule on findings that are contested with words of the document, each quote once; return whether any
+    is withdrawn."""
+    if job.arbiter is None or job.refinement.policy == "paper":
+        return False
+    rulings = await off_loop(job.store.rulings.of, job.document.id)
+    heard = {(ruling.finding, ruling.contested) for ruling in rulings.values()}
     new = [
         request
-        for request in ruling_requests
+        for request in contests
         if is_accusing(request.finding) and (request.finding.id, request.against) not in heard
     ]
-    return await ruled_on(state, job, arbiter, new, label)
+    return await _rule_on(state, job, new, label, state["best"])
 
 
-async def ruled_on(
-    state: State, job: Job, arbiter: Arbiter, ruling_requests: Sequence[RulingRequest], label: str
-) -> Update:
-    """Rule on findings, and withdraw those that are overruled."""
-    if not ruling_requests:
-        return {}
-    rulings = [
-        replace(ruling, run=job.run.id, round=state["round"]) for ruling in await arbiter.rule(ruling_requests, label)
-    ]
+async def _rule_on(state: State, job: Job, ruling_requests: Sequence[RulingRequest], label: str, draft: str) -> bool:
+    """Rule on findings, and withdraw those that are overruled from all drafts; return whether there are any."""
+    if job.arbiter is None or not ruling_requests:
+        return False
+    rulings = await job.arbiter.rule(ruling_requests, label)
+    rulings = [replace(ruling, run=job.run.id, round=state["round"]) for ruling in rulings]
     await off_loop(job.store.rulings.keep, rulings)
     if overruled := [ruling for ruling in rulings if ruling.overruled]:
         of = f"{len(overruled)} of {len(ruling_requests)} finding{'s' * (len(ruling_requests) != 1)}"
         job.observe(Notice(f"{label}: {of} withdrawn, since the document says so"))
-    best = state["best"]
-    changed = [await job.judges.apply_rulings(draft) for draft in dict.fromkeys((best, state["first"]))]
-    return {**draft_status(await job.judged(best), job.refinement)} if any(changed) else {}
-
-
-NO_DOCUMENT = (
-    "the document does not fit the reviser's window, so it reads the passages around the findings"
-    " (if the model's window is larger, set --context-tokens)"
-)
-
-_NO_ROOM = "the reviser had no room for"
-
-
-async def settle(state: State, job: Job) -> Update:
-    """Accept the latest draft as the best, or reject it and stay with the best."""
-    number, draft, settings = state["round"], state["draft"], job.refinement
-    its = draft_status(await job.judged(draft), settings)
-    if number == 0:
-        job.observe(RoundSettled(0, draft, accepted=True, reason="the first draft", **its))
-        return {"best": draft, "accepted": True, "reason": "the first draft", **its}
-    policy, best = POLICIES[settings.policy], state["best"]
-    if state.get("shortening"):
-        ruling, otherwise = await _rule_on_shortened(state, job, policy)
-    else:
-        ruling, otherwise = await _rule_on_revision(state, job, policy), best
-    accepted, reason = ruling.accepted, ruling.reason
-    made = _round(state, number, draft, await _answers(job, number), accepted=accepted, reason=reason)
-    await job.keep_round(made)
-    job.observe(RoundSettled(number, draft, accepted, reason, made.aims, **its))
-    settled: Update = {"accepted": accepted, "reason": reason}
-    if accepted:
-        await _pass_on_requests(state, job, draft)
-        return {**settled, **its, "best": draft, "tried": [], "refused": 0}
-    settled["refused"] = state["refused"] + 1
-    if otherwise != best:
-        return {**settled, **draft_status(await job.judged(otherwise), settings), "best": otherwise, "tried": []}
-    tried = state["to_fix"]
-    if REVIEW in state["aims"]:
-        # Corrections beyond a person's requests get a revision of their own.
-        requests = {finding.id for finding in open_requests(await job.judged(best), [])}
-        tried = [one for one in tried if one in requests] or tried
-    elif policy.follows:
-        tried = []
-    return {**settled, "tried": [*state["tried"], *tried]}
-
-
-async def _pass_on_requests(state: State, job: Job, draft: str) -> None:
-    """Pass a person's open requests, and the sentences kept for earlier ones, on to the new best draft."""
-    base, judged = await job.draft(state["best"]), await job.judged(state["best"])
-    if REVIEW not in judged:
-        return
-    findings = open_requests(judged, [*state["to_fix"], *state["tried"], *state["dropped"]])
-    had, held = set(sentences_in(base.text)), judged[REVIEW].held
-    brought = REVIEW in state["aims"]
-    kept = [
-        sentence
-        for sentence in sentences_in((await job.draft(draft)).text)
-        if sentence in held or (brought and sentence not in had)
-    ]
-    if findings or kept:
-        await off_loop(job.store.judgments.keep, draft, reviewed(None, findings, kept))
-
-
-async def _rule_on_revision(state: State, job: Job, policy: Policy) -> AcceptanceDecision:
-    """Decide whether to accept the revision."""
-    settings = job.refinement
-    revised, base = await job.draft(state["draft"]), await job.draft(state["best"])
-    if state["by_hand"]:
-        return AcceptanceDecision(True, "edited by hand")
-    if revised.text == base.text:
-        # Without a revision there is nothing to accept, whatever the policy.
-        flaws = [note for note in revised.notes if not note.startswith(_NO_ROOM)]
-        failed = f"the revision could not be used: {flaws[0]}" if flaws else ""
-        return AcceptanceDecision(policy.follows and not failed, failed or "nothing was changed")
-    before, start, after = [await job.judged(one) for one in (base.id, state["first"], revised.id)]
-    aims = state["aims"]
-    if REVIEW in aims and all_requests_refused(before, await _answers(job, state["round"])):
-        aims = [aim for aim in aims if aim != REVIEW]
-        if not aims:
-            return AcceptanceDecision(policy.follows, "no request was met")
-    return acceptance(policy, aims, settings.goals, job.judges.aims, before, start, after, settings.tolerance)
+    drafts = dict.fromkeys((draft, state["best"], state["first"]))
+    return any([await job.judges.apply_rulings(one) for one in drafts])
 
 
 async def decide(state: State, job: Job) -> Update:
-    """Choose what the next revision fixes, or stop."""
-    settings = job.refinement
-    if state["stop"]:
-        # A person has stopped the run, and the draft has been shortened since.
-        return {"next": "finish"}
-    best = await job.draft(state["best"])
-    limit = job.revision_words
-    if state["round"] == 0 and limit and best.words > max_intermediate_words(limit) and not job.is_within_limit(best):
-        # Whatever else a revision did within the limit would be compared with the longer text.
-        return {"why": "", **await _step_at_end(state, job)}
-    judged = reviser_feedback(await job.judged(best.id), settings.feedback_name)
-    policy = POLICIES[settings.policy]
-    free = room_for_more(best.words, job.revision_words)
-    gone = [*state["tried"], *state["dropped"]]
-    revision_plan = plan_revision(policy, judged, settings.goals, gone, job.judges.aims, free)
-    is_generic = settings.feedback_name == "generic" and (revision_plan is None or REVIEW not in revision_plan.metrics)
-    if is_generic:
-        revision_plan = (
-            RevisionPlan(tuple(missed), ()) if (missed := missed_metrics(scores_of(judged), settings.goals)) else None
-        )
-    stop = reason_to_stop(
-        policy,
-        scores_of(judged),
+    """Choose what the next round does, or stop."""
+    settings, best = job.refinement, state["best"]
+    if settings.rounds > state["round"]:
+        await confirm(state, job, best)
+    judged = reviser_feedback(await job.judged(best), settings.feedback_name)
+    status = draft_status(await job.judged(best), settings)
+    plan = plan_revision(
+        settings.policy,
+        judged,
         settings.goals,
-        rounds_left=settings.rounds - state["round"],
-        refused_in_a_row=state["refused"],
-        next_aim=revision_plan,
-        unsure=undecided_metrics(judged, settings.goals, settings.judged_share),
+        job.judges.aims,
+        gone=[*state["tried"], *state["dropped"]],
+        is_first=state["round"] == 0,
+        is_refused=state["refused"] > 0,
+        can_compare=bool(job.referees),
     )
-    if revision_plan is None or stop:
-        if revision_plan is not None and REVIEW in revision_plan.metrics:
-            job.observe(Notice("no rounds are left for all requests (use a higher --rounds)"))
-        end = await _step_at_end(state, job)
-        # A shortened draft may have new findings.
-        reason = {"stop": stop or "nothing_to_fix"} if end["next"] == "finish" else {}
-        return {"why": "", **reason, **end}
-    new: Update = {"by_hand": False, "shortening": False, "next": "confirm", "why": "", "instruction": ""}
+    is_generic = settings.feedback_name == "generic" and (plan is None or REVIEW not in plan.metrics)
     if is_generic:
-        criticism = await job.reviser.criticize(best.text, state["round"] + 1)
-        return {**new, **_aimed(revision_plan.metrics, ()), "instruction": criticism}
-    if job.decider is not None and REVIEW not in revision_plan.metrics:
-        return {**new, **await _model_decision(state, job, job.decider, judged, revision_plan)}
-    return {**new, **_aimed(revision_plan.metrics, revision_plan.findings)}
+        missed = missed_metrics(scores_of(judged), settings.goals)
+        plan = RevisionPlan("correct", ()) if missed else None
+    if stop := reason_to_stop(judged, settings, state["round"], plan, is_refused=state["refused"] > 0):
+        if plan is not None and REVIEW in plan.metrics:
+            job.observe(Notice("no rounds are left for all requests (use a higher --rounds)"))
+        return {**status, "stop": stop, "why": "", "next": "finish"}
+    assert plan is not None, "without a plan there is a reason to stop"
+    new: Update = {
+        **status,
+        "by_hand": False,
+        "next": "review" if settings.review else "revise",
+        "why": "",
+        "instruction": "",
+    }
+    if is_generic:
+        best_draft = await job.draft(best)
+        criticism = await job.reviser.criticize(best_draft.text, state["round"] + 1)
+        return {**new, "way": "correct", "aims": missed, "to_fix": [], "instruction": criticism}
+    if job.decider is not None and REVIEW not in plan.metrics:
+        return {**new, **await _model_decision(state, job, job.decider, judged, plan)}
+    return {**new, **_planned(plan)}
+
+
+def _planned(plan: RevisionPlan) -> Update:
+    return {"way": plan.way, "aims": list(plan.metrics), "to_fix": [finding.id for finding in plan.findings]}
 
 
 async def _model_decision(
     state: State, job: Job, decider: Decider, judged: Mapping[str, Evaluation], otherwise: RevisionPlan
 ) -> Update:
-    """Return a model's decision; the policy's choice `otherwise`, if that is invalid."""
-    goals, number = job.refinement.goals, state["round"]
-    decision_result = await decider.decide(
-        await _decision_input(state, job, judged), f"decision before revision {number + 1}"
-    )
-    await off_loop(job.store.judgments.keep_lookups, job.run.id, number + 1, decision_result.lookups)
-    ruling_requests = [RulingRequest(*one) for one in decision_result.kept]
-    if contests := await contested(state, job, ruling_requests, f"contested before revision {number + 1}"):
+    """Return a model's decision; the plan `otherwise`, if that is invalid."""
+    number = state["round"] + 1
+    decision = await decider.decide(await _decision_input(state, job, judged), f"decision before revision {number}")
+    await off_loop(job.store.judgments.keep_lookups, job.run.id, number, decision.lookups)
+    contests = [RulingRequest(finding, quote) for finding, quote in decision.kept]
+    if await contest(state, job, contests, f"contested before revision {number}"):
         # The scores are different now.
-        return {**contests, "next": "decide"}
-    if decision_result.stop:
-        return {"stop": "decided", **await _step_at_end(state, job), "why": decision_result.why}
-    if not decision_result.findings:
-        why = f"{decision_result.why}; using weakest-first instead"
-        job.observe(Notice(f"revision {number + 1}: {why}"))
-        return {**_aimed(otherwise.metrics, otherwise.findings), "why": why}
-    metrics = dict.fromkeys(finding.metric for finding in decision_result.findings)
-    aims = [metric for metric in metrics if metric in goals] or list(metrics)
-    return {
-        **_aimed(aims, decision_result.findings),
-        "why": decision_result.why,
-        "instruction": decision_result.instruction,
-    }
+        return {**draft_status(await job.judged(state["best"]), job.refinement), "next": "decide"}
+    if decision.stop:
+        return {"stop": "decided", "next": "finish", "why": decision.why}
+    if not decision.findings:
+        why = f"{decision.why}; the editor is given everything instead"
+        job.observe(Notice(f"revision {number}: {why}"))
+        return {**_planned(otherwise), "why": why}
+    plan = RevisionPlan("edit", decision.findings)
+    return {**_planned(plan), "why": decision.why, "instruction": decision.instruction}
 
 
 async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluation]) -> DecisionContext:
-    """Return the decider's input: metrics that miss their goals first, without findings tried in vain."""
-    goals, gone = job.refinement.goals, {*state["tried"], *state["dropped"]}
-    known = metric_scores(scores_of(judged))
+    """Return the decider's input: errors first, then where a reader stops and what is missing, weightiest first."""
+    goals = job.refinement.goals
+    scores = metric_scores(scores_of(judged))
     # Metrics finish in any order, and the prompt must not depend on that.
-    scores = {name: known[name] for name in (*goals, *sorted(known.keys() - goals.keys())) if name in known}
-    missed = set(missed_metrics(scores, goals))
-    offered = {name: [finding for finding in judged[name].findings if finding.id not in gone] for name in scores}
-    findings = [
-        finding
-        for first in (True, False)
-        for finding in interleaved([offered[name] for name in scores if (name in missed) is first])
-    ]
+    scores = {name: scores[name] for name in (*goals, *sorted(scores.keys() - goals.keys())) if name in scores}
+    findings = DraftFindings.of(judged, job.judges.aims, [*state["tried"], *state["dropped"]])
     draft = await job.draft(state["best"])
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
-    left = job.refinement.rounds - state["round"]
-    open_goals = undecided_metrics(judged, goals, job.refinement.judged_share)
-    most = job.plan.words
-    return DecisionContext(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, most, open_goals)
-
-
-def _aimed(metrics: Sequence[str], findings: Sequence[Finding]) -> Update:
-    return {"aims": list(metrics), "to_fix": [finding.id for finding in findings]}
+    return DecisionContext(
+        draft.text,
+        scores,
+        goals,
+        [*findings.points, *findings.stops, *findings.missing],
+        rounds,
+        job.refinement.rounds - state["round"],
+        FINDINGS_AT_ONCE,
+        job.plan.words,
+        undecided_metrics(judged, goals, job.refinement.judged_share),
+    )
 
 
 async def review(state: State, job: Job) -> Update:
@@ -349,15 +332,15 @@ async def review(state: State, job: Job) -> Update:
     )
     answer = _ask(asked)
     if answer.stop or not answer.go:
-        return {"stop": "cancelled", "to_fix": [], "why": "", **await _step_at_end(state, job)}
+        return {"stop": "cancelled", "to_fix": [], "why": "", "next": "finish"}
     added = requests(answer.add)
     if added:
         await off_loop(job.store.judgments.keep, best, reviewed(judged.get(REVIEW), added))
     if answer.edited is not None:
         # Requests given with an edited draft are for the revision after this one.
         await job.rewind_to(state["round"], best)
-        edited = await job.add_draft(answer.edited, "edited by hand", number, parents=[Parent.of_draft(draft)])
-        by_hand: Update = {"aims": [], "to_fix": [], "why": "", "instruction": "", "by_hand": True}
+        edited = await job.add_draft(answer.edited, _EDITED_BY_HAND, number, parents=[Parent.of_draft(draft)])
+        by_hand: Update = {"way": "edit", "aims": [], "to_fix": [], "why": "", "instruction": "", "by_hand": True}
         return {**by_hand, "draft": edited, "round": number, "next": "judge"}
     dropped = [str(one) for one in answer.drop]
     left = [finding for finding in state["to_fix"] if finding not in dropped]
@@ -366,7 +349,8 @@ async def review(state: State, job: Job) -> Update:
         return {**passed, "to_fix": left, "next": "revise" if left else "decide"}
     wanted = [*(finding.id for finding in added), *left]
     aims = list(dict.fromkeys([REVIEW, *(state["aims"] if left else [])]))
-    return {**passed, "to_fix": wanted, "aims": aims, "next": "revise"}
+    way = state["way"] if job.refinement.policy == "paper" else "edit"
+    return {**passed, "way": way, "to_fix": wanted, "aims": aims, "next": "revise"}
 
 
 def _ask(asked: ReviewQuestion) -> ReviewAnswer:
@@ -379,77 +363,144 @@ def _ask(asked: ReviewQuestion) -> ReviewAnswer:
 
 
 async def revise(state: State, job: Job) -> Update:
-    """Fix the chosen findings in the best draft, or only shorten it."""
-    number = state["round"] + 1
-    await job.rewind_to(state["round"], state["best"])
-    purpose = "to keep to the word limit" if state.get("shortening") else f"for {' and '.join(state['aims'])}"
+    """Write the best draft anew, or correct it in place; or correct the errors of the text that was just written."""
+    mending = state["mending"]
+    number = state["round"] if mending else state["round"] + 1
+    base = await job.draft(state["draft"] if mending else state["best"])
+    if not mending:
+        await job.rewind_to(state["round"], state["best"])
+    purpose = "correcting its errors" if mending else f"for {' and '.join(state['aims'])}"
     job.observe(StageStarted(f"revision {number}, {purpose}", 1))
-    base = await job.draft(state["best"])
-    text, note, unread, read, point_answers = await _revision(base, state, job, number)
-    made = REVISION_OF if text or state.get("shortening") else NO_REVISION_OF
+    wanted = mending or state["to_fix"]
+    revision = await _revision(base, state, job, number, wanted)
+    text, note = (revision.text, "") if not revision.flaw else (base.text, revision.flaw)
     if note:
         job.observe(Notice(f"revision {number} could not be used: {note}"))
-        text, read = base.text, ()
-        if state.get("shortening"):
-            text, note = shortened([base.text], job.plan.words), "sentences were left out to keep to the word limit"
-            job.observe(Notice(note))
     # What the reviser had no room to read has not been tried.
-    findings = state["to_fix"][: len(state["to_fix"]) - unread]
-    left = f"{_NO_ROOM} {unread} of {len(state['to_fix'])} findings" if unread else ""
-    parents = [Parent.of_draft(base), *(Parent("evidence", job.document.id, place) for place in read)]
-    draft = await job.add_draft(text, f"{made}{base.id}", number, tuple(filter(None, (note, left))), parents)
-    answers = tuple(answer for answer in point_answers if answer.finding in findings)
-    await job.keep_round(_round({**state, "to_fix": findings}, number, draft, answers))
-    return {"draft": draft, "round": number, "to_fix": findings}
+    left = f"{_NO_ROOM} {revision.unread} of {len(wanted)} findings" if revision.unread else ""
+    places = () if note else revision.places
+    parents = [Parent.of_draft(base), *(Parent("evidence", job.document.id, place) for place in places)]
+    origin = NO_REVISION_OF if note else REVISION_OF
+    draft = await job.add_draft(text, f"{origin}{base.id}", number, tuple(filter(None, (note, left))), parents)
+    answers = (*(await _answers(job, number) if mending else ()), *revision.answers)
+    await job.keep_round(_round(state, number, draft, answers))
+    kept = {answer.finding: answer.said for answer in revision.answers if answer.became == "kept"}
+    contests = [
+        RulingRequest(finding, kept[finding.id]) for finding in findings_in(await job.judged(base.id), list(kept))
+    ]
+    await contest(state, job, contests, f"sentences that revision {number} kept")
+    return {"draft": draft, "round": number}
 
 
 class _Revision(NamedTuple):
     """The reviser's result for a draft."""
 
     text: str
-    """Empty if there is none."""
     flaw: str
     """Its flaw, such as being over the limit or cut off."""
-    unread: int
+    unread: int = 0
     """The number of findings that did not fit the reviser's prompt."""
-    read: tuple[Span, ...]
+    places: tuple[Span, ...] = ()
     """The places of the document that the reviser read."""
     answers: tuple[PointAnswer, ...] = ()
     """The reviser's answer to each finding."""
 
 
-async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revision:
-    """Ask for a revision of a draft that fixes the chosen findings, or is only shorter."""
+async def _revision(base: Draft, state: State, job: Job, number: int, wanted: Sequence[str]) -> _Revision:
+    """Ask for a revision of a draft with these findings in view."""
     judged = await job.judged(base.id)
     outline = await job.outline()
-    bare = job.refinement.feedback_name == "questions"
-    reviser = replace(job.reviser, outline=outline_text(outline) if outline else None, bare=bare)
-    request = RevisionRequest(base.text, (), (), job.revision_words, number)
-    if state.get("shortening"):
-        reviser = replace(reviser, strict=True)
-    else:
-        told = state.get("instruction", "")
-        instruction = [Finding(INSTRUCTION, "instruction", "change", told)] if told else []
-        rulings = await off_loop(job.store.rulings.of, job.document.id)
-        findings = findings_in(judged, state["to_fix"])
-        chosen = await off_loop(_with_ruled_evidence, findings, rulings, reviser.reader)
-        # A general criticism does not say what is good, so nothing is marked to be kept.
-        generic = job.refinement.feedback_name == "generic"
-        keep = () if generic else tuple(sentences_to_keep(judged, job.judges.aims, state["dropped"]))
-        missing = missing_content(judged) if any(finding.metric == REVIEW for finding in chosen) else ()
-        request = replace(request, findings=(*chosen, *instruction), keep=keep, missing=tuple(missing))
+    reviser = replace(
+        job.reviser,
+        outline=outline_text(outline) if outline else None,
+        bare=job.refinement.feedback_name == "questions",
+    )
+    instruction = state["instruction"]
+    instructions = (Finding(INSTRUCTION, "instruction", "change", instruction),) if instruction else ()
+    findings, notes = findings_in(judged, wanted), None
+    if state["way"] == "edit" and not state["mending"]:
+        chosen = {finding.id for finding in findings}
+        others = [finding.id for finding in findings_of(judged) if finding.id not in chosen]
+        sorted_findings = DraftFindings.of(judged, job.judges.aims, others)
+        findings = list(sorted_findings.points)
+        notes = await _notes(base, job, judged, sorted_findings)
+    rulings = await off_loop(job.store.rulings.of, job.document.id)
+    findings = await off_loop(_with_ruled_evidence, findings, rulings, reviser.reader)
+    request = RevisionRequest(base.text, (*findings, *instructions), job.revision_words, number, notes)
     brief = await reviser.brief(request)
-    if number == 1 and request.findings and brief.given.document is None:
-        job.observe(Notice(NO_DOCUMENT))
-    unread = max(0, len(state["to_fix"]) - len(brief.given.points))
+    if number == 1 and (request.findings or notes) and brief.given.document is None:
+        job.observe(Notice(_NO_DOCUMENT))
+    unread = max(0, len(request.findings) - len(brief.given.points))
     if unread:
-        job.observe(Notice(f"revision {number} has no room for {unread} of {len(state['to_fix'])} findings"))
+        job.observe(Notice(f"revision {number} has no room for {unread} of {len(request.findings)} findings"))
     try:
-        revised = await reviser.revise(request, brief.given, f"revision {number}")
+        revision = await reviser.revise(request, brief.given, f"revision {number}")
     except (ReplyError, RejectedRequest) as error:
-        return _Revision("", error.message, unread, ())
-    completion = revised.written
-    return _Revision(completion.text, completion.flaw, unread, brief.places, () if completion.flaw else revised.answers)
+        return _Revision("", error.message, unread)
+    written = revision.written
+    if not written.text:
+        return _Revision("", written.flaw or "the reply was empty", unread)
+    return _Revision(written.text, written.flaw, unread, brief.places, () if written.flaw else revision.answers)
+
+
+_NO_DOCUMENT = (
+    "the document does not fit the reviser's window, so it reads summaries of the parts and the passages around the"
+    " findings (if the model's window is larger, set --context-tokens)"
+)
+
+
+async def _notes(base: Draft, job: Job, judged: Mapping[str, Evaluation], findings: DraftFindings) -> EditNotes:
+    """Return an editor's notes on a draft."""
+    return EditNotes(
+        stops=findings.stops,
+        must_know=tuple(must_know_in(judged)),
+        missing=findings.missing,
+        may_go=tuple(await off_loop(_needless, base.text, judged)),
+        keep=judged[REVIEW].held if REVIEW in judged else (),
+        parts=await job.part_summaries(),
+    )
+
+
+def must_know_in(judged: Mapping[str, Evaluation]) -> list[MustKnow]:
+    """Return what a reader must come away with, weightiest first, and how far a draft has it: the document's questions,
+    or else what other metrics miss."""
+    coverage = judged.get("coverage")
+    questions: Any = coverage.details.get("questions", ()) if coverage else ()
+    quotes = {finding.question: finding.evidence.text for finding in findings_of(judged) if finding.evidence}
+    items = [
+        MustKnow(
+            weight=item["weight"],
+            draft=_DRAFT_HAS.get(item["verdict"], ""),
+            question=item["question"],
+            answer=item["expected"],
+            quote=quotes.get(item["question"], ""),
+        )
+        for item in questions
+    ]
+    if not items:
+        missing = [finding for finding in findings_of(judged) if finding.task == "add" and finding.answer]
+        items = [
+            MustKnow(weight=_USUAL_WEIGHT, draft="not at all", question=finding.question, answer=finding.answer)
+            for finding in missing
+        ]
+    return sorted(items, key=lambda item: -item.weight)
+
+
+_USUAL_WEIGHT = 2
+_DRAFT_HAS: Mapping[str, Any] = {
+    "answered": "in full",
+    "partly answered": "in part",
+    "unanswered": "not at all",
+    "contradicted": "wrongly",
+}
+
+
+def _needless(text: str, judged: Mapping[str, Evaluation]) -> list[str]:
+    """Return the sentences of a draft that answer none of the document's questions."""
+    coverage = judged.get("coverage")
+    if coverage is None or not coverage.held:
+        return []
+    return [sentence for sentence in sentences_in(text) if sentence not in coverage.held and not is_heading(sentence)]
 
 
 def _with_ruled_evidence(
@@ -466,23 +517,19 @@ def _with_ruled_evidence(
     return ruled
 
 
-def decided(state: State) -> str:
+def next_node(state: State) -> str:
     """Go to the node that the previous step chose."""
     return state["next"]
 
 
 def add_refinement(graph: StateGraph[Any, Any, Any, Any], session: SessionProtocol | None) -> None:
     """Add the refinement steps, from `settle` to `finish`, after those of judging."""
-    ends: dict[Hashable, str] = {"finish": "compare"}
-    for step in (settle, decide, review, confirm, revise, contest, compare):
+    for step in (settle, decide, review, revise):
         graph.add_node(step.__name__, node(step, session))
-    graph.add_edge("settle", "decide")
-    graph.add_conditional_edges("decide", decided, {**_to("confirm", "decide", "revise"), **ends})
-    graph.add_conditional_edges("confirm", decided, _to("decide", "review", "revise"))
-    graph.add_conditional_edges("review", decided, {**_to("judge", "revise", "decide"), **ends})
-    graph.add_edge("revise", "contest")
-    graph.add_edge("contest", "judge")
-    graph.add_edge("compare", "finish")
+    graph.add_conditional_edges("settle", next_node, _to("decide", "revise"))
+    graph.add_conditional_edges("decide", next_node, _to("review", "revise", "decide", "finish"))
+    graph.add_conditional_edges("review", next_node, _to("judge", "revise", "decide", "finish"))
+    graph.add_edge("revise", "judge")
 
 
 def _to(*names: str) -> dict[Hashable, str]:
@@ -492,7 +539,7 @@ def _to(*names: str) -> dict[Hashable, str]:
 async def _answers(job: Job, number: int) -> tuple[PointAnswer, ...]:
     """Return the reviser's answers to the findings of a stored round."""
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
-    return next((one.answers for one in rounds if one.number == number), ())
+    return next((round_.answers for round_ in rounds if round_.number == number), ())
 
 
 def _round(

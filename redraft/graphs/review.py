@@ -88,8 +88,7 @@ def requests(texts: Sequence[str]) -> tuple[Finding, ...]:
 
 
 def reviewed(earlier: Evaluation | None, added: Sequence[Finding], held: Sequence[str] = ()) -> Evaluation:
-    """Return everything that a person has asked for on one draft; `held` are the sentences that exist because of a
-    request."""
+    """Return everything that a person has asked for on one draft; `held` are the requests that it meets."""
     known = earlier.findings if earlier else ()
     findings = (*known, *(finding for finding in added if finding not in known))
     kept = tuple(dict.fromkeys((*(earlier.held if earlier else ()), *held)))

@@ -95,10 +95,8 @@ class Options(TypedDict, total=False):
     goals: dict[str, float]
     policy: str
     rounds: int
-    tolerance: float
     judged_share: float
     review: bool
-    final_comparison: bool
     feedback: str | None
     free_length: bool
     allow_self_check: bool
@@ -181,16 +179,18 @@ class State(Task, RunProgress, total=False):
     first: str
     instruction: str
     """The deciding model's instruction to the reviser."""
+    way: Literal["edit", "correct"]
+    """How the round revises: `edit` writes the whole text anew, `correct` corrects single sentences."""
+    mending: list[str]
+    """The errors of the text that was just written, which are corrected before it is compared."""
     tried: list[str]
-    """The findings on the best draft that rejected revisions were to fix."""
+    """The findings on the best draft that rejected corrections were to fix."""
     dropped: list[str]
     """The findings that a person does not want fixed."""
     refused: int
     """How many revisions in a row were rejected."""
     by_hand: bool
     """Whether a person has written the latest draft."""
-    shortening: bool
-    """Whether the round only shortens the draft."""
 
 
 class SessionProtocol(Protocol):

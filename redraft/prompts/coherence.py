@@ -141,7 +141,8 @@ class Confusions(ReplyModel):
     sentences: list[Confusion]
 
 
-_ChoiceRead = Annotated[Choice | Unsure, BeforeValidator(lenient(Choice, None)), as_sent(Choice)]
+ChoiceRead = Annotated[Choice | Unsure, BeforeValidator(lenient(Choice, None)), as_sent(Choice)]
+"""Which of two texts is better, as read from a reply."""
 
 
 class PreferInput(PromptInput):
@@ -156,10 +157,10 @@ class PreferenceReply(ReplyModel):
     """Which summary is better in each respect, and why."""
 
     reason: Reason
-    detail: _ChoiceRead
-    structure: _ChoiceRead
-    logic: _ChoiceRead
-    overall: _ChoiceRead
+    detail: ChoiceRead
+    structure: ChoiceRead
+    logic: ChoiceRead
+    overall: ChoiceRead
 
 
 FIND_CONFUSION = Prompt(

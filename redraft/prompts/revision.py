@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from redraft.domain import Task
+from redraft.prompts.coherence import ChoiceRead
 from redraft.prompts.contract import (
     AliasNames,
     Fence,
@@ -23,7 +24,7 @@ from redraft.prompts.contract import (
     SummaryText,
     WholeText,
 )
-from redraft.prompts.qa import Quote
+from redraft.prompts.qa import Quote, Reason
 from redraft.prompts.tags import ONLY_KNOWN, ItemRef, TaggedItem
 
 
@@ -55,16 +56,12 @@ class Point(TaggedItem):
         return tuple(text for name, text in shown.items() if name not in ("id", "metric", "task") and text)
 
 
-class ReviseInput(PromptInput):
-    """A summary, what to do about it, and what must stay; the document where it fits, or else passages. Without points
-    it is only shortened. Only the `tasks` that occur are explained; with `characters` lengths are counted in
-    characters."""
+class _RevisionInput(PromptInput):
+    """What every revision is given: the summary, and the points that must be dealt with; the document where it fits, or
+    else passages. Only the `tasks` that occur are explained; with `characters` lengths are counted in characters."""
 
     summary: SummaryText
     points: Annotated[list[Point], Fence("point", "the findings to correct")]
-    keep: Annotated[list[str], Fence("keep", "the sentences to keep")]
-    missing: Annotated[list[str], FencedLines("missing")] = Field(default_factory=list)
-    """What the summary lacks, of which a point may ask for some."""
     document: WholeText = None
     passages: Annotated[list[str], Fence("passage", "the passages to read")] = Field(default_factory=list)
     outline: OutlineText = None
@@ -78,6 +75,40 @@ class ReviseInput(PromptInput):
     characters: bool = False
 
 
+class ReviseInput(_RevisionInput):
+    """A summary to correct in place, point by point. Without points it is only shortened."""
+
+
+DraftHas = Literal["in full", "in part", "not at all", "wrongly"]
+"""How far a draft says what a reader must come away with."""
+
+
+class MustKnow(PromptInput):
+    """Something that a reader must come away with, from weight 3 to 1, and how far the draft has it. The quote is shown
+    where the document is not."""
+
+    weight: int
+    draft: DraftHas | Literal[""] = ""
+    question: str
+    answer: str
+    quote: str = ""
+
+
+MustKnows = Annotated[list[MustKnow], Fence("must-know")]
+
+
+class EditInput(_RevisionInput):
+    """A summary to write anew: where a newcomer stops in it, what a reader must come away with, and what it says beyond
+    that. Where the document does not fit, `parts` are the summaries of its parts. `keep` are a person's
+    requests that the draft meets."""
+
+    parts: Annotated[list[str], Fence("part")] = Field(default_factory=list)
+    stops: Annotated[list[str], FencedLines("stops")] = Field(default_factory=list)
+    must_know: MustKnows = Field(default_factory=list)
+    may_go: Annotated[list[str], FencedLines("may-go")] = Field(default_factory=list)
+    keep: Annotated[list[str], FencedLines("keep")] = Field(default_factory=list)
+
+
 class CriticizeInput(PromptInput):
     """A summary to criticize in general, and the document where it fits, or else passages."""
 
@@ -89,8 +120,29 @@ class CriticizeInput(PromptInput):
     language: Language = None
 
 
+class ChooseInput(PromptInput):
+    """Two drafts of a summary, what a reader must come away with, and what the document is known to contradict."""
+
+    must_know: MustKnows = Field(default_factory=list)
+    errors: Annotated[list[str], FencedLines("errors")] = Field(default_factory=list)
+    query: Question = None
+    first: Annotated[str, Fence("first", "the first summary")]
+    second: Annotated[str, Fence("second", "the second summary")]
+
+
+class DraftChoice(ReplyModel):
+    """Which draft a newcomer understands better, which has more of what matters, and which is better, and why."""
+
+    reason: Reason
+    clear: ChoiceRead
+    content: ChoiceRead
+    overall: ChoiceRead
+
+
 CRITICIZE = Prompt("criticize", CriticizeInput, str, "refine --feedback generic: say what could be better", 0.5)
-REVISE = Prompt("revise", ReviseInput, str, "refine: revise a summary, point by point", 0.5)
+REVISE = Prompt("revise", ReviseInput, str, "refine: correct a summary in place, point by point", 0.5)
+EDIT = Prompt("edit", EditInput, str, "refine: write a summary anew, as an editor", 0.5)
+CHOOSE_DRAFT = Prompt("choose_draft", ChooseInput, DraftChoice, "refine: which of two drafts is better", 0.0)
 
 
 _WORD = re.compile(r"\w+")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -28,8 +28,8 @@ from redraft.events import Observer
 from redraft.graphs.evaluation import metric
 from redraft.graphs.job import Job
 from redraft.graphs.plan import MARGIN
-from redraft.graphs.policy import findings_in
-from redraft.graphs.refinement import confirm, contest, settle
+from redraft.graphs.policy import findings_in, metric_scores, scores_of
+from redraft.graphs.refinement import confirm, settle
 from redraft.graphs.refinement import revise as revised
 from redraft.graphs.state import State
 from redraft.prompts.coherence import FIND_CONFUSION
@@ -41,7 +41,6 @@ from redraft.runs.model_names import identity_of, least_window
 from redraft.runs.model_pool import ModelPool, OpenModel
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import (
-    FIGURES,
     REFERENCES,
     Calibration,
     DraftConfig,
@@ -305,9 +304,15 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
         raise UsageError(f"there is no finding {unknown[0]!r} on the best draft", hint="list_findings has their ids")
     aims = tuple(dict.fromkeys(known[one] for one in findings))
     job = await _job(job_factory, run, aims)
-    state = await _confirmed(await _standing(job, run, aims, findings, instruction), job)
+    state = _standing(await _rounds(job, run), await job.judged(run.draft or ""), run, aims, findings, instruction)
+    await confirm(state, job, state["best"], findings_in(judged, findings))
+    state["to_fix"] = [finding.id for finding in findings_in(await job.judged(state["best"]), findings)]
+    if not state["to_fix"]:
+        raise UsageError(
+            "a second look at the document overruled these findings: they are withdrawn",
+            hint="list_findings has those that are left",
+        )
     state = cast("State", {**state, **await revised(state, job)})
-    state = cast("State", {**state, **await contest(state, job)})
     seats = [
         metric({"run": run.id, "draft": state["draft"], "round": state["round"], "metric": evaluator.name}, job)
         for evaluator in job.judges.evaluators
@@ -316,18 +321,6 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
     if job.failures:
         raise next(iter(job.failures.values()))
     return cast("State", {**state, **await settle(state, job)})
-
-
-async def _confirmed(state: State, job: Job) -> State:
-    """Return the state with the findings that a second look confirms. Raises `UsageError` where none remain."""
-    state = cast("State", {**state, **await confirm(state, job)})
-    left = [finding.id for finding in findings_in(await job.judged(state["best"]), state["to_fix"])]
-    if not left:
-        raise UsageError(
-            "a second look at the document overruled these findings: they are withdrawn",
-            hint="list_findings has those that are left",
-        )
-    return cast("State", {**state, "to_fix": left})
 
 
 def _check(run: Run) -> None:
@@ -345,26 +338,37 @@ async def _job(job_factory: JobFactory, run: Run, aims: Sequence[str]) -> Job:
     judging = run.judging or JudgeConfig()
     metrics = dict.fromkeys([*judging.metrics, *(aim for aim in aims if aim != REVIEW)])
     panel = await off_loop(job_factory.panel, judging.model_copy(update={"metrics": tuple(metrics)}))
-    job = await job_factory.job()
-    # An outside agent may stop at any draft, so none may exceed the limit.
-    return replace(job, panel=panel, reviser=replace(job.reviser, strict=True))
+    return replace(await job_factory.job(), panel=panel)
 
 
-async def _standing(job: Job, run: Run, aims: Sequence[str], findings: Sequence[str], instruction: str) -> State:
-    """Return the state of the refinement from the stored rounds."""
-    best = run.draft or ""
+async def _rounds(job: Job, run: Run) -> list[Round]:
+    """Return the stored rounds; that of the first draft is stored if there is none."""
     rounds = await off_loop(job.store.judgments.rounds, run.id)
     if not rounds:
-        rounds = [Round(0, best, accepted=True, reason="the first draft")]
+        rounds = [Round(0, run.draft or "", accepted=True, reason="the first draft")]
         await job.keep_round(rounds[0])
-    judged = await job.judged(best)
+    return rounds
+
+
+def _standing(
+    rounds: Sequence[Round],
+    judged: Mapping[str, Evaluation],
+    run: Run,
+    aims: Sequence[str],
+    findings: Sequence[str],
+    instruction: str,
+) -> State:
+    """Return the state of the refinement from the stored rounds."""
+    best = run.draft or ""
     return {
         "run": run.id,
         "draft": best,
         "round": rounds[-1].number,
         "first": rounds[0].draft,
         "best": best,
-        "scores": {name: evaluation.score for name, evaluation in judged.items() if name not in {REVIEW, *FIGURES}},
+        "scores": metric_scores(scores_of(judged)),
+        "way": "correct",
+        "mending": [],
         "aims": list(aims),
         "to_fix": list(findings),
         "instruction": instruction,

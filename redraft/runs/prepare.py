@@ -23,7 +23,7 @@ from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FACT_PROMPTS, RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING, TRACE_SENTENCES
-from redraft.prompts.revision import CRITICIZE, DECIDE, REVISE
+from redraft.prompts.revision import CHOOSE_DRAFT, CRITICIZE, DECIDE, EDIT, REVISE
 from redraft.readers.parts import NamedPart, split_document
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import caller_findings
@@ -437,8 +437,7 @@ def _of_refining(refinement: RefineConfig) -> Iterator[Prompt[Any, Any]]:
     yield REVISE
     yield from (CRITICIZE,) if refinement.feedback_name == "generic" else ()
     if refinement.policy != "paper":
-        yield RULE_ON_FINDINGS
-        yield from (PREFER_SUMMARY,) if refinement.final_comparison else ()
+        yield from (EDIT, CHOOSE_DRAFT, RULE_ON_FINDINGS)
     yield from (DECIDE,) if refinement.policy == "agent" else ()
 
 

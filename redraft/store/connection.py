@@ -281,7 +281,11 @@ def _reading(kind: Any, columns: tuple[str, ...]) -> tuple[list[tuple[str, bool]
     hints = {
         name: hint for name, hint in get_type_hints(kind).items() if name in {field.name for field in fields(kind)}
     }
-    wanted = [(name, _holds(hint, tuple, list, dict, Mapping)) for name, hint in hints.items() if name in columns]
+    wanted = [
+        (name, _holds(hint, tuple, list, dict, Mapping) or any(map(is_dataclass, get_args(hint))))
+        for name, hint in hints.items()
+        if name in columns
+    ]
     checked = any(several or _holds(hints[name], bool) for name, several in wanted)
     if not checked:
         return wanted, lambda values: kind(**values)

@@ -43,7 +43,6 @@ _OF_RUNS: Mapping[str, tuple[str, Sequence[str]]] = {
     "gaps": ("run", ("run", "chunk")),
     "rounds": ("run", ("run", "number")),
     "lookups": ("run", ("run", "round", "idx")),
-    "final_comparisons": ("run", ("run",)),
     "opinions": ("run", ("run", "finding")),
     "budget_runs": ("run", ("budget", "run")),
     "chapters": ("whole", ("whole", "idx")),
@@ -217,7 +216,7 @@ _OF_RUN = (
     "UPDATE runs SET draft = NULL WHERE id = :run",
     "UPDATE candidates SET run = NULL WHERE run = :run",
     "DELETE FROM candidates WHERE whole = :run",
-    *(f"DELETE FROM {table} WHERE run = :run" for table in ("rounds", "lookups", "final_comparisons", "opinions")),  # noqa: S608
+    *(f"DELETE FROM {table} WHERE run = :run" for table in ("rounds", "lookups", "opinions")),  # noqa: S608
     "DELETE FROM evaluations WHERE draft IN (SELECT id FROM drafts WHERE run = :run)",
     *(f"DELETE FROM {table} WHERE run = :run" for table in ("parents", "drafts", "pieces", "gaps")),  # noqa: S608
     "DELETE FROM job_lines WHERE call IN (SELECT key FROM calls WHERE run = :run)",

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from redraft.domain import Evaluation, FinalComparison, Finding, Lookup, Round, Ruling
+from redraft.domain import Evaluation, Finding, Lookup, Round, Ruling
 from redraft.fields import Calibration
 from redraft.store.connection import (
     Repository,
@@ -31,7 +31,7 @@ _OF_FINDING = (
     *("id", "kind", "task", "explanation", "sentence", "question", "found", "expected"),
     *("said_by", "read", "value", "probability"),
 )
-_OF_A_ROUND = ("draft", "base", "aims", "findings", "accepted", "reason", "why", "instruction", "answers")
+_OF_A_ROUND = ("draft", "base", "aims", "findings", "accepted", "reason", "why", "instruction", "answers", "comparison")
 
 
 class Judgments(Repository):
@@ -159,23 +159,6 @@ class Rulings(Repository):
         """Return the rulings on the findings about a document, by finding."""
         rows = self._connection.rows("SELECT * FROM rulings WHERE document = ? ORDER BY finding", (document,))
         return {row["finding"]: record_in(Ruling, row, by=row["judge"]) for row in rows}
-
-    def keep_comparison(self, comparison: FinalComparison) -> None:
-        """Store how the first and the best draft of a run compare."""
-        columns = ("first", "best", "first_won", "reason", "votes", "document_read")
-        with self._connection.writing() as raw:
-            values = values_of(comparison, ("run", *columns))
-            raw.execute(upsert("final_comparisons", ("run",), *columns), values)
-
-    def forget_comparison(self, run: str) -> None:
-        """Delete the comparison of a run that continues."""
-        with self._connection.writing() as raw:
-            raw.execute("DELETE FROM final_comparisons WHERE run = ?", (run,))
-
-    def comparison(self, run: str) -> FinalComparison | None:
-        """Return the comparison of a run's first and best draft, or None."""
-        row = self._connection.row("SELECT * FROM final_comparisons WHERE run = ?", (run,))
-        return record_in(FinalComparison, row) if row else None
 
 
 _WHO = ("judge", "metric", "version", "prompts", "terms")

@@ -68,9 +68,7 @@ def _round(
 ) -> Iterator[str]:
     few = None if show_all else _FEW
     yield from _looked_up(turn.lookups)
-    for name, text in (("why", turn.round.why), ("instruction to the reviser", turn.round.instruction)):
-        if text:
-            yield from terminal.wrapped(one_line(text), f"  {name}: ")
+    yield from _reasons(turn.round)
     if base is not None:
         told = {answer.finding for answer in turn.round.answers}
         yield from _listed(
@@ -96,6 +94,15 @@ def _round(
         yield from _withdrawn(turn)
     if turn.draft.id == result.run.draft:
         yield from terminal.indented(render.certificate_lines(result.certificates))
+
+
+def _reasons(round_: Round) -> Iterator[str]:
+    """Yield why a model chose what to change, its instruction, and why judges prefer the draft or its base."""
+    said = [("why", round_.why), ("instruction to the reviser", round_.instruction)]
+    said += [("judge", reason) for reason in (round_.comparison.reasons if round_.comparison else ())]
+    for name, text in said:
+        if text:
+            yield from terminal.wrapped(one_line(text), f"  {name}: ")
 
 
 def _answered(turn: RoundTrace) -> Iterator[str]:
@@ -132,12 +139,6 @@ def _withdrawn(turn: RoundTrace) -> Iterator[str]:
             about = one_line(gone.finding.question or gone.finding.sentence, 120)
             quote = one_line(gone.ruling.quote, _LONGEST)
             yield from terminal.wrapped(f"{name}: {about} · the document says so: “{quote}”", "  withdrawn: ")
-
-
-def _compared(result: Result) -> Iterator[str]:
-    """Yield how the first draft compares with the best one."""
-    if result.compared is not None:
-        yield from terminal.wrapped(one_line(result.compared.said, _LONGEST), "  ")
 
 
 def _looked_up(lookups: Sequence[Lookup]) -> Iterator[str]:
@@ -216,7 +217,6 @@ def _end(trace: RunTrace) -> Iterator[str]:
     elif run.refinement and result.status == "done":
         best = trace.number(run.draft)
         yield f"{render.end_reason(result)}; the result is the draft of round {best}"
-        yield from _compared(result)
         yield from _looked_up(trace.lookups)
         if run.why:
             yield from terminal.wrapped(one_line(run.why), "  why: ")

@@ -92,7 +92,6 @@ class LongSumEvalDesign:
     feedbacks: tuple[FeedbackName, ...] = ()
     """The feedback that the reviser gets; by default that of the order's policy."""
     free_length: bool = False
-    final_comparison: bool = True
 
     @property
     def refine_settings(self) -> list[RefineSetting]:
@@ -135,7 +134,6 @@ class LongSumEvalDesign:
             policy=way.policy,
             feedback=way.feedback,
             free_length=self.free_length,
-            final_comparison=self.final_comparison,
             allow_self_check=True,
         )
         if self.rounds is not None:

@@ -450,7 +450,6 @@ def _put_together(
         findings=record.entries,
         scores=tuple(scores(result)),
         rounds=tuple(_rounds(trace, record)),
-        compared=scrubbed(one_line(result.compared.said)) if result.compared else "",
         requests=tuple(
             replace(outcome, request=scrubbed(outcome.request), reason=scrubbed(outcome.reason))
             for outcome in result.requests

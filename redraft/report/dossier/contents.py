@@ -174,6 +174,8 @@ class RoundEntry(DossierModel):
     reason: ScrubbedLine
     why: Clean
     instruction: Clean
+    reasons: tuple[Clean, ...] = ()
+    """Why judges prefer this draft or its base."""
     looked_up: tuple[Lookup, ...]
     notes: tuple[Scrubbed, ...]
     result: bool
@@ -388,8 +390,6 @@ class Dossier(DossierModel):
     findings: tuple[FindingHistory, ...]
     scores: tuple[Score, ...]
     rounds: tuple[RoundEntry, ...]
-    compared: str = ""
-    """How the first and the best draft compare at the end, with the votes; empty if they were not compared."""
     requests: tuple[RequestOutcome, ...] = ()
     """The outcome of each of a person's requests that a revision tried."""
     items: tuple[JudgedItem, ...]

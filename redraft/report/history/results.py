@@ -16,7 +16,6 @@ from redraft.domain import (
     Document,
     Draft,
     Evaluation,
-    FinalComparison,
     Finding,
     Gap,
     KeyFacts,
@@ -97,8 +96,6 @@ class Result:
     """The result of each chapter if they were summarized separately; `usage` covers all of them."""
     sentences: int | None = None
     """The number of sentences of a summary that was given to be judged; None for others."""
-    compared: FinalComparison | None = None
-    """How the first draft and the best one compare, if they were compared at the end."""
     candidates: tuple[CandidateResult, ...] = ()
     """The drafts from which the first was chosen, if several were made; `usage` covers all of them."""
     lost: tuple[int, ...] = ()
@@ -254,14 +251,12 @@ class Result:
 
     @property
     def complete(self) -> bool:
-        """Whether the run did all it was asked for: nothing left out, no metric failed, every goal met, and the first
-        draft not returned because it reads better than its revision."""
+        """Whether the run did all it was asked for: nothing left out, no metric failed, and every goal met."""
         judged = all(evaluation.outcome != "failed" for evaluation in self.evaluations.values())
         met = all(goal["met"] for goal in self.goals.values())
         chapters = all(chapter.result is not None and chapter.result.complete for chapter in self.chapters)
-        better = self.compared is None or not self.compared.first_won
         whole = not self.gaps and (self.draft is None or self.draft.node != SHORTENED)
-        return self.run.status == "done" and whole and judged and met and chapters and better
+        return self.run.status == "done" and whole and judged and met and chapters
 
     @property
     def source(self) -> dict[str, object]:
@@ -318,7 +313,6 @@ class Result:
             withdrawn={
                 name: found for name, evaluation in self.evaluations.items() if (found := withdrawn(evaluation))
             },
-            final_comparison=record_json(self.compared) if self.compared else None,
             flawed=tuple(map(FlawedPiece.of, self.flawed)),
             notes=draft.notes if draft else (),
         )
@@ -398,7 +392,6 @@ def _result(store: Store, run: Run) -> Result:
         chapters=chapters,
         candidates=candidates,
         sentences=count_sentences(store, run, [draft])[0] if draft and run.kind == "evaluate" else None,
-        compared=store.rulings.comparison(run.id) if run.refinement else None,
         lost=tuple(lost_rounds(store, run)),
         oddities=tuple(store.calls.oddities(run.id)),
         requests=tuple(request_outcomes(store, rounds)),
@@ -537,7 +530,6 @@ class RunResult(Entry, defer_build=True):
     certificates: dict[str, dict[str, Any]]
     missing: dict[str, list[str]]
     withdrawn: dict[str, list[WithdrawnFinding]]
-    final_comparison: dict[str, Any] | None
     statistics: dict[str, Any] | None
     gaps: tuple[Gap, ...]
     flawed: tuple[FlawedPiece, ...]

@@ -298,7 +298,6 @@ def result_at_round(store: Store, result: Result, number: int) -> Result:
         run=replace(result.run, stop_reason=None, why=""),
         rounds=rounds,
         round_shown=f"round {number} of {there[-1]}",
-        compared=None,
         lost=tuple(one for one in result.lost if one <= number),
         requests=tuple(request_outcomes(store, rounds)),
     )

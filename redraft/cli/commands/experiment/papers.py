@@ -155,7 +155,6 @@ def _longsumeval(given: Given, corpus: Corpus) -> LongSumEvalDesign:
         read_existing_summaries(given["summaries"], corpus.documents),
         common.once(given["feedback"]),
         free_length=bool(given["free_length"]),
-        final_comparison=given["final_comparison"] is not False,
     )
 
 
@@ -208,7 +207,6 @@ longsumeval = _experiment(
     ),
     options.rounds,
     options.free_length,
-    options.final_comparison,
     options.typed_option(
         "--low",
         section="refining",
