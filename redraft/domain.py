@@ -374,6 +374,8 @@ class Evaluation:
 
 QuestionWord = Literal["what", "when", "where", "who", "how", "why"]
 Share = Annotated[float, Field(ge=0, le=1)]
+Weight = Annotated[int, Field(ge=1, le=3)]
+"""How much a summary needs something: 3, nobody understands the whole without it; 1, worth having if there is room."""
 """A place in a document, from 0 to 1."""
 
 
@@ -387,6 +389,7 @@ class PackQuestion:
     answer: str
     evidence: Evidence
     position: Share
+    weight: Weight = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -331,6 +331,7 @@ STEPS = {
     "001_tables": SchemaStep("schema.sql", "postgres/schema.sql"),
     "002_messages": SchemaStep("messages.sql", "postgres/messages.sql"),
     "003_probability": SchemaStep("probability.sql", "postgres/probability.sql"),
+    "004_question_weights": SchemaStep("question_weights.sql", "postgres/question_weights.sql"),
 }
 """The steps in order, by the names recorded in the database. The first creates all tables; each change is a new step. A
 released step never changes."""
