@@ -332,6 +332,7 @@ STEPS = {
     "002_messages": SchemaStep("messages.sql", "postgres/messages.sql"),
     "003_probability": SchemaStep("probability.sql", "postgres/probability.sql"),
     "004_question_weights": SchemaStep("question_weights.sql", "postgres/question_weights.sql"),
+    "005_finding_weights": SchemaStep("finding_weights.sql", "postgres/finding_weights.sql"),
 }
 """The steps in order, by the names recorded in the database. The first creates all tables; each change is a new step. A
 released step never changes."""
