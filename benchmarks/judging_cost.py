@@ -118,7 +118,7 @@ class Reader:
                 qa.Comparison(
                     id=one.id,
                     reason="The two answers name the same thing in other words.",
-                    verdict="contradicts" if _kind(one.question) == 1 else "agrees",
+                    verdict="contradicts" if _kind(one.question) == 1 else "full",
                 )
                 for one in given.pairs
             ]

@@ -280,6 +280,12 @@ class Finding:
     """The value of its item in the score; it becomes 1 if the finding is withdrawn."""
     probability: Annotated[float | None, Field(exclude_if=lambda odds: odds is None)] = None
     """The probability that there is no such fault, where the judge gives one."""
+    weight: int = 0
+    """How much a summary needs what is missing or wrong, from 1 to 3; 0 where nothing is weighed."""
+    counts: Annotated[int, Field(exclude_if=lambda counts: counts == 1)] = 1
+    """How much of the score depends on it: the weights, or else the number, of the items that object to the same."""
+    missing: Annotated[str, Field(exclude_if=lambda missing: not missing)] = ""
+    """What a partial answer lacks, in a judge's words."""
     place: Annotated[PassageLocation | None, Field(exclude_if=lambda it: it is None)] = field(
         default=None, compare=False
     )
@@ -303,8 +309,9 @@ class Finding:
 
     @property
     def why(self) -> str:
-        """Return a judge's own words on a sentence, or on all of the draft, about which no question was asked."""
-        return self.expected if self._is_reasoned else ""
+        """Return a judge's own words: on what an answer lacks, or on a sentence or all of the draft, about which no
+        question was asked."""
+        return self.missing or (self.expected if self._is_reasoned else "")
 
     @property
     def _is_reasoned(self) -> bool:
@@ -370,6 +377,8 @@ class Evaluation:
 
 QuestionWord = Literal["what", "when", "where", "who", "how", "why"]
 Share = Annotated[float, Field(ge=0, le=1)]
+Weight = Annotated[int, Field(ge=1, le=3)]
+"""How much a summary needs something: 3, nobody understands the whole without it; 1, worth having if there is room."""
 """A place in a document, from 0 to 1."""
 
 
@@ -383,6 +392,7 @@ class PackQuestion:
     answer: str
     evidence: Evidence
     position: Share
+    weight: Weight = 1
 
 
 @dataclass(frozen=True, slots=True)

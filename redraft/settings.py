@@ -28,6 +28,7 @@ GIVEN_STRATEGY = "given"  # in place of a strategy where the first draft comes f
 ANSWER = "answer"  # in place of a strategy where a question about the document is answered
 EvidenceName = Literal["auto", "whole", "retrieved"]
 SimilarityName = Literal["exact", "rouge1", "cosine", "judge"]
+FormulaName = Literal["weighted", "paper"]
 USUAL_METRICS = ("coverage", "consistency")
 """The default metrics. Key-fact metrics must be requested by name, since they read the document about ten times."""
 DEFAULT_GOALS = {"coverage": 0.8, "consistency": 0.85}
@@ -294,6 +295,12 @@ class JudgeConfig(Settings):
         "judging",
     )
     """`auto` reads the document at once where it fits a judge's window, and part by part otherwise."""
+    formula: FormulaName = setting(
+        "weighted",
+        "How coverage counts: weighted by what a summary needs most, with a half for half an answer; or as in the"
+        " LongSumEval paper, where questions count the same and an answer counts right or wrong.",
+        "judging",
+    )
     second_look: bool = setting(
         True,
         "Before answers count as different, have the judge compare them again with more of the document.",
@@ -350,7 +357,7 @@ class JudgeConfig(Settings):
     def asks(self) -> dict[str, object]:
         """Return the settings that change what is asked; newer ones only if set, since runs are identified by them."""
         facts = ("keyfact_chunks", "keyfact_overlap", "verify_against")
-        newer = ("rubrics", "calibrations", "confirm", "probabilities", *facts)
+        newer = ("rubrics", "calibrations", "confirm", "probabilities", "formula", *facts)
         unset = {name for name in newer if getattr(self, name) == type(self).model_fields[name].get_default()}
         kept = self.model_dump(mode="json", exclude={"models", "reference", *unset})
         models = {name: settings.model_dump(mode="json", exclude=_NO_MATTER) for name, settings in self.models.items()}

@@ -208,12 +208,7 @@ class Keepers:
     def compare_answers(self, sheet: Sheet) -> Said:
         return {
             "comparisons": [
-                {
-                    "id": n,
-                    "reason": "names",
-                    "verdict": "agrees" if one["document"] == one["summary"] else "contradicts",
-                }
-                for n, one in sheet.items("pairs").items()
+                {"id": n, "reason": "names", "verdict": _compared(one)} for n, one in sheet.items("pairs").items()
             ]
         }
 
@@ -378,6 +373,13 @@ class Keepers:
             source = point.get("evidence", "") if point["task"] == "correct" else point["answer"]
             right = " ".join(fact_of(*known) for known in keepers_in(source).items())
         return text.replace(point["sentence"], right) if point["task"] == "correct" else f"{text} {right}"
+
+
+def _compared(pair: Mapping[str, str]) -> str:
+    """How the names in a pair compare; a name that its sentence does not tell answers nothing."""
+    if "sentence" in pair and pair["summary"] not in keepers_in(pair["sentence"]).values():
+        return "none"
+    return "full" if pair["document"] == pair["summary"] else "contradicts"
 
 
 def _told_in(sheet: Sheet) -> list[int]:

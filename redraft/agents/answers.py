@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, TypeVar
@@ -41,6 +41,8 @@ class GivenAnswerSource(BaseModel):
     answer: str
     answered: bool | Unsure = True
     sentences: list[str]
+    read: str = ""
+    """The name of all the sentences that were read for it."""
 
 
 class KnownAnswers(BaseModel):
@@ -49,14 +51,21 @@ class KnownAnswers(BaseModel):
     silent: list[str] = []
     answers: list[GivenAnswerSource] = []
 
-    def supported_answer(self, there: Mapping[str, int]) -> GivenAnswerSource | None:
-        """Return the first answer whose sentences are all present."""
-        return next((source for source in self.answers if all(name in there for name in source.sentences)), None)
+    def supported_answer(self, there: Mapping[str, int], *, whole: bool) -> GivenAnswerSource | None:
+        """Return the first answer whose sentences are all present, preferably one that all of these sentences, and no
+        others, were read for; with `whole` only such an answer."""
+        supported = [source for source in self.answers if all(name in there for name in source.sentences)]
+        read_whole = [source for source in supported if source.read == _name_of(there)]
+        return next(iter(read_whole or ([] if whole else supported)), None)
 
     @property
     def names(self) -> set[str]:
         """Return the names of all sentences about which something is known."""
         return {*self.silent, *(name for source in self.answers for name in source.sentences)}
+
+
+def _name_of(names: Iterable[str]) -> str:
+    return hashlib.sha256(json.dumps(sorted(set(names))).encode()).hexdigest()[:_LETTERS]
 
 
 def sentence_names(statements: Sequence[Statement], meant: Mapping[int, Sequence[str]]) -> dict[int, str]:
@@ -79,6 +88,9 @@ class SummaryAnswerCache:
     statements: Sequence[Statement]
     names: Mapping[int, str]
 
+    whole: bool = False
+    """Whether an answer counts as known only if all the sentences were read for it."""
+
     async def answers(self, read: Read) -> ItemResults[SummaryAnswer]:
         """Return an answer to each question, reading only the sentences that are not known yet."""
         numbers = range(len(self.questions))
@@ -90,7 +102,7 @@ class SummaryAnswerCache:
         left = [n for n in numbers if n not in settled]
         if not left:
             return ItemResults(settled)
-        sentences = self._to_read(left, knowledge)
+        sentences = self.statements if self.whole else self._to_read(left, knowledge)
         fresh = await read(sentences, left)
         learned = {n: self._learned(answer, sentences) for n, answer in fresh.verdicts.items()}
         lost = [
@@ -108,7 +120,7 @@ class SummaryAnswerCache:
     def _settled(self, n: int, known: KnownAnswers) -> SummaryAnswer | None:
         """Return the known answer, or that there is none; None if neither is known."""
         ids = {name: number for number, name in reversed(self._named())}
-        if source := known.supported_answer(ids):
+        if source := known.supported_answer(ids, whole=self.whole):
             sentences = [ids[name] for name in source.sentences]
             return SummaryAnswer(id=n + 1, answered=source.answered, answer=source.answer, sentences=sentences)
         silent = set(known.silent)
@@ -144,9 +156,13 @@ class SummaryAnswerCache:
             return KnownAnswers(silent=[self.names[statement.id] for statement in read])
         rests_on = answer.sentences or [statement.id for statement in read]
         names = [self.names[number] for number in dict.fromkeys(rests_on)]
-        return KnownAnswers(
-            answers=[GivenAnswerSource(answer=answer.answer, answered=answer.answered, sentences=names)]
+        source = GivenAnswerSource(
+            answer=answer.answer,
+            answered=answer.answered,
+            sentences=names,
+            read=_name_of(self.names[statement.id] for statement in read),
         )
+        return KnownAnswers(answers=[source])
 
 
 def _joined(one: KnownAnswers, other: KnownAnswers) -> KnownAnswers:
@@ -167,14 +183,17 @@ _NONE = "none"
 Answer = TypeVar("Answer", SummaryAnswer, DocumentAnswer)
 
 
-def is_answered(answered: bool | Unsure | None, answer: str, *, placed: bool) -> bool | Unsure | None:
+def is_answered(
+    answered: bool | Unsure | None, answer: str, *, placed: bool, by_words: bool = True
+) -> bool | Unsure | None:
     """Return whether an answer counts as one; None if that is not a verdict. `placed` says that it names an existing
-    place of the text, which outweighs a reply that denies having an answer."""
+    place of the text, which outweighs a reply that denies having an answer. With `by_words`, words that say that there
+    is no answer are none."""
     if answered == UNSURE:
         return UNSURE
     if not answer.strip():
         return None if answered is not False else False
-    if not is_answer(answer):
+    if by_words and not is_answer(answer):
         if answered is True and placed and words_key(answer) == _NONE:
             return True
         return None if answered and not has_words(answer) else False
@@ -190,6 +209,8 @@ class ReplyAnswers(Generic[Answer]):
     read: Callable[[], str]
     placed: Callable[[Answer], bool]
     """Whether an answer names an existing place of the text."""
+    compared: bool = False
+    """Whether every answer is compared with its place afterwards, which finds those that say nothing."""
 
     async def settled(
         self, answers: Sequence[Answer], again: Callable[[list[int]], Awaitable[Sequence[Answer]]]
@@ -218,9 +239,9 @@ class ReplyAnswers(Generic[Answer]):
         doubted: set[int] = set()
         for answer in answers:
             placed = self.placed(answer)
-            answered = is_answered(answer.answered, answer.answer, placed=placed)
+            answered = is_answered(answer.answered, answer.answer, placed=placed, by_words=not self.compared)
             settled = None if answered is None else answer.model_copy(update={"answered": answered})
-            if settled is not None and answered is True:
+            if settled is not None and answered is True and not (self.compared and placed):
                 if words_key(answer.answer) in repeated and not self._is_supported(answer.answer, placed=placed):
                     if _is_yes_or_no(answer.answer):
                         doubted.add(answer.id)

@@ -25,13 +25,14 @@ from redraft.store.connection import off_loop
 from redraft.text.sanitizer import one_line
 from redraft.text.units import changed_words, words
 from redraft.text.vectors import telling_terms
+from redraft.text.word_keys import telling
 from redraft.text.words import same_words
 
 # What one entry of a reply may hold.
 QUESTION = EntryBudget(frame=32, words=28, sentences=1)
 CLAIM = EntryBudget(frame=46, words=38)
 ANSWER = EntryBudget(frame=42, words=12, sentences=1)
-COMPARISON = EntryBudget(frame=32, words=20)
+COMPARISON = EntryBudget(frame=32, words=24)
 NUMBER = EntryBudget(frame=8)
 # Entries usually take this share of their maximum, and every other possible question about a sentence is asked.
 _AS_A_RULE, _ASKED_AS_A_RULE = 0.6, 0.5
@@ -42,6 +43,8 @@ _FRAME_TOKENS, _AROUND = 600, 8
 _LONGEST_ANSWER = 600
 
 
+# An answer usually rests on one or two sentences.
+_MOST_CITED = 4
 # A changed context leaves a sentence's meaning alone if at most this share of its last sentences is new.
 _CHANGED, _LAST = 0.3, 2
 
@@ -178,13 +181,14 @@ class Examiner:
         return results
 
     async def answers_from_summary(
-        self, statements: Sequence[Statement], questions: Sequence[str], reader: EvidenceReader
+        self, statements: Sequence[Statement], questions: Sequence[str], reader: EvidenceReader, *, whole: bool = False
     ) -> ItemResults[list[qa.SummaryAnswer]]:
         """Return the answers that a summary gives to each question, without those it does not answer; a long summary is
-        read in parts."""
+        read in parts. An earlier summary's answer stands while its sentences do, unless the `whole` summary is to be
+        read for each answer."""
         names = sentence_names(statements, _antecedents(statements))
         accounts = await gather_all(
-            SummaryAnswerCache(self.judge, reader.document.id, questions, part, names).answers(
+            SummaryAnswerCache(self.judge, reader.document.id, questions, part, names, whole).answers(
                 lambda some, numbers: self._answers_from(some, numbers, questions, reader)
             )
             for part in reader.parts(statements)
@@ -211,6 +215,7 @@ class Examiner:
         answers: ReplyAnswers[qa.SummaryAnswer] = ReplyAnswers(
             lambda: "\n".join(f"{statement.before} {statement.sentence}" for statement in statements),
             lambda one: not known.isdisjoint(one.sentences),
+            compared=True,
         )
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SummaryAnswer]:
@@ -231,7 +236,8 @@ class Examiner:
         return await ask_all(in_batches(wanted, entries_per_request(limit, each)), ask)
 
     async def compare_answers(self, pairs: Sequence[Pair]) -> ItemResults[qa.Comparison]:
-        """Return whether the answers of each pair contradict each other; undecidable pairs are left out."""
+        """Return how much of the document's answer the summary's gives, for each pair; undecidable pairs are left
+        out."""
         each = self.judge.entry_tokens(COMPARISON)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.Comparison]:
@@ -244,7 +250,7 @@ class Examiner:
         results = await self.judge.cached_verdicts(
             qa.COMPARE_ANSWERS,
             qa.Comparison,
-            [[pair.question, pair.document, pair.summary] for pair in pairs],
+            [[pair.question, pair.document, pair.summary, pair.sentence] for pair in pairs],
             lambda numbers: ask_all(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
         )
         return results.decided(lambda one: one.verdict != "unclear")
@@ -345,6 +351,19 @@ def _antecedents(statements: Sequence[Statement]) -> dict[int, list[str]]:
         meant[statement.id] = list(chain) or ([statement.before] if statement.before else [])
         chain = [*chain, statement.sentence]
     return meant
+
+
+def cited_text(statements: Sequence[Statement], question: str, answer: qa.SummaryAnswer) -> str:
+    """Return the sentences that an answer cites, with what they refer back to; those that have most of its words where
+    there are many, and the nearest sentence where it cites none."""
+    wanted = telling(f"{question} {answer.answer}")
+    cited = [statement for statement in statements if statement.id in answer.sentences]
+    ranked = sorted(cited or statements, key=lambda statement: -len(wanted & telling(statement.sentence)))
+    chosen = ranked[: _MOST_CITED if cited else 1]
+    meant = _antecedents(statements)
+    before = {sentence for statement in chosen for sentence in meant[statement.id][-_LAST:]}
+    texts = before | {statement.sentence for statement in chosen}
+    return " ".join(dict.fromkeys(statement.sentence for statement in statements if statement.sentence in texts))
 
 
 def _remembered(answer: qa.DocumentAnswer, reader: EvidenceReader, spans: Sequence[Span]) -> StoredAnswer:

@@ -306,7 +306,7 @@ def _compare(pair: qa.Pair) -> qa.Comparison:
     claimed = bool(read_claim(pair.question))
     apart = pair.document != pair.summary if claimed else differ(pair.document, pair.summary)
     reason = f"The document says “{pair.document}”." if apart else "Both say the same, or one says more."
-    return qa.Comparison(id=pair.id, reason=reason, verdict="contradicts" if apart else "agrees")
+    return qa.Comparison(id=pair.id, reason=reason, verdict="contradicts" if apart else "full")
 
 
 def judge_answers(given: qa.JudgeAnswersInput) -> qa.AnswerVerdicts:

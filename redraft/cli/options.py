@@ -322,7 +322,7 @@ verdict_options = grouped(
     repeat,
     of_field(JudgeConfig, "probabilities"),
     of_field(JudgeConfig, "claims", type=count),
-    *(of_field(JudgeConfig, name) for name in ("batch", "top_k", "similarity", "evidence", "second_look")),
+    *(of_field(JudgeConfig, name) for name in ("batch", "top_k", "formula", "similarity", "evidence", "second_look")),
     of_field(JudgeConfig, "threshold"),
     embeddings,
     of_field(JudgeConfig, "pack"),

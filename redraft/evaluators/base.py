@@ -26,11 +26,11 @@ from redraft.evaluators.consensus import (
     confirmed,
     doubted,
     interval_of_mean,
-    mean,
     spread,
+    weighted_mean,
     with_votes,
 )
-from redraft.evaluators.metric_info import ABSTAINED, WITHOUT_JUDGE, MetricAim
+from redraft.evaluators.metric_info import ABSTAINED, WEIGHED, WITHOUT_JUDGE, MetricAim
 from redraft.evaluators.reference.keyfacts import trees_for
 from redraft.evaluators.reference.questions import cited_for
 from redraft.prompts.book import PromptBook
@@ -239,24 +239,26 @@ async def panel_verdicts(
     verdicts = await gather_all(judged(one) for one in case.panel)
     # Samples that the same judge confirms do not vote independently.
     voters = [one.voter if case.confirmer is None else "" for one in case.panel]
-    return PanelVerdicts.of(with_votes(verdicts, voters, fine), count)
+    return PanelVerdicts.of(with_votes(verdicts, voters), count)
 
 
 def mean_evaluation(
     metric: Evaluator,
     panel: PanelVerdicts[Any],
     *,
+    weights: Sequence[int] = (),
     unasked: int = 0,
     findings: Iterable[Finding] = (),
     held: Iterable[str] = (),
     details: Mapping[str, object] | None = None,
 ) -> Evaluation:
-    """Return the evaluation whose score is the mean of the items' values; failed if no item has a verdict. `unasked`
-    items were never put to the judges."""
+    """Return the evaluation whose score is the mean of the items' values, weighted if there are weights; failed if no
+    item has a verdict. `unasked` items were never put to the judges."""
     items, judges, told = panel.items, panel.judges, dict(details or {})
-    score = mean([item.value for item in items.values()])
+    score = weighted_mean({n: item.value for n, item in items.items()}, weights)
     trouble = next((verdicts.trouble for verdicts in judges if verdicts.trouble), "")
     told |= {"trouble": trouble} if trouble else {}
+    told |= {WEIGHED: sum(weights[n] for n in items)} if weights else {}
     judged, unjudged = len(items), panel.count - len(items) + unasked
     if score is None:
         reason = trouble or "no judge gave a verdict on any item"
@@ -265,14 +267,16 @@ def mean_evaluation(
     likely = [item.probability for item in items.values() if item.probability is not None]
     if len(likely) == len(items):
         deviations = [fit_deviation(verdicts.odds.values(), verdicts.calibration) for verdicts in judges]
-        interval = interval_of_mean(likely, math.hypot(*deviations) / len(judges))
+        weighed = [weights[n] for n in items] if weights else ()
+        interval = interval_of_mean(likely, math.hypot(*deviations) / len(judges), weighed)
         told["interval"] = [round(one, 4) for one in interval]
     if len(judges) > 1:
         told["judges"] = [
-            {"judge": verdicts.judge, "score": verdicts.score, "judged": len(verdicts.by_item)} for verdicts in judges
+            {"judge": verdicts.judge, "score": verdicts.score(weights), "judged": len(verdicts.by_item)}
+            for verdicts in judges
         ]
         told["agreement"] = agreement([verdicts.by_item for verdicts in judges])
-        told["spread"] = spread([own for verdicts in judges if (own := verdicts.score) is not None])
+        told["spread"] = spread([own for verdicts in judges if (own := verdicts.score(weights)) is not None])
     return Evaluation(
         metric.name, metric.version, "scored", score, judged, unjudged, tuple(findings), tuple(held), details=told
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, zip_longest
 from math import ceil, fsum, sqrt
 from random import Random
 from statistics import NormalDist, fmean, quantiles, stdev
@@ -111,10 +111,9 @@ class JudgeVerdicts(Generic[AnswerT]):
     calibration: Calibration | None = None
     """What its probabilities are calibrated by."""
 
-    @property
-    def score(self) -> float | None:
+    def score(self, weights: Sequence[int] = ()) -> float | None:
         """Return the score by this judge alone; None without verdicts."""
-        return mean(self.points.values())
+        return weighted_mean(self.points, weights)
 
 
 def doubted(verdicts: JudgeVerdicts[Any], count: int, fine: str) -> list[int]:
@@ -139,16 +138,14 @@ def confirmed(
     )
 
 
-def with_votes(
-    judges: Sequence[JudgeVerdicts[AnswerT]], voters: Sequence[str], fine: str
-) -> list[JudgeVerdicts[AnswerT]]:
-    """Return the verdicts with probabilities from the votes of a model's samples, where it gives none itself. `voters`
-    names the model of each judge; it is empty where none are wanted. By Laplace's rule, as few votes leave some doubt
-    even if they agree."""
-    votes: dict[tuple[str, int], list[bool]] = {}
+def with_votes(judges: Sequence[JudgeVerdicts[AnswerT]], voters: Sequence[str]) -> list[JudgeVerdicts[AnswerT]]:
+    """Return the verdicts with probabilities from the votes of a model's samples, where it gives none itself. A vote
+    for half of an item is half a vote. `voters` names the model of each judge; it is empty where none are wanted. By
+    Laplace's rule, as few votes leave some doubt even if they agree."""
+    votes: dict[tuple[str, int], list[float]] = {}
     for verdicts, voter in zip(judges, voters, strict=True):
         for n in verdicts.by_item.keys() - verdicts.odds.keys() if voter else ():
-            votes.setdefault((voter, n), []).append(verdicts.by_item[n] == fine)
+            votes.setdefault((voter, n), []).append(verdicts.points[n])
     shares = {key: (sum(own) + 1) / (len(own) + 2) for key, own in votes.items() if len(own) > 1}
     return [
         replace(
@@ -167,7 +164,7 @@ class ItemVotes:
     verdict: str
     """The majority verdict, or `DISPUTED`."""
     value: float
-    """The mean of the judges' values. Every score is a mean of such values."""
+    """The mean of the judges' values. Every score is a mean of such values, weighted if its items are."""
     votes: Counter[str]
     probability: float | None = None
     """The mean probability that the item is without fault, where judges give one."""
@@ -247,14 +244,14 @@ def disputed_items(items: Mapping[int, ItemVotes], fine: str, order: Iterable[in
     return sorted(found, key=lambda n: 2 * items[n].against(fine)[0] <= items[n].votes.total())
 
 
-def interval_of_mean(probabilities: Sequence[float], deviation: float = 0.0) -> Interval:
+def interval_of_mean(probabilities: Sequence[float], deviation: float = 0.0, weights: Sequence[int] = ()) -> Interval:
     """Return the 95% interval of the mean of independent items that are 1 with these probabilities, from the exact
     distribution of their sum. `deviation` is the standard deviation of an error that all of them share."""
-    distribution = np.ones(1)
-    for probability in probabilities:
-        distribution = np.convolve(distribution, (1 - probability, probability))
+    distribution, size = np.ones(1), sum(weights) or len(probabilities)
+    for probability, weight in zip_longest(probabilities, weights, fillvalue=1):
+        distribution = np.convolve(distribution, (1 - probability, *[0.0] * (int(weight) - 1), probability))
     if deviation > 0:
-        width = deviation * len(probabilities)
+        width = deviation * size
         reach = ceil(4 * width)
         normal = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
         wide = np.convolve(distribution, normal / normal.sum())
@@ -263,12 +260,18 @@ def interval_of_mean(probabilities: Sequence[float], deviation: float = 0.0) -> 
         distribution[-1] += wide[-reach:].sum()
     cumulative = np.cumsum(distribution)
     low, high = (int(np.searchsorted(cumulative, share / 100)) for share in _OUTER)
-    return Interval(low / len(probabilities), min(high, len(probabilities)) / len(probabilities))
+    return Interval(low / size, min(high, size) / size)
 
 
 def mean(values: Collection[float]) -> float | None:
     """Return the mean, or None for no values."""
     return fmean(values) if values else None
+
+
+def weighted_mean(values: Mapping[int, float], weights: Sequence[int] = ()) -> float | None:
+    """Return the mean of items by number, each counted as often as it weighs, or once without weights; None for no
+    items."""
+    return fmean(values.values(), [weights[n] for n in values] if weights else None) if values else None
 
 
 def total(values: Iterable[float]) -> float | int:

@@ -16,6 +16,7 @@ from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion, Span
 from redraft.evaluators.base import Case, Evaluator, mean_evaluation, panel_verdicts
 from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts, disputed_items
+from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.reference.questions import evenly_spread
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
@@ -95,7 +96,7 @@ class Consistency(Evaluator):
     """Whether the judge compares differing answers in words and reads more before calling them different."""
     encoder: Encoder | None = None
     name = "consistency"
-    version = 8
+    version = 9
     prompts = (ASK_SUMMARY, ANSWER_FROM_DOCUMENT, COMPARE_ANSWERS)
     aim = "truth"
     uses = "questions"
@@ -143,7 +144,9 @@ class Consistency(Evaluator):
             self,
             panel,
             unasked=self._unasked(claims, results, empty, passed_over),
-            findings=[_finding(n, claims[n], panel) for n in disputed_items(panel.items, CONSISTENT, order)],
+            findings=distinct_errors(
+                _finding(n, claims[n], panel) for n in disputed_items(panel.items, CONSISTENT, order)
+            ),
             details={
                 "sentences": len(case.statements),
                 "examined": len(examined) - passed_over,
@@ -185,10 +188,11 @@ class Consistency(Evaluator):
         item_results = await compare_twice(Examiner(judge), pairs, sought, case.reader, confirm=self.second_look)
         for at, n in enumerate(doubtful):
             # An answer about something else neither supports nor contradicts the claim.
-            if (comparison := item_results.verdicts.get(at)) is None or comparison.verdict == "unrelated":
+            if (comparison := item_results.verdicts.get(at)) is None or comparison.verdict == "none":
                 del likeness[n]
                 continue
-            likeness[n] = float(comparison.verdict == "agrees")
+            # A claim need not say all that the document does.
+            likeness[n] = float(comparison.verdict in ("full", "part"))
             answers[n] = comparison.read or answers[n]
         by_item = {n: self._verdict(like, answers[n]) for n, like in likeness.items()}
         compared = {n: _ScoredAnswer(answers[n], like) for n, like in likeness.items()}

@@ -1,4 +1,4 @@
-"""Coverage: the share of the document's questions that the summary answers (LongSumEval, Algorithm 1)."""
+"""Coverage: how much of the answers to the document's questions the summary gives, by weight (after LongSumEval)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from typing import NamedTuple
 from typing_extensions import override
 
 from redraft.agents.evidence import EvidenceQuery
-from redraft.agents.examiner import AnswerComparison, Examiner, compare_twice
+from redraft.agents.examiner import AnswerComparison, Examiner, cited_text, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, conciseness, mean_evaluation, panel_verdicts
-from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, PanelVerdicts, disputed_items, mean
+from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, PanelVerdicts, disputed_items, weighted_mean
+from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
 from redraft.prompts.qa import (
@@ -28,24 +29,44 @@ from redraft.prompts.qa import (
     Pair,
     Statement,
     SummaryAnswer,
+    Verdict,
 )
-from redraft.settings import JudgeConfig
+from redraft.settings import FormulaName, JudgeConfig
+from redraft.text.sanitizer import one_line
 from redraft.text.units import are_quoted, indexed, units
 from redraft.text.vectors import Encoder
 from redraft.text.word_keys import telling
 
-UNANSWERED, ANSWERED, CONTRADICTED = "unanswered", "answered", "contradicted"
-_SAME, _OPEN = AnswerComparison("agrees", ""), AnswerComparison("unclear", "")
+UNANSWERED, PARTLY, ANSWERED, CONTRADICTED = "unanswered", "partly answered", "answered", "contradicted"
+_VERDICTS: Mapping[Verdict, str | None] = {
+    "full": ANSWERED,
+    "unclear": None,
+    "contradicts": CONTRADICTED,
+    "part": PARTLY,
+    "none": UNANSWERED,
+}
+"""The verdict on a question by that on its answer; of several answers the first of these counts."""
+_WEIGHTED: Mapping[str, float] = {ANSWERED: 1.0, PARTLY: 0.5, CONTRADICTED: 0.0, UNANSWERED: 0.0}
+VALUES: Mapping[FormulaName, Mapping[str, float]] = {
+    "weighted": _WEIGHTED,
+    # Equation 3 counts what is answered, right or wrong.
+    "paper": {verdict: float(verdict != UNANSWERED) for verdict in _WEIGHTED},
+}
+"""What a question counts, by formula and verdict."""
+_SAME, _OPEN = AnswerComparison("full", ""), AnswerComparison("unclear", "")
+_LONGEST_REASON = 400
 
 
 class _CheckedAnswer(NamedTuple):
-    """A judge's answer from the summary, and what was read of the document if it contradicts that."""
+    """A judge's answer from the summary, and how it compares with the document's."""
 
     given: SummaryAnswer
-    read: str
+    comparison: AnswerComparison
 
 
 _Answers = PanelVerdicts[_CheckedAnswer]
+_Checked = dict[int, list[_CheckedAnswer]]
+"""The answers to each question that has been asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +76,18 @@ class Coverage(Evaluator):
     top_k: int | None = None
     second_look: bool = True
     """Whether more of the document is read before an answer counts as contradicting it."""
+    formula: FormulaName = "weighted"
+    """What counts: what each answer gives of the document's, by weight; or, as in the paper, every answer."""
     name = "coverage"
-    version = 7
+    version = 8
     prompts = (ASK_DOCUMENT, RANK_QUESTIONS, ANSWER_FROM_SUMMARY, COMPARE_ANSWERS, ANSWER_FROM_DOCUMENT)
     aim = "content"
     needs = uses = "questions"
 
     @override
     def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Coverage:
-        """Return the metric with the configured number of questions."""
-        return replace(self, top_k=judging.top_k, second_look=judging.second_look)
+        """Return the metric with the configured number of questions and formula."""
+        return replace(self, top_k=judging.top_k, second_look=judging.second_look, formula=judging.formula)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score the draft, and find what it does not answer or answers differently from the document."""
@@ -76,24 +99,87 @@ class Coverage(Evaluator):
         statements = await asyncio.to_thread(_with_quotations, case)
         case = replace(case, statements=statements)
 
+        weights = [question.weight for question in questions] if self.formula == "weighted" else []
+
         async def judged(judge: Judge, numbers: Sequence[int]) -> JudgeVerdicts[_CheckedAnswer]:
-            return await _verdicts(judge, case, [questions[n] for n in numbers], confirm=self.second_look)
+            return await self._verdicts(judge, case, [questions[n] for n in numbers])
 
         panel = await panel_verdicts(case, len(questions), ANSWERED, judged)
         needed = _answering(panel)
         return mean_evaluation(
             self,
             panel,
-            # The unanswered and wrongly answered questions: those with most votes first, then by importance.
-            findings=[_finding(case, n, questions[n], panel) for n in disputed_items(panel.items, ANSWERED)],
+            weights=weights,
+            # Questions without a full answer: those with most votes first, then by importance.
+            findings=distinct_errors(
+                _finding(case, n, questions[n], panel, weights[n] if weights else 0)
+                for n in disputed_items(panel.items, ANSWERED)
+            ),
             held=[statement.sentence for statement in case.statements if statement.id in needed],
             details={
                 "conciseness": conciseness(case.statements, needed),
-                "by_kind": shares(panel.items, [question.kind for question in questions]),
-                "by_position": shares(panel.items, [bin_of(question.position) for question in questions]),
+                "by_kind": shares(panel.items, [question.kind for question in questions], weights),
+                "by_position": shares(panel.items, [bin_of(question.position) for question in questions], weights),
                 "questions": [_shown(n, question, panel) for n, question in enumerate(questions)],
             },
         )
+
+    async def _verdicts(
+        self, judge: Judge, case: Case, questions: Sequence[PackQuestion]
+    ) -> JudgeVerdicts[_CheckedAnswer]:
+        """Return a judge's verdicts on the answers that the summary gives."""
+        checked, trouble = await self._checked(judge, case, questions, whole=False)
+        # A draft may add to the answer that an earlier one gave.
+        incomplete = [
+            n for n, answers in checked.items() if answers and all(one.comparison.verdict != "full" for one in answers)
+        ]
+        if incomplete:
+            again, more_trouble = await self._checked(judge, case, [questions[n] for n in incomplete], whole=True)
+            checked |= {incomplete[at]: answers for at, answers in again.items()}
+            trouble = trouble or more_trouble
+        by_item: dict[int, str] = {}
+        answers: dict[int, _CheckedAnswer] = {}
+        for n, given in sorted(checked.items()):
+            by_comparison = {answer.comparison.verdict: answer for answer in reversed(given)}
+            best: Verdict = next((verdict for verdict in _VERDICTS if verdict in by_comparison), "none")
+            if (verdict := _VERDICTS[best]) is None:
+                continue
+            by_item[n] = ANSWERED if verdict == PARTLY and self.formula == "paper" else verdict
+            if verdict != UNANSWERED:
+                answers[n] = by_comparison[best]
+        points = {n: VALUES[self.formula][verdict] for n, verdict in by_item.items()}
+        return JudgeVerdicts(judge.name, by_item, points, trouble, answers=answers)
+
+    async def _checked(
+        self, judge: Judge, case: Case, questions: Sequence[PackQuestion], *, whole: bool
+    ) -> tuple[_Checked, str]:
+        """Return the summary's answers to the questions that have a verdict, compared with the document's, and what
+        went wrong. An answer in the document's words that its sentence has too needs no comparison."""
+        examiner = Examiner(judge)
+        results = await examiner.answers_from_summary(
+            case.statements, [question.text for question in questions], case.reader, whole=whole
+        )
+        checked: _Checked = {n: [] for n in results.verdicts}
+        open_answers: list[tuple[int, SummaryAnswer]] = []
+        for n, given in sorted(results.verdicts.items()):
+            same = [answer for answer in given if _is_borne_out(answer, questions[n], case.statements)]
+            checked[n] += [_CheckedAnswer(answer, _SAME) for answer in same]
+            open_answers += [] if same else [(n, answer) for answer in given]
+        pairs = [
+            Pair(
+                id=0,
+                question=questions[n].text,
+                document=questions[n].answer,
+                summary=answer.answer,
+                sentence=cited_text(case.statements, questions[n].text, answer),
+            )
+            for n, answer in open_answers
+        ]
+        queries = [_wanted(questions[n]) for n, _ in open_answers]
+        compared = await compare_twice(examiner, pairs, queries, case.reader, confirm=self.second_look)
+        for at, (n, answer) in enumerate(open_answers):
+            checked[n].append(_CheckedAnswer(answer, compared.verdicts.get(at, _OPEN)))
+        return checked, results.trouble or compared.trouble
 
 
 def _with_quotations(case: Case) -> tuple[Statement, ...]:
@@ -109,59 +195,11 @@ _indexed = lru_cache(maxsize=2)(indexed)
 """Cached, since all drafts of a run use the index of the document."""
 
 
-async def _verdicts(
-    judge: Judge, case: Case, questions: Sequence[PackQuestion], *, confirm: bool
-) -> JudgeVerdicts[_CheckedAnswer]:
-    """Return a judge's verdicts: an answered question counts, right or wrong, as in the paper."""
-    results = await Examiner(judge).answers_from_summary(
-        case.statements, [question.text for question in questions], case.reader
-    )
-    compared_with, trouble = await _compared(judge, case, questions, results.verdicts, confirm=confirm)
-    answers: dict[int, _CheckedAnswer] = {}
-    by_item: dict[int, str] = {}
-    for n, summary_answers in sorted(results.verdicts.items()):
-        read = ""
-        by_verdict: dict[str, list[SummaryAnswer]] = defaultdict(list)
-        for at, answer in enumerate(summary_answers):
-            comparison = compared_with.get((n, at), _SAME)
-            by_verdict[comparison.verdict].append(answer)
-            if comparison.verdict == "contradicts" and comparison.scope:
-                read = comparison.scope.description
-        # Of several answers, one that agrees with the document suffices. An answer to something else is not an answer.
-        sound, refuted = by_verdict["agrees"], by_verdict["contradicts"]
-        if not sound and by_verdict["unclear"]:
-            continue
-        by_item[n] = ANSWERED if sound else CONTRADICTED if refuted else UNANSWERED
-        if sound or refuted:
-            own = [answer for answer in sound if is_same(answer.answer, questions[n].answer)]
-            answers[n] = _CheckedAnswer((own or sound or refuted)[0], read)
-    points = {n: float(verdict != UNANSWERED) for n, verdict in by_item.items()}
-    return JudgeVerdicts(judge.name, by_item, points, results.trouble or trouble, answers=answers)
-
-
-async def _compared(
-    judge: Judge,
-    case: Case,
-    questions: Sequence[PackQuestion],
-    given: Mapping[int, Sequence[SummaryAnswer]],
-    *,
-    confirm: bool,
-) -> tuple[dict[tuple[int, int], AnswerComparison], str]:
-    """Compare the answers that differ from the document's; returns the comparisons and what went wrong."""
-    differing = [
-        (n, at)
-        for n, answers in sorted(given.items())
-        for at in range(len(answers))
-        # An answer identical to the document's cannot contradict it.
-        if not any(is_same(answer.answer, questions[n].answer) for answer in answers)
-    ]
-    pairs = [
-        Pair(id=0, question=questions[n].text, document=questions[n].answer, summary=given[n][at].answer)
-        for n, at in differing
-    ]
-    queries = [_wanted(questions[n]) for n, _ in differing]
-    results = await compare_twice(Examiner(judge), pairs, queries, case.reader, confirm=confirm)
-    return {pair: results.verdicts.get(place, _OPEN) for place, pair in enumerate(differing)}, results.trouble
+def _is_borne_out(answer: SummaryAnswer, question: PackQuestion, statements: Sequence[Statement]) -> bool:
+    """Return whether an answer is the document's in its words, and the sentences that it cites have them too."""
+    cited = [statement.sentence for statement in statements if statement.id in answer.sentences]
+    wanted = telling(answer.answer)
+    return is_same(answer.answer, question.answer) and bool(wanted) and wanted <= telling(" ".join(cited))
 
 
 def _wanted(question: PackQuestion) -> EvidenceQuery:
@@ -170,7 +208,7 @@ def _wanted(question: PackQuestion) -> EvidenceQuery:
     return EvidenceQuery(question.text, (question.answer,), (span,) if span else ())
 
 
-def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers) -> Finding:
+def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight: int) -> Finding:
     item = panel.items[n]
     finding = Finding(
         Coverage.name,
@@ -182,19 +220,27 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers) -> Fin
         evidence=question.evidence,
         said_by=item.said_against(ANSWERED),
         value=item.value,
+        weight=weight,
+        counts=weight or 1,
     )
-    if item.objection(ANSWERED) == UNANSWERED:
+    objection = item.objection(ANSWERED)
+    if objection == UNANSWERED:
         return finding
-    said_so = panel.answers(n, CONTRADICTED)
-    answer = said_so[0].given
+    answers = panel.answers(n, objection)
+    found = answers[0].given.answer
+    if objection == PARTLY:
+        missing = one_line(answers[0].comparison.reason, _LONGEST_REASON)
+        explanation = "The summary gives a part of the document's answer: add what is missing."
+        return replace(finding, kind=PARTLY, explanation=explanation, found=found, missing=missing)
+    scopes = [answer.comparison.scope for answer in answers]
     return replace(
         finding,
         kind=CONTRADICTED,
         task="correct",
         explanation="The summary answers this question differently from the document.",
-        sentence=wrong_sentence(case.statements, answer),
-        found=answer.answer,
-        read=next((checked_answer.read for checked_answer in said_so if checked_answer.read), ""),
+        sentence=wrong_sentence(case.statements, answers[0].given),
+        found=found,
+        read=next((scope.description for scope in scopes if scope), ""),
     )
 
 
@@ -207,8 +253,8 @@ def wrong_sentence(statements: Sequence[Statement], answer: SummaryAnswer) -> st
 
 
 def _answering(panel: _Answers) -> set[int]:
-    """Return the numbers of the sentences that answer questions."""
-    answered = [n for n, item in panel.items.items() if item.verdict == ANSWERED]
+    """Return the numbers of the sentences that answer questions, or give a part of an answer."""
+    answered = [n for n, item in panel.items.items() if item.verdict in (ANSWERED, PARTLY)]
     return {number for n in answered for answer in panel.answers(n) for number in answer.given.sentences}
 
 
@@ -219,16 +265,19 @@ def _shown(n: int, question: PackQuestion, panel: _Answers) -> dict[str, object]
         "question": question.text,
         "kind": question.kind,
         "expected": question.answer,
+        "weight": question.weight,
         **panel.shown(n),
         "found": answer.given.answer if answer else "",
         "sentences": list(answer.given.sentences) if answer else [],
     }
 
 
-def shares(items: Mapping[int, ItemVotes], groups: Sequence[str]) -> dict[str, dict[str, float | int | None]]:
-    """Return the mean value of the questions per group, and how many were judged."""
-    values: dict[str, list[float]] = defaultdict(list)
+def shares(
+    items: Mapping[int, ItemVotes], groups: Sequence[str], weights: Sequence[int]
+) -> dict[str, dict[str, float | int | None]]:
+    """Return the mean value of the questions per group, weighted if there are weights, and how many were judged."""
+    values: dict[str, dict[int, float]] = defaultdict(dict)
     for n, group in sorted(enumerate(groups), key=lambda item: item[1]):
         if n in items:
-            values[group].append(items[n].value)
-    return {group: {"score": mean(found), "judged": len(found)} for group, found in values.items()}
+            values[group][n] = items[n].value
+    return {group: {"score": weighted_mean(own, weights), "judged": len(own)} for group, own in values.items()}

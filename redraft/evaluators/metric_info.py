@@ -18,6 +18,8 @@ ABSTAINED = "abstained"
 """The detail that says, of an evaluation without verdicts, whether its judges left all items open."""
 WITHOUT_JUDGE = "no judge"
 """The detail of a score that no judge gives, which has no certificate."""
+WEIGHED = "weighed"
+"""The detail with the sum of the weights of the judged items, of a score whose items are weighed."""
 PREFERENCE = "preference"
 """The name under which the comparison of two summaries is stored."""
 UNSUPPORTED = "unsupported"
@@ -32,7 +34,7 @@ GOOD_VERDICTS: Mapping[str, str] = {
 }
 """The verdict of each metric on an item without fault."""
 BAD_VERDICTS: Mapping[str, frozenset[str]] = {
-    "coverage": frozenset({"unanswered", "contradicted"}),
+    "coverage": frozenset({"unanswered", "partly answered", "contradicted"}),
     "keyfact_recall": frozenset({"missing"}),
 }
 """The verdicts of each metric on what the summary omits or contradicts."""
@@ -78,7 +80,7 @@ OWN: Mapping[str, MetricInfo] = {
 
 
 MEANINGS: Mapping[str, str] = {
-    "coverage": "How many of the questions about the document the summary answers, from 0 to 1.",
+    "coverage": "How much of what a summary needs to say of the document it says, by questions, from 0 to 1.",
     "consistency": "How much of what the summary claims agrees with the document, from 0 to 1.",
     "keyfact_recall": "How many of the document's key facts the summary states, from 0 to 1.",
     "faithfulness": "How many sentences of the summary the document supports, from 0 to 1.",

@@ -29,7 +29,14 @@ from redraft.errors import (
     for_reader,
 )
 from redraft.evaluators.base import METRIC, Case, DocumentPack, Evaluator, PackPart, statements_of
-from redraft.evaluators.metric_info import WITHDRAWN, MetricAim, WithdrawnFinding, with_enough_verdicts, withdrawn
+from redraft.evaluators.metric_info import (
+    WEIGHED,
+    WITHDRAWN,
+    MetricAim,
+    WithdrawnFinding,
+    with_enough_verdicts,
+    withdrawn,
+)
 from redraft.evaluators.reference.keyfact_builder import KeyFactBuilder
 from redraft.evaluators.reference.questions import PackSize, build_pack, pack_key, shows_outline
 from redraft.evaluators.similarity import is_same
@@ -64,7 +71,9 @@ def without_findings(evaluation: Evaluation, gone: Sequence[Finding]) -> Evaluat
     findings = tuple(finding for finding in evaluation.findings if finding not in gone)
     if evaluation.score is None or not evaluation.judged:
         return replace(evaluation, findings=findings)
-    gain = sum(1 - finding.value for finding in gone) / evaluation.judged
+    lost = sum(finding.counts * (1 - finding.value) for finding in gone)
+    weighed = evaluation.details.get(WEIGHED)
+    gain = lost / (weighed if isinstance(weighed, int) else evaluation.judged)
     return replace(evaluation, score=min(1.0, evaluation.score + gain), findings=findings)
 
 

@@ -81,6 +81,7 @@ class Options(TypedDict, total=False):
     claims: int | tuple[int, int]
     batch: int
     top_k: int | None
+    formula: str
     similarity: str
     threshold: float
     evidence: str

@@ -180,7 +180,7 @@ def _ask(given: AskSummaryInput, _: str) -> ClaimSet:
 def _compare(given: CompareInput, name: str) -> ClaimSet:
     """Compare answers about claims: what the document denies contradicts the summary. Other pairs are left out."""
     comparisons = [
-        Comparison(id=pair.id, reason=f"by the {name}", verdict="contradicts" if contradicted else "agrees")
+        Comparison(id=pair.id, reason=f"by the {name}", verdict="contradicts" if contradicted else "full")
         for pair in given.pairs
         for contradicted in [pair.document == NOT_SO]
         # A long answer is stored by its beginning.

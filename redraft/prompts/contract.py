@@ -192,7 +192,7 @@ Texts = Annotated[list[str], BeforeValidator(_texts), Omittable()]
 
 _TICKS, _CROSSES = "✅✓✔☑", "❌❎✖✗✘✕☒🚫⛔🛑👎🔴"
 _AROUND_LABELS = f" .:*_`\"'!()[]<>{_TICKS}{_CROSSES}\ufe0f"
-_SPEAK_FOR = frozenset(("agrees", "pass", "yes", "none", "supported", "right", "first", "second", "tie"))
+_SPEAK_FOR = frozenset(("full", "pass", "yes", "none", "supported", "right", "first", "second", "tie"))
 # Negation signs of formulas.
 _NEGATED = re.compile(r"^\W*?[!¬≠~]\W*\w")
 _NONE: Mapping[str, str] = MappingProxyType({})

@@ -60,18 +60,25 @@ Answered = Annotated[
 """Whether a text holds the answer to a question; None where a reply leaves that out."""
 
 QuestionKind = Annotated[QuestionWord, BeforeValidator(lenient(QuestionWord, "what"))]
-Verdict = Literal["agrees", "contradicts", "unrelated", "unclear"]
+Verdict = Literal["full", "part", "none", "contradicts", "unclear"]
 _VERDICTS = dict.fromkeys(
-    ("agree", "agreed", "agreement", "in agreement", "consistent", "no contradiction", "does not contradict",
-     "doesn't contradict", "not contradictory", "not contradicting", "compatible"),
-    "agrees",
+    ("fully", "full answer", "fully answered", "complete", "completely", "same", "the same", "equivalent", "agree",
+     "agrees", "agreed", "agreement", "in agreement"),
+    "full",
+) | dict.fromkeys(
+    ("partly", "partial", "partially", "partial answer", "partly answered", "partially answered", "half", "incomplete",
+     "not complete", "not full"),
+    "part",
+) | dict.fromkeys(
+    ("no answer", "not answered", "unanswered", "does not answer", "unrelated", "not related", "irrelevant",
+     "something else", "not mentioned", "not stated"),
+    "none",
 ) | dict.fromkeys(
     ("contradict", "contradicted", "contradicting", "contradiction", "contradictory", "disagrees", "disagree",
      "inconsistent", "not consistent", "not in agreement", "not compatible", "conflict", "conflicts", "conflicting",
      "incompatible"),
     "contradicts",
-) | dict.fromkeys(("unsure", "uncertain", "undecided", "cannot tell", "not clear"), "unclear"
-) | dict.fromkeys(("not related", "irrelevant", "something else"), "unrelated")  # fmt: skip
+) | dict.fromkeys(("unsure", "uncertain", "undecided", "cannot tell", "not clear"), "unclear")  # fmt: skip
 Quote = Annotated[Aside, AliasNames("evidence", "citation", "quotation", "excerpt", "passage", "quoted text", "source")]
 """The words of a text that support a statement."""
 Reason = Annotated[
@@ -134,11 +141,13 @@ QuestionItems = Annotated[list[QuestionItem], FencedLines("questions", "the ques
 
 
 class Pair(TaggedItem):
-    """Two answers to one question, from the document and from the summary."""
+    """Two answers to one question, from the document and from the summary; and the sentences of the summary that its
+    answer cites, with what they refer back to. They are empty where the question was asked about a sentence."""
 
     question: str
     document: str
     summary: str
+    sentence: str = ""
 
 
 class Candidate(TaggedItem):
@@ -217,7 +226,8 @@ class CompareInput(PromptInput):
 
 
 class Comparison(ReplyModel):
-    """Whether the summary's answer contradicts the document's, why, or that it cannot be told."""
+    """How much of the document's answer the summary's gives, or that it contradicts it, or that it cannot be told; and
+    why, which names what is missing of a part."""
 
     id: Annotated[int, ItemRef("pairs"), IDS]
     reason: Reason
@@ -367,7 +377,11 @@ ANSWER_FROM_SUMMARY = Prompt(
     0.0,
 )
 COMPARE_ANSWERS = Prompt(
-    "compare_answers", CompareInput, Comparisons, "coverage: does the summary's answer contradict the document's?", 0.0
+    "compare_answers",
+    CompareInput,
+    Comparisons,
+    "coverage and consistency: does the summary's answer say what the document's does?",
+    0.0,
 )
 ASK_SUMMARY = Prompt(
     "ask_summary", AskSummaryInput, SummaryQuestions, "consistency: ask about what each sentence claims", 0.0

@@ -523,7 +523,7 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
         _handled(qa.ANSWER_FROM_SUMMARY, _answer_from_summary),
         _handled(qa.ANSWER_FROM_DOCUMENT, _answer_from_document),
         _handled(qa.WRITE_ANSWER, _write_answer),
-        _verdicts(qa.COMPARE_ANSWERS, verdict="agrees"),
+        _verdicts(qa.COMPARE_ANSWERS, verdict="full"),
         _handled(qa.ASK_TYPED, _ask_typed),
         _handled(qa.ANSWER_QUESTIONS, _answer_questions),
         _verdicts(qa.JUDGE_ANSWERS, verdict="right"),

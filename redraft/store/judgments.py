@@ -29,7 +29,7 @@ _AT_ONCE = 500
 _OF_EVALUATION = ("metric", "version", "outcome", "score", "judged", "unjudged", "reason", "held", "details")
 _OF_FINDING = (
     *("id", "kind", "task", "explanation", "sentence", "question", "found", "expected"),
-    *("said_by", "read", "value", "probability"),
+    *("said_by", "read", "value", "probability", "weight", "counts", "missing"),
 )
 _OF_A_ROUND = ("draft", "base", "aims", "findings", "accepted", "reason", "why", "instruction", "answers", "comparison")
 

@@ -142,11 +142,11 @@ class Packs(QuestionSets[Pack]):
 
     @override
     def _fill(self, raw: Transaction, found: Pack) -> None:
-        columns = ("pack", "rank", "question", "kind", "answer", "position", "evidence", "start", '"end"')
+        columns = ("pack", "rank", "question", "kind", "answer", "position", "weight", "evidence", "start", '"end"')
         rows = [
             (
                 found.id,
-                *values_of(question, ("id", "text", "kind", "answer", "position")),
+                *values_of(question, ("id", "text", "kind", "answer", "position", "weight")),
                 *evidence_values(question.evidence),
             )
             for question in found.questions

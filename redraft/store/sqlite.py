@@ -331,6 +331,8 @@ STEPS = {
     "001_tables": SchemaStep("schema.sql", "postgres/schema.sql"),
     "002_messages": SchemaStep("messages.sql", "postgres/messages.sql"),
     "003_probability": SchemaStep("probability.sql", "postgres/probability.sql"),
+    "004_question_weights": SchemaStep("question_weights.sql", "postgres/question_weights.sql"),
+    "005_finding_weights": SchemaStep("finding_weights.sql", "postgres/finding_weights.sql"),
     "006_comparisons": SchemaStep("comparisons.sql", "postgres/comparisons.sql"),
 }
 """The steps in order, by the names recorded in the database. The first creates all tables; each change is a new step. A

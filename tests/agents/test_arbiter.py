@@ -188,7 +188,7 @@ class Clerk(Keepers):
 
     def compared(self, n: str, pair: dict[str, str]) -> Json:
         opposite = {"before", "after"} <= {*pair["document"].split(), *pair["summary"].split()}
-        verdict = self.verdicts.pop(0) if self.verdicts else "contradicts" if opposite else "agrees"
+        verdict = self.verdicts.pop(0) if self.verdicts else "contradicts" if opposite else "full"
         return {"id": n, "reason": "So it reads.", "verdict": verdict}
 
 
@@ -270,7 +270,7 @@ async def test_an_answer_about_something_else_answers_no_question_of_the_documen
 
         def compare_answers(self, sheet: Sheet) -> Said:
             pairs = sheet.items("pairs")
-            return {"comparisons": [{"id": n, "reason": "Another matter.", "verdict": "unrelated"} for n in pairs]}
+            return {"comparisons": [{"id": n, "reason": "Another matter.", "verdict": "none"} for n in pairs]}
 
     court = Court(tmp_path, Strict())
     result = await court.evaluate("The keeper number 1 is called Bob.", metrics=("coverage",))

@@ -159,7 +159,7 @@ class Oracle:
     def compare_answers(self, sheet: Sheet, draw: int) -> Json:
         return {
             "comparisons": [
-                {"id": n, "reason": "", "verdict": "agrees" if _alike(one) else "contradicts"}
+                {"id": n, "reason": "", "verdict": "full" if _alike(one) else "contradicts"}
                 for n, one in sheet.items("pairs").items()
             ]
         }

@@ -81,7 +81,7 @@ class Scripted(Keepers):
     def compare_answers(self, sheet: Sheet) -> Said:
         return {
             "comparisons": [
-                {"id": n, "reason": "", "verdict": "contradicts" if pair["summary"] in CONTRADICTED else "agrees"}
+                {"id": n, "reason": "", "verdict": "contradicts" if pair["summary"] in CONTRADICTED else "full"}
                 for n, pair in sheet.items("pairs").items()
             ]
         }

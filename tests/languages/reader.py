@@ -113,7 +113,7 @@ class Reader:
                 {
                     "id": n,
                     "reason": self.reason,
-                    "verdict": "agrees" if one["document"] == one["summary"] else "contradicts",
+                    "verdict": "full" if one["document"] == one["summary"] else "contradicts",
                 }
                 for n, one in pairs
             ]

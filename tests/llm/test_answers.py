@@ -343,7 +343,7 @@ def test_json_is_read_as_json_even_by_a_strict_model() -> None:
 
 GIVEN = CompareInput(pairs=[Pair(id=n, question=f"Why {n}?", document="So.", summary="So.") for n in range(1, 5)])
 TAGS = [Tags(GIVEN).tag("pairs", n) for n in range(1, 5)]
-SAID = [{"id": tag, "reason": "It [is] {so}.", "verdict": "agrees"} for tag in TAGS]
+SAID = [{"id": tag, "reason": "It [is] {so}.", "verdict": "full"} for tag in TAGS]
 WHOLE = json.dumps({"comparisons": SAID}, indent=1)
 
 

@@ -141,7 +141,7 @@ async def test_a_server_that_refuses_the_tags_is_asked_without_them_in_the_same_
     refused = Fault("status", status=400, message="response schema has too many enum values")
 
     def serve(seen: Seen) -> Answer | Fault:
-        said = [{"id": one, "reason": "So.", "verdict": "agrees"} for one in Tags(given).all("pairs")]
+        said = [{"id": one, "reason": "So.", "verdict": "full"} for one in Tags(given).all("pairs")]
         return refused if "enum" in str(ids_of(seen, name)) else Answer(json.dumps({name: said}))
 
     async with desk.serving(serve) as (server, model):

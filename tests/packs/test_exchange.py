@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,26 @@ async def test_the_pack_that_was_imported_last_is_the_one_that_counts(court: Cou
         assert result.evaluations["coverage"].details["pack"] == wanted.id
 
 
+def test_weights_travel_and_a_pack_without_them_weighs_all_questions_the_same(
+    exporter: Court, elsewhere: Store, exported: Json
+) -> None:
+    weighed = [{**one, "weight": 3} for one in exported["questions"]]
+    ((pack, _),) = exporter.store.packs.all()
+    questions = tuple(replace(question, weight=3) for question in pack.questions)
+    key = pack_id(exporter.document.id, questions)
+    brought = bring(elsewhere, {**exported, "id": key, "questions": weighed}, exporter.document).questions
+    assert brought is not None
+    assert [question.weight for question in elsewhere.packs.get(key).questions] == [3] * len(weighed)
+
+    # As exported before there were weights.
+    plain = tuple(replace(question, weight=1) for question in pack.questions)
+    without = [{name: value for name, value in one.items() if name != "weight"} for one in exported["questions"]]
+    key = pack_id(exporter.document.id, plain)
+    brought = bring(elsewhere, {**exported, "id": key, "questions": without}, exporter.document).questions
+    assert brought is not None
+    assert brought.questions == plain
+
+
 def test_without_a_pack_the_next_step_is_told(court: Court) -> None:
     with pytest.raises(PackError) as error:
         choose(court.store, court.document)
@@ -147,6 +168,8 @@ SPOILED: dict[str, Callable[[Json], object]] = {
     "a newer version": edit("version", 4),
     "an older version": edit("version", 2),
     "a version that is true": edit("version", True),
+    "a weight that there is not": edit("questions.0.weight", 4),
+    "another weight": edit("questions.0.weight", 3),
     "no questions": edit("questions", []),
     "nothing at all": lambda content: {**content, "id": None, "questions": []},
     "no id": edit("id", None),

@@ -31,7 +31,7 @@ OWN = [TAGS.tag("pairs", n) for n in range(1, 41)]
 
 
 def entry(name: object) -> dict[str, object]:
-    return {"id": name, "reason": "r", "verdict": "agrees"}
+    return {"id": name, "reason": "r", "verdict": "full"}
 
 
 def read(*names: object) -> list[int]:
@@ -132,7 +132,7 @@ def test_an_order_and_a_choice_name_by_tags() -> None:
 
 
 def test_a_value_keeps_its_numbers_and_goes_through_the_wire_with_tags() -> None:
-    value = Comparisons(comparisons=[Comparison(id=3, reason="", verdict="agrees")])
+    value = Comparisons(comparisons=[Comparison(id=3, reason="", verdict="full")])
     assert json.loads(value.model_dump_json())["comparisons"][0]["id"] == 3
     sent = value.model_dump_json(context=TagContext(TAGS))
     assert json.loads(sent)["comparisons"][0]["id"] == OWN[2]
@@ -142,7 +142,7 @@ def test_a_value_keeps_its_numbers_and_goes_through_the_wire_with_tags() -> None
 @pytest.mark.parametrize("said", [True, "1", "1_0", 1.0, None])
 def test_a_number_of_ours_is_a_whole_number(said: Any) -> None:
     with pytest.raises(ValidationError):
-        Comparison(id=said, reason="", verdict="agrees")
+        Comparison(id=said, reason="", verdict="full")
 
 
 def test_a_reply_about_items_that_there_are_none_of_is_an_error() -> None:

@@ -131,7 +131,7 @@ def _cases() -> dict[str, Case]:
                 "pairs",
                 compare,
                 "comparisons",
-                lambda n: {"reason": f"{NAMES[n]} it is.", "verdict": "agrees" if n % 2 else "contradicts"},
+                lambda n: {"reason": f"{NAMES[n]} it is.", "verdict": "full" if n % 2 else "contradicts"},
             ),
         ),
         "ask_summary": (

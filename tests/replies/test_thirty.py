@@ -68,7 +68,7 @@ class Foreign(Keepers):
         return self._said(sheet, {"quote": ""})
 
     def compare_answers(self, sheet: Sheet) -> Said:
-        return {"comparisons": [{"id": n, "reason": "No contradiction.", "verdict": "agrees"} for n in sheet.ids]}
+        return {"comparisons": [{"id": n, "reason": "No contradiction.", "verdict": "full"} for n in sheet.ids]}
 
     def ask_summary(self, sheet: Sheet) -> Said:
         return {
@@ -186,7 +186,7 @@ class Wordy(Keepers):
         return self._worded(super().answer_from_document(sheet))
 
     def compare_answers(self, sheet: Sheet) -> Said:
-        return {"comparisons": [{"id": n, "reason": "No contradiction.", "verdict": "agrees"} for n in sheet.ids]}
+        return {"comparisons": [{"id": n, "reason": "No contradiction.", "verdict": "full"} for n in sheet.ids]}
 
     def _worded(self, said: Said) -> Json:
         assert isinstance(said, dict)

@@ -97,7 +97,7 @@ class Obedient(Keepers):
         same = {n: one["document"].split()[-1] == one["summary"].split()[-1] for n, one in pairs}
         return {
             "comparisons": [
-                {"id": n, "reason": WHY, "verdict": "agrees" if agrees else "contradicts"} for n, agrees in same.items()
+                {"id": n, "reason": WHY, "verdict": "full" if agrees else "contradicts"} for n, agrees in same.items()
             ]
         }
 

@@ -143,7 +143,7 @@ def question(number: int = 1, text: str = "Who drowned?", **changes: Any) -> Pac
 
 
 def pack(name: str = "pack-1", text: str = TEXT, **changes: Any) -> Pack:
-    questions = (question(1), question(2, "Why? \U0001f600", evidence=Evidence("somewhere"), position=1.0))
+    questions = (question(1), question(2, "Why? \U0001f600", evidence=Evidence("somewhere"), position=1.0, weight=3))
     missing = ("stretch 2: nö question",)
     return replace(Pack(name, content_id(text), "m", {"ask_document": "1"}, questions, missing), **changes)
 

@@ -140,7 +140,14 @@ _json = st.recursive(
     max_leaves=5,
 )
 _questions = st.builds(
-    PackQuestion, _numbers, _texts, st.sampled_from(get_args(QuestionWord)), _texts, _evidence, _shares
+    PackQuestion,
+    _numbers,
+    _texts,
+    st.sampled_from(get_args(QuestionWord)),
+    _texts,
+    _evidence,
+    _shares,
+    st.integers(1, 3),
 )
 _packs = st.builds(
     lambda some, hashes, missing, imported: pack(

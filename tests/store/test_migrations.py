@@ -99,6 +99,23 @@ def test_a_database_that_is_opened_again_keeps_its_rows_and_takes_others(place: 
     intact(place)
 
 
+def test_questions_stored_before_there_were_weights_weigh_one(
+    place: Path | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.delitem(STEPS, "004_question_weights")
+        with Store(place) as store:
+            store.documents.add(document())
+            with store.connection.writing() as raw:
+                columns = "(id, document, key, model, prompt_hashes, imported, created)"
+                raw.execute(
+                    f"INSERT INTO packs {columns} VALUES ('old', ?, 'k', 'm', '{{}}', 0, '2026')", (document().id,)
+                )
+                raw.execute("INSERT INTO questions VALUES ('old', 1, 'Who?', 'who', 'Tom', '', NULL, NULL, 0.5)")
+    with Store(place) as store:
+        assert [question.weight for question in store.packs.get("old").questions] == [1]
+
+
 def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "down" / "redraft.db"
     for _ in range(2):

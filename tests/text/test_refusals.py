@@ -102,7 +102,7 @@ def test_what_was_said_over_and_over_up_to_the_end_is_a_loop(text: str) -> None:
         "",
         "The father's father's father's father",
         json.dumps({"questions": [ENTRY | {"question": f"Who keeps lamp {n}?"} for n in range(20)]})[:-9],
-        json.dumps({"comparisons": [{"id": f"b{n}cd", "reason": "The same.", "verdict": "agrees"} for n in range(20)]}),
+        json.dumps({"comparisons": [{"id": f"b{n}cd", "reason": "The same.", "verdict": "full"} for n in range(20)]}),
         '{"marks": [' + "0, " * 40,
         "| - | - |\n" * 20,
         "and so on " * 12 + "until the lamp goes out",

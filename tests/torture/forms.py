@@ -52,7 +52,7 @@ class Right(Keepers):
             n: [set(_NAME.findall(one[of])) for of in ("document", "summary")]
             for n, one in sheet.items("pairs").items()
         }
-        verdicts = {n: "agrees" if first == second else "contradicts" for n, (first, second) in pairs.items()}
+        verdicts = {n: "full" if first == second else "contradicts" for n, (first, second) in pairs.items()}
         return {"comparisons": [{"id": n, "reason": "names", "verdict": said} for n, said in verdicts.items()]}
 
 

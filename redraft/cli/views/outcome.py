@@ -207,9 +207,9 @@ def pack_lines(pack: Pack, document: Document) -> list[str]:
     lines: list[str] = []
     for question in pack.questions:
         span = question.evidence.span
-        place = f"({place_of(document, span)})" if span else ""
+        place = f", {place_of(document, span)}" if span else ""
         lines += wrapped(one_line(question.text), f"{question.id:>4}  ")
-        lines += wrapped(f"{one_line(question.answer)} {place}".strip(), f"{'':>6}-> ")
+        lines += wrapped(f"{one_line(question.answer)} (weight {question.weight}{place})", f"{'':>6}-> ")
     for trouble in pack.missing:
         lines += wrapped(one_line(trouble, _LONGEST), "missing: ")
     return lines

@@ -190,7 +190,11 @@ def _refuse_long(content: object, place: str) -> None:
 
 def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
     """Return the id of a document's questions, derived from their content."""
-    material = [document, *([q.text, q.kind, q.answer, q.evidence.text] for q in questions)]
+    # Without the weight 1, so that packs exported before there were weights keep their ids.
+    material = [
+        document,
+        *([q.text, q.kind, q.answer, q.evidence.text, *([q.weight] if q.weight > 1 else [])] for q in questions),
+    ]
     return content_id(json.dumps(material, ensure_ascii=False))[:16]
 
 
