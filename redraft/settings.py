@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from redraft.errors import UsageError
 from redraft.fields import EXTRACTIVE as EXTRACTIVE
@@ -35,6 +35,8 @@ DEFAULT_GOALS = {"coverage": 0.8, "consistency": 0.85}
 """The default goals of a refinement."""
 STATISTICS = "statistics"
 """Figures about a draft that are in every report. They are not a score and cannot be a goal."""
+NEWCOMER = "newcomer"
+"""Where somebody who reads only the summary stops."""
 FIGURES = (STATISTICS, "position")  # all of redraft's metrics that give figures and no score
 PackPart = Literal["questions", "keyfacts"]  # what is built of a document for its drafts to be judged by
 REFERENCES: dict[PackPart, str] = {"questions": "pack", "keyfacts": "keyfacts"}
@@ -481,12 +483,26 @@ class Evaluate(_Purpose):
     refinement: None = None
 
 
+# Of each of these a text that is written anew is judged by at least one metric.
+_EDITORS_METRICS = (("coverage", "keyfact_recall"), ("consistency", "faithfulness"), (NEWCOMER,))
+
+
 class Refine(_Purpose):
     """Judge and refine a draft, new or given."""
 
     kind: Literal["refine"] = "refine"
     judging: JudgeConfig
     refinement: RefineConfig
+
+    @model_validator(mode="after")
+    def _judge_what_is_written_anew(self) -> Self:
+        """Add the metrics that an editor needs: whatever the goals, a new text is judged for content and for truth."""
+        if self.refinement.policy != "paper":
+            metrics = self.judging.metrics
+            more = [group[0] for group in _EDITORS_METRICS if not set(group) & {*metrics}]
+            judging = self.judging.model_copy(update={"metrics": (*metrics, *more)})
+            object.__setattr__(self, "judging", judging)
+        return self
 
 
 class Compare(_Purpose):

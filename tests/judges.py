@@ -26,6 +26,7 @@ from redraft.llm.reply_reader import NoValueError, read_value
 from redraft.prompts.book import PROMPTS, PromptBook
 from redraft.prompts.contract import GAP, Fence, FencedLines, FencedTexts
 from redraft.readers.documents import parse
+from redraft.text.words import count_words
 from tests.chatserver import ChatServer, Seen, text_of
 
 KEY = "sk-test-0123456789abcdef"
@@ -351,6 +352,29 @@ class Keepers:
             text = self.mended(text, looked_up(point, text, sheet.shown))
         return text
 
+    def edit(self, sheet: Sheet) -> Said:
+        """Deals with the points, and tells what a reader must know as far as there is room."""
+        text = sheet.within("summary")
+        for point in sheet.items("points").values():
+            text = self.mended(text, looked_up(point, text, sheet.shown))
+        most = sheet.limit(r"at most (\d+) words") if "at most" in sheet.text else None
+        for item in sheet.items("must_know").values():
+            longer = f"{text} {fact_of(asked_of(item['question']), item['answer'])}"
+            if item["draft"] == "not at all" and (most is None or count_words(longer) <= most):
+                text = longer
+        return f"<revision>\n{text}\n</revision>"
+
+    def choose_draft(self, sheet: Sheet) -> Said:
+        """Prefers the draft that tells more keepers by the name that a reader must know."""
+        known = {asked_of(item["question"]): item["answer"] for item in sheet.items("must_know").values()}
+        drafts = [keepers_in(sheet.within(field)) for field in ("first", "second")]
+        right = [len(draft.items() & known.items()) for draft in drafts]
+        choice = _choice(*right)
+        return {
+            "reason": f"They tell {right[0]} and {right[1]}.",
+            **dict.fromkeys(("clear", "content", "overall"), choice),
+        }
+
     def criticize(self, sheet: Sheet) -> Said:
         return "It could be better."
 
@@ -469,6 +493,13 @@ class Lazy(Keepers):
         text, first = sheet.within("summary"), next(iter(sheet.items("points").values()))
         return self.mended(text, looked_up(first, text, sheet.shown))
 
+    def edit(self, sheet: Sheet) -> Said:
+        text = sheet.within("summary")
+        for item in sheet.items("must_know").values():
+            if item["draft"] == "not at all":
+                return f"{text} {fact_of(asked_of(item['question']), item['answer'])}"
+        return self.revise(sheet) if sheet.items("points") else text
+
 
 @dataclass
 class Saying(Keepers):
@@ -478,6 +509,8 @@ class Saying(Keepers):
 
     def revise(self, sheet: Sheet) -> Said:
         return self.revision(sheet) if callable(self.revision) else self.revision
+
+    edit = revise
 
 
 # What a template has filled in, and the least letters in between that tell it from another.
@@ -498,7 +531,13 @@ def seen_on(wire: Seen) -> Sheet:
     plain = re.search(r'"title":"(\w+)","type":"object"}$', text)
     shape = shape or (plain.group(1) if plain else "")
     room = body.get("max_completion_tokens") or body.get("max_tokens") or 0
-    free = ["criticize" if "Do not rewrite the summary." in text else "revise"]
+    free = [
+        "criticize"
+        if "Do not rewrite the summary." in text
+        else "edit"
+        if "write the whole summary anew" in text
+        else "revise"
+    ]
     return Sheet(_prompt_of(_SHAPES.get(shape) or free, text), text, len(wire.messages) > 1, room)
 
 

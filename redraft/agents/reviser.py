@@ -352,7 +352,8 @@ class Reviser:
 
     def _writer(self, number: int) -> StructuredWriter:
         """Return the writer with a sample of its own for every round."""
-        return replace(self.structured_writer, sample=self.structured_writer.sample * _ROUNDS + number - 1)
+        sample = self.structured_writer.sample * _ROUNDS + max(0, number - 1)
+        return replace(self.structured_writer, sample=sample)
 
     async def criticize(self, summary: str, number: int) -> str:
         """Return the writer's own criticism of a summary, in general: the first step of Self-Refine."""

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, TypedDict
 
 from redraft.domain import REVIEW, DraftComparison, Evaluation, Finding, PointAnswer
 from redraft.evaluators.metric_info import MetricAim, goal_status
+from redraft.evaluators.similarity import is_same
 from redraft.settings import FIGURES, FeedbackName, PolicyName, RefineConfig
 
 Scores = Mapping[str, float | None]
@@ -111,13 +112,15 @@ def errors_in(judged: Judged, aims: Aims, gone: Sequence[str] = ()) -> list[Find
 
 
 def is_same_error(error: Finding, other: Finding) -> bool:
-    """Return whether two findings object to the same claim."""
+    """Return whether two findings, of one draft or of two, object to the same claim: to the same answer, or by the same
+    words of the document."""
     places = [finding.evidence.span for finding in (error, other) if finding.evidence and finding.evidence.span]
-    return error.sentence == other.sentence or (len(places) == 2 and places[0].overlaps(places[1]))
+    overlap = len(places) == 2 and places[0].overlaps(places[1])
+    return overlap or (bool(error.found) and is_same(error.found, other.found)) or error.id == other.id
 
 
 def distinct_errors(errors: Sequence[Finding]) -> list[Finding]:
-    """Return each error once."""
+    """Return the first finding on each error."""
     distinct: list[Finding] = []
     for error in errors:
         if not any(is_same_error(error, other) for other in distinct):

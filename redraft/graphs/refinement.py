@@ -14,7 +14,7 @@ from redraft.agents.accounts import gather_all
 from redraft.agents.arbiter import RulingRequest
 from redraft.agents.decider import Decider, DecisionContext
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.reviser import INSTRUCTION, EditNotes, RevisionRequest
+from redraft.agents.reviser import INSTRUCTION, RevisionRequest
 from redraft.domain import (
     NO_REVISION_OF,
     REVIEW,
@@ -33,6 +33,7 @@ from redraft.domain import (
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Notice, RoundSettled, StageStarted
 from redraft.graphs.job import Job
+from redraft.graphs.notes import editor_notes, must_know_in
 from redraft.graphs.policy import (
     ACCUSING,
     FINDINGS_AT_ONCE,
@@ -58,10 +59,9 @@ from redraft.graphs.policy import (
 from redraft.graphs.review import ReviewAnswer, answered, question, requests, reviewed
 from redraft.graphs.state import SessionProtocol, State, Update, node
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.revision import ChooseInput, MustKnow
+from redraft.prompts.revision import ChooseInput
 from redraft.prompts.summarization import outline_text
 from redraft.store.connection import off_loop
-from redraft.text.sentences import is_heading, sentences_in
 
 _EDITED_BY_HAND = "edited by hand"
 _NO_ROOM = "the reviser had no room for"
@@ -423,7 +423,7 @@ async def _revision(base: Draft, state: State, job: Job, number: int, wanted: Se
         others = [finding.id for finding in findings_of(judged) if finding.id not in chosen]
         sorted_findings = DraftFindings.of(judged, job.judges.aims, others)
         findings = list(sorted_findings.points)
-        notes = await _notes(base, job, judged, sorted_findings)
+        notes = await editor_notes(base, job, judged, sorted_findings)
     rulings = await off_loop(job.store.rulings.of, job.document.id)
     findings = await off_loop(_with_ruled_evidence, findings, rulings, reviser.reader)
     request = RevisionRequest(base.text, (*findings, *instructions), job.revision_words, number, notes)
@@ -447,60 +447,6 @@ _NO_DOCUMENT = (
     "the document does not fit the reviser's window, so it reads summaries of the parts and the passages around the"
     " findings (if the model's window is larger, set --context-tokens)"
 )
-
-
-async def _notes(base: Draft, job: Job, judged: Mapping[str, Evaluation], findings: DraftFindings) -> EditNotes:
-    """Return an editor's notes on a draft."""
-    return EditNotes(
-        stops=findings.stops,
-        must_know=tuple(must_know_in(judged)),
-        missing=findings.missing,
-        may_go=tuple(await off_loop(_needless, base.text, judged)),
-        keep=judged[REVIEW].held if REVIEW in judged else (),
-        parts=await job.part_summaries(),
-    )
-
-
-def must_know_in(judged: Mapping[str, Evaluation]) -> list[MustKnow]:
-    """Return what a reader must come away with, weightiest first, and how far a draft has it: the document's questions,
-    or else what other metrics miss."""
-    coverage = judged.get("coverage")
-    questions: Any = coverage.details.get("questions", ()) if coverage else ()
-    quotes = {finding.question: finding.evidence.text for finding in findings_of(judged) if finding.evidence}
-    items = [
-        MustKnow(
-            weight=item["weight"],
-            draft=_DRAFT_HAS.get(item["verdict"], ""),
-            question=item["question"],
-            answer=item["expected"],
-            quote=quotes.get(item["question"], ""),
-        )
-        for item in questions
-    ]
-    if not items:
-        missing = [finding for finding in findings_of(judged) if finding.task == "add" and finding.answer]
-        items = [
-            MustKnow(weight=_USUAL_WEIGHT, draft="not at all", question=finding.question, answer=finding.answer)
-            for finding in missing
-        ]
-    return sorted(items, key=lambda item: -item.weight)
-
-
-_USUAL_WEIGHT = 2
-_DRAFT_HAS: Mapping[str, Any] = {
-    "answered": "in full",
-    "partly answered": "in part",
-    "unanswered": "not at all",
-    "contradicted": "wrongly",
-}
-
-
-def _needless(text: str, judged: Mapping[str, Evaluation]) -> list[str]:
-    """Return the sentences of a draft that answer none of the document's questions."""
-    coverage = judged.get("coverage")
-    if coverage is None or not coverage.held:
-        return []
-    return [sentence for sentence in sentences_in(text) if sentence not in coverage.held and not is_heading(sentence)]
 
 
 def _with_ruled_evidence(

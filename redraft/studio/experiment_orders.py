@@ -321,7 +321,7 @@ def _longsumeval(asked: ExperimentBody, models: Models) -> LongSumEvalDesign:
     goals = asked.goals or _PAPERS
     check_goals(goals, metrics(tuple(goals)))
     how = judging_of(asked, models, tuple(goals), (judge.name,))
-    orders: tuple[PolicyName, ...] = ("paper", "consistency-first")
+    orders: tuple[PolicyName, ...] = ("paper", "editor")
     rounds = asked.said({"rounds"}).get("rounds")
     return LongSumEvalDesign(_writers(asked, models), judge, how, (goals,), orders, rounds)
 
