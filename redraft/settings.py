@@ -36,8 +36,9 @@ DEFAULT_GOALS = {"coverage": 0.8, "consistency": 0.85}
 STATISTICS = "statistics"
 """Figures about a draft that are in every report. They are not a score and cannot be a goal."""
 NEWCOMER = "newcomer"
-"""Where somebody who reads only the summary stops."""
-FIGURES = (STATISTICS, "position")  # all of redraft's metrics that give figures and no score
+"""The metric of the places where a newcomer stops. They are findings without a score, so it cannot be a goal."""
+COMPUTED = (STATISTICS, "position")  # redraft's metrics that give figures, and ask no model for them
+FIGURES = (*COMPUTED, NEWCOMER)  # all of redraft's metrics that give no score
 PackPart = Literal["questions", "keyfacts"]  # what is built of a document for its drafts to be judged by
 REFERENCES: dict[PackPart, str] = {"questions": "pack", "keyfacts": "keyfacts"}
 """Name of each pack part: its field in `JudgeConfig`, its key next to scores, and the kind of run that builds it."""
@@ -234,9 +235,10 @@ class JudgeConfig(Settings):
 
     metrics: tuple[str, ...] = setting(
         (),
-        "Metric to judge by: {listed}; may be repeated. booookscore measures coherence; spread and position,"
-        " which parts of the document the summary covers. statistics are always included. keyfact_recall needs key"
-        " facts, which cost about ten readings of the document, once.",
+        "Metric to judge by: {listed}; may be repeated. booookscore measures coherence; newcomer finds"
+        " the places where a reader stops; spread and position measure which parts of the document the summary covers."
+        " statistics are always included. keyfact_recall needs key facts, which cost about ten readings of the"
+        " document, once.",
         "judging",
         "NAME",
         "--metric",

@@ -315,6 +315,17 @@ class Keepers:
             ]
         }
 
+    def find_stops(self, sheet: Sheet) -> Said:
+        """Stops where a keeper is spoken of without a name."""
+        summary = sheet.within("summary")
+        return {
+            "stops": [
+                {"words": f"keeper number {number}", "question": named(number), "type": "entity omission"}
+                for one in statements_of(summary)
+                for number in _unnamed(one.sentence, summary)
+            ]
+        }
+
     def outline(self, sheet: Sheet) -> Said:
         return {"kind": "other", "line": "Keepers live at stations by the sea.", "turning_points": [], "cast": []}
 

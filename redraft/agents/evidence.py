@@ -244,13 +244,14 @@ class EvidenceReader:
         whole = merge_spans(span for spans in found for span in spans)
         return merge_spans(chain(whole, (Span(a.end, b.start) for a, b in pairwise(whole) if b.start - a.end < GAP)))
 
-    def parts(self, statements: Sequence[Statement]) -> list[list[Statement]]:
-        """Return the sentences of a summary in parts that each fit a prompt."""
+    def parts(self, statements: Sequence[Statement], room: int | None = None) -> list[list[Statement]]:
+        """Return the sentences of a summary in parts that each fit a prompt, or have at most `room` tokens."""
+        room = self.room if room is None else room
         parts: list[list[Statement]] = [[]]
         filled = 0
         for statement in statements:
             tokens = self.tokens_of([statement])
-            if parts[-1] and filled + tokens > self.room:
+            if parts[-1] and filled + tokens > room:
                 parts.append([])
                 filled = 0
             # A sentence refers back to the one before it, unless it is the first of its part.

@@ -1,23 +1,33 @@
-"""The proofreader: finds confusing sentences of a summary, and the questions they raise (BooookScore)."""
+"""Readers of a summary that see nothing of its document: the proofreader judges each sentence (BooookScore), and the
+newcomer names the places where a reader stops."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, LikelyAnswer, ask_all
-from redraft.agents.evidence import USUAL, EntryBudget
+from redraft.agents.evidence import USUAL, EntryBudget, EvidenceReader
 from redraft.agents.judge import Judge, batch_size
 from redraft.domain import content_id
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import (
     FIND_CONFUSION,
+    FIND_STOPS,
+    MAX_STOPS,
     NO_CONFUSION,
     Confusion,
     ConfusionInput,
     ErrorType,
+    FindStopsInput,
+    Stop,
+    Stops,
     SummarySentence,
 )
+from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import Statement
 from redraft.prompts.tags import NO_ITEM
 from redraft.text.sanitizer import one_line
@@ -25,6 +35,8 @@ from redraft.text.tokens import Tokenizer
 
 CONFUSION = EntryBudget(frame=50, words=26)
 """What one entry of a reply may hold."""
+STOPS = EntryBudget(frame=40 * MAX_STOPS, words=36 * MAX_STOPS)
+"""What a reply with as many stops as possible may hold."""
 # Tokens of the reply schema and the numbering.
 _FRAME = 300
 # The fewest tokens of a stretch that are of any use.
@@ -86,7 +98,7 @@ class Proofreader:
     def room(self, size: int, statements: Sequence[Statement]) -> int:
         """Return the tokens of a summary that fit next to its `size` longest sentences."""
         longest = sorted((self.tokenizer.count(statement.sentence) for statement in statements), reverse=True)[:size]
-        frame = _frame(self.judge.book, self.tokenizer)
+        frame = _frame(self.judge.book, self.tokenizer, FIND_CONFUSION)
         return self.window - frame - sum(longest) - size * self.judge.entry_tokens(CONFUSION)
 
     def _stretch(self, statements: Sequence[Statement], numbers: Sequence[int], left: int) -> str:
@@ -110,14 +122,19 @@ def _asked(statements: Sequence[Statement], n: int) -> SummarySentence:
     return SummarySentence(id=statement.id, place=place, sentence=statement.sentence)
 
 
-def least_window(book: PromptBook, tokenizer: Tokenizer) -> int:
-    """Return the smallest window in which a summary can be read, if need be in stretches."""
-    return _frame(book, tokenizer) + _MIN_STRETCH + CONFUSION.tokens(USUAL)
+def least_window(
+    book: PromptBook,
+    tokenizer: Tokenizer,
+    prompt: Prompt[Any, Any] = FIND_CONFUSION,
+    reply: EntryBudget = CONFUSION,
+) -> int:
+    """Return the smallest window in which a summary can be read, if need be in parts, with room for this reply."""
+    return _frame(book, tokenizer, prompt) + _MIN_STRETCH + reply.tokens(USUAL)
 
 
-def _frame(book: PromptBook, tokenizer: Tokenizer) -> int:
-    """Return the tokens of a prompt without the summary and its sentences."""
-    return tokenizer.count(book.source(FIND_CONFUSION.name)) + _FRAME
+def _frame(book: PromptBook, tokenizer: Tokenizer, prompt: Prompt[Any, Any]) -> int:
+    """Return the tokens of a prompt without the summary."""
+    return tokenizer.count(book.source(prompt.name)) + _FRAME
 
 
 def _confused(one: Confusion, judge: Judge) -> SentenceConfusion | None:
@@ -130,3 +147,80 @@ def _confused(one: Confusion, judge: Judge) -> SentenceConfusion | None:
     questions = tuple(one_line(question, _LONGEST_QUESTION) for question in one.asked)
     types = tuple(one.errors)
     return SentenceConfusion(confusing=one.is_confusing, questions=questions, types=types, odds=one.odds)
+
+
+class PartReading(BaseModel):
+    """The stored stops in a part of a summary; `unsure` if the judge cannot read as a newcomer does."""
+
+    stops: tuple[Stop, ...] = ()
+    unsure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryPart:
+    """A part of a summary, or all of it, with the number of its sentences."""
+
+    text: str
+    sentences: int
+    context: str = ""
+    """The part before it."""
+    goes_on: bool = False
+    """Whether another part follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Newcomer:
+    """Asks a judge where a reader of a summary stops who has never seen the document."""
+
+    judge: Judge
+    reader: EvidenceReader
+    query: str | None = None
+
+    async def read(self, parts: Sequence[SummaryPart]) -> ItemResults[PartReading]:
+        """Return the stops in each part that has a readable reply, by its index, at most `MAX_STOPS` in each."""
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PartReading]:
+            (number,) = numbers
+            part = parts[number]
+            stops_input = FindStopsInput(
+                context=part.context, summary=part.text, goes_on=part.goes_on, query=self.query
+            )
+            reply = await self.judge.ask(FIND_STOPS, stops_input, self._reply_tokens, "stops", attempt)
+            # The stops after a cut are not known, so the reply is asked for again with more room.
+            return Entries.of(reply, [(number, None if reply.is_truncated else _reading(reply.value))])
+
+        async def judged(numbers: Sequence[int]) -> ItemResults[PartReading]:
+            return await ask_all([[number] for number in numbers], ask)
+
+        items = [[content_id(part.context), content_id(part.text), part.goes_on, self.query] for part in parts]
+        results = await self.judge.cached_verdicts(FIND_STOPS, PartReading, items, judged)
+        return results.decided(lambda reading: not reading.unsure)
+
+    def parts(self, summary: str, statements: Sequence[Statement]) -> list[SummaryPart]:
+        """Return the summary, in parts if it does not fit a prompt: then each part is shown with the one before it."""
+        count = self.reader.tokenizer.count
+        around = _frame(self.judge.book, self.reader.tokenizer, FIND_STOPS) + count(self.query or "")
+        room = self.reader.window - around - self._reply_tokens
+        if count(summary) <= room:
+            return [SummaryPart(summary, len(statements))]
+        parts = self.reader.parts(statements, room // 2)
+        texts = [" ".join(statement.sentence for statement in part) for part in parts]
+        return [
+            SummaryPart(text, len(part), context, number < len(parts))
+            for number, (part, text, context) in enumerate(zip(parts, texts, ["", *texts], strict=False), 1)
+        ]
+
+    @property
+    def _reply_tokens(self) -> int:
+        return min(self.judge.entry_tokens(STOPS), self.judge.reply_tokens)
+
+
+def _reading(reply: Stops) -> PartReading:
+    """Return the stops of a reply, each once."""
+    stops = [
+        Stop(words=one_line(stop.words), question=one_line(stop.question, _LONGEST_QUESTION), type=stop.type)
+        for stop in reply.stops
+    ]
+    distinct = {(stop.words, stop.question): stop for stop in reversed(stops)}
+    kept = [stop for stop in stops if distinct[stop.words, stop.question] is stop]
+    return PartReading(stops=tuple(kept[:MAX_STOPS]), unsure=reply.unsure)

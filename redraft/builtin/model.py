@@ -18,7 +18,16 @@ from redraft.errors import ModelError
 from redraft.llm.base import Reply, Request, Sampling
 from redraft.prompts import coherence as reading
 from redraft.prompts import factual, qa, revision, summarization
-from redraft.prompts.coherence import Choice, Confusion, ConfusionInput, Confusions, PreferenceReply, PreferInput
+from redraft.prompts.coherence import (
+    Choice,
+    Confusion,
+    ConfusionInput,
+    Confusions,
+    FindStopsInput,
+    PreferenceReply,
+    PreferInput,
+    Stops,
+)
 from redraft.prompts.contract import UNSURE, InputT, Prompt, Unsure, ValueT
 from redraft.prompts.factual import SPLIT_FACTS, PointRuling, PointRulings, RuleInput
 from redraft.prompts.qa import AllSources, Sources, TraceInput
@@ -111,6 +120,11 @@ def _confusion(number: int, sentence: str, said: Sequence[str]) -> Confusion:
     return Confusion(id=number, questions=[], types=[UNSURE])
 
 
+def find_stops(_: FindStopsInput) -> Stops:
+    """Return nothing: it takes a reader to stop."""
+    return Stops(stops=[], unsure=True)
+
+
 def prefer_summary(given: PreferInput) -> PreferenceReply:
     """Prefer a summary without faults to one with faults; counting cannot tell anything else."""
     if same_words(given.first, given.second):
@@ -179,6 +193,7 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(factual.JUDGE_CHUNK, facts.judge_chunk),
         _bound(SPLIT_FACTS, facts.split_facts),
         _bound(reading.FIND_CONFUSION, find_confusion),
+        _bound(reading.FIND_STOPS, find_stops),
         _bound(reading.PREFER_SUMMARY, prefer_summary),
         _bound(revision.DECIDE, decide),
         _bound(factual.RULE_ON_FINDINGS, rule_on_findings),

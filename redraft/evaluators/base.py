@@ -163,10 +163,19 @@ class Evaluator(ABC):
             )
         )
 
-    def measured(self, details: Mapping[str, object], *, judged: int = 0, unjudged: int = 0) -> Evaluation:
-        """Return figures that are not a score, with the number of items and of items without a figure."""
+    def measured(
+        self,
+        details: Mapping[str, object],
+        *,
+        judged: int = 0,
+        unjudged: int = 0,
+        findings: Iterable[Finding] = (),
+    ) -> Evaluation:
+        """Return figures that are not a score, with the number of items and of items without a figure, and the
+        findings."""
+        found = tuple(findings)
         return self.checked(
-            Evaluation(self.name, self.version, "measured", judged=judged, unjudged=unjudged, details=details)
+            Evaluation(self.name, self.version, "measured", None, judged, unjudged, found, details=details)
         )
 
     def not_applicable(self, reason: str) -> Evaluation:

@@ -18,7 +18,7 @@ from redraft.errors import UsageError
 from redraft.evaluators.base import Case, Evaluator, mean_evaluation, panel_verdicts
 from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, PanelVerdicts, disputed_items
 from redraft.prompts.book import PromptBook
-from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, NO_CONFUSION, ErrorType
+from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, NO_CONFUSION, StopType
 from redraft.prompts.qa import Statement
 from redraft.settings import JudgeConfig
 from redraft.text.sentences import is_heading
@@ -29,7 +29,7 @@ CLEAR, CONFUSING = "clear", "confusing"
 UNTYPED = "untyped"
 """The kind of a finding whose confusion the judges do not classify."""
 
-_WHAT_TO_DO: dict[ErrorType, tuple[Task, str]] = {
+WHAT_TO_DO: dict[StopType, tuple[Task, str]] = {
     "duplication": ("drop", "Another sentence says this already. Say it once."),
     "inconsistency": ("correct", "Another part of the summary contradicts this. Make both agree with the document."),
     "entity omission": ("clarify", "A reader cannot tell who or what this is. Say it as the document does."),
@@ -187,7 +187,7 @@ def _task(one: SentenceConfusion) -> tuple[Task, str]:
     """Return the task and instruction for a finding; each type has its own."""
     if not one.types:
         return _UNCLEAR if one.questions else _UNNAMED
-    chosen = [what for kind, what in _WHAT_TO_DO.items() if kind in one.types]
+    chosen = [what for kind, what in WHAT_TO_DO.items() if kind in one.types]
     return chosen[0][0], " ".join(explanation for _, explanation in chosen)
 
 

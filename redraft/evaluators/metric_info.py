@@ -12,7 +12,8 @@ from pydantic.dataclasses import dataclass as record
 from redraft import plugins
 from redraft.domain import DEFERRED, Evaluation, Finding, Ruling
 from redraft.errors import UsageError
-from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfig, RefineConfig
+from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, NEWCOMER, DraftConfig, JudgeConfig, RefineConfig
+from redraft.text.words import count
 
 ABSTAINED = "abstained"
 """The detail that says, of an evaluation without verdicts, whether its judges left all items open."""
@@ -72,6 +73,7 @@ OWN: Mapping[str, MetricInfo] = {
     "keyfact_recall": MetricInfo("keyfact_recall:KeyfactRecall", "content", _FACTUAL),
     "faithfulness": MetricInfo("faithfulness:Faithfulness", "truth", _FACTUAL),
     "booookscore": MetricInfo("booookscore:Booookscore", "form", ("find_confusion",)),
+    NEWCOMER: MetricInfo("newcomer:NewcomerMetric", None, ("find_stops",)),
     "spread": MetricInfo("position:SpreadMetric", "content"),
     "position": MetricInfo("position:Position", None),
     "statistics": MetricInfo("statistics:Statistics", None),
@@ -85,6 +87,7 @@ MEANINGS: Mapping[str, str] = {
     "keyfact_recall": "How many of the document's key facts the summary states, from 0 to 1.",
     "faithfulness": "How many sentences of the summary the document supports, from 0 to 1.",
     "booookscore": "How many sentences of the summary are clear to a reader, from 0 to 1.",
+    NEWCOMER: "Where a reader who has never seen the document stops, and what they would ask; no score.",
     "spread": "How evenly the summary draws on all parts of the document, from 0 to 1.",
     "position": "Where in the document the sentences of the summary come from; no score.",
     "statistics": "How long the summary is, and how much it copies and repeats; no score.",
@@ -181,3 +184,10 @@ _WITHDRAWN: TypeAdapter[list[WithdrawnFinding]] = TypeAdapter(list[WithdrawnFind
 def withdrawn(evaluation: Evaluation) -> list[WithdrawnFinding]:
     """Return the findings of an evaluation that were withdrawn."""
     return _WITHDRAWN.validate_python(evaluation.details.get(WITHDRAWN, ()))
+
+
+def stops_in_words(evaluation: Evaluation) -> str:
+    """Return how often a newcomer stops, and how much of the summary could not be read."""
+    stops = len(evaluation.findings)
+    said = count(stops, "stop") if stops else "a newcomer stops nowhere"
+    return f"{said}; {count(evaluation.unjudged, 'sentence')} not read" if evaluation.unjudged else said

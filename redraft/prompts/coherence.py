@@ -1,23 +1,30 @@
-"""The prompts that judge a summary by itself: what confuses readers, and which of two is better (BooookScore)."""
+"""The prompts that judge a summary by itself: what confuses a reader (BooookScore), where a newcomer stops, and which
+of two summaries is better."""
 
 from __future__ import annotations
 
 import re
 from typing import Annotated, Literal, get_args
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from redraft.prompts.contract import (
     UNSURE,
     AliasNames,
+    Context,
     Fence,
+    InternalField,
     MaxItems,
     Odds,
     Omittable,
     Prompt,
     PromptInput,
+    Question,
     ReplyModel,
+    SkipInvalid,
     SummaryText,
+    Text,
     Texts,
     Unsure,
     VerdictLabels,
@@ -141,6 +148,53 @@ class Confusions(ReplyModel):
     sentences: list[Confusion]
 
 
+StopType = Literal[ErrorType, "overload", "ending"]
+"""Why a newcomer stops: one of the paper's error types, a sentence that carries too much, or a missing ending."""
+MAX_STOPS = 12
+"""The most stops of one reply."""
+_STOP_TYPES = {mark.split()[0]: mark for mark in ERROR_TYPES} | {
+    "ambiguity": "language",
+    "ambiguous": "language",
+    "overloaded": "overload",
+    "no ending": "ending",
+    "missing ending": "ending",
+}
+
+
+def _worded(question: str) -> str:
+    if not any(map(str.isalnum, question)):
+        raise ValueError("the question has no words")
+    return question
+
+
+class FindStopsInput(PromptInput):
+    """A summary, or a part of it with the text before it, and the question that the summary answers, if any."""
+
+    context: Context = ""
+    summary: SummaryText
+    goes_on: bool = False
+    """Whether this is a part, and not the last one."""
+    query: Question = None
+
+
+class Stop(ReplyModel):
+    """A place where a newcomer stops: the words of the summary, what the newcomer would ask, and the type."""
+
+    words: Annotated[Text, AliasNames("quote", "phrase", "text")]
+    question: Annotated[Text, AfterValidator(_worded), AliasNames("problem", "what is wrong")]
+    type: Annotated[
+        StopType, BeforeValidator(lenient(StopType, None, _STOP_TYPES)), AliasNames("error type", "category", "kind")
+    ]
+
+
+class Stops(ReplyModel):
+    """The stops in the order of the text; an empty list where the newcomer never stops."""
+
+    stops: Annotated[list[Stop], SkipInvalid(), MaxItems(MAX_STOPS)]
+    unsure: Annotated[bool, InternalField(), SkipJsonSchema(), Field(exclude_if=lambda unsure: not unsure)] = False
+    """Whether the judge cannot read as a newcomer does."""
+
+
 ChoiceRead = Annotated[Choice | Unsure, BeforeValidator(lenient(Choice, None)), as_sent(Choice)]
 """Which of two texts is better, as read from a reply."""
 
@@ -165,6 +219,9 @@ class PreferenceReply(ReplyModel):
 
 FIND_CONFUSION = Prompt(
     "find_confusion", ConfusionInput, Confusions, "booookscore: what confuses a reader of the summary", 0.0
+)
+FIND_STOPS = Prompt(
+    "find_stops", FindStopsInput, Stops, "newcomer: where a reader who has never seen the document stops", 0.0
 )
 PREFER_SUMMARY = Prompt(
     "prefer_summary", PreferInput, PreferenceReply, "compare: which of two summaries is better", 0.0

@@ -32,6 +32,7 @@ _WORDS_A_SENTENCE, _KEPT_OF = 18, 6
 _QUOTED = 90
 """The approximate length of a quote in characters."""
 _QUESTIONS_A_SENTENCE = 3
+_STOPS = 6
 _FACTS_A_SENTENCE = 3
 _CHARACTERS_A_ROOT = 5_000
 """A tree has another root, with six more facts, for about this many characters of the excerpt."""
@@ -422,6 +423,15 @@ def _split(given: factual.SplitFactsInput) -> factual.AllFacts:
     )
 
 
+def _find_stops(given: coherence.FindStopsInput) -> coherence.Stops:
+    return coherence.Stops(
+        stops=[
+            coherence.Stop(words=_words(given.summary, 5, 9 * at), question=_REASON, type="causal omission")
+            for at in range(_STOPS)
+        ]
+    )
+
+
 def _prefer(_: coherence.PreferInput) -> coherence.PreferenceReply:
     return coherence.PreferenceReply(
         reason=f"{_REASON} {_REASON}", detail="tie", structure="tie", logic="tie", overall="tie"
@@ -539,6 +549,7 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
         _handled(factual.JUDGE_CHUNK, _mark),
         _handled(factual.SPLIT_FACTS, _split),
         _verdicts(coherence.FIND_CONFUSION, questions=[], types=[coherence.NO_CONFUSION]),
+        _handled(coherence.FIND_STOPS, _find_stops),
         _handled(coherence.PREFER_SUMMARY, _prefer),
         _handled(revision.DECIDE, _decide),
         _verdicts(factual.RULE_ON_FINDINGS, verdict="contradicted"),

@@ -54,8 +54,8 @@ from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepa
 from redraft.runs.request import chapter_spec, with_places
 from redraft.runs.roster import known_window, with_windows
 from redraft.settings import (
+    COMPUTED,
     EXTRACTIVE,
-    FIGURES,
     BuildKeyfacts,
     BuildQuestions,
     DraftConfig,
@@ -236,9 +236,9 @@ class _DryJobFactory(JobFactory):
         return _TrustingWriter(**known | {"instructions": None})
 
     def panel(self, judging: JudgeConfig) -> Panel:
-        """Return the judges of the run, without statistics, which call no model."""
+        """Return the judges of the run, without figures, which call no model."""
         panel, refinement = super(_DryJobFactory, self).panel(judging), self.run.refinement
-        evaluators = [evaluator for evaluator in panel.evaluators if evaluator.name not in FIGURES]
+        evaluators = [evaluator for evaluator in panel.evaluators if evaluator.name not in COMPUTED]
         if refinement is not None:
             drafts = refinement.rounds + self.run.settings.drafts
             evaluators = [

@@ -216,6 +216,9 @@ GIVEN: dict[str, BaseModel] = {
         ]
     ),
     "write_answer": qa.AnswerInput(passages=_PASSAGES, question="Who put it out?", words=120),
+    "find_stops": coherence.FindStopsInput(
+        context="It was 1924.", summary="Hester came.", goes_on=True, query="Why did she come?"
+    ),
     "prefer_summary": coherence.PreferInput(
         document="The lamp went out.", first="Hester put it out.", second="It was 1924."
     ),

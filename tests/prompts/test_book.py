@@ -17,7 +17,7 @@ from redraft.domain import Task, TextKind
 from redraft.errors import PromptError, UsageError
 from redraft.prompts import summarization
 from redraft.prompts.book import PROMPTS, SETS, PromptBook, neutralize
-from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
+from redraft.prompts.coherence import FIND_CONFUSION, FIND_STOPS, PREFER_SUMMARY
 from redraft.prompts.contract import Prompt, PromptInput, SummaryText
 from redraft.prompts.factual import FACT_PROMPTS, RULE_ON_FINDINGS, SPLIT_FACTS
 from redraft.prompts.qa import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, JUDGING, TRACE_SENTENCES, WRITE_ANSWER
@@ -25,7 +25,16 @@ from redraft.settings import DraftConfig
 from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, rendered
 
 _TYPED = (ASK_TYPED, ANSWER_QUESTIONS, JUDGE_ANSWERS)
-_OTHERS = (WRITE_ANSWER, FIND_CONFUSION, PREFER_SUMMARY, RULE_ON_FINDINGS, TRACE_SENTENCES, SPLIT_FACTS, *_TYPED)
+_OTHERS = (
+    WRITE_ANSWER,
+    FIND_CONFUSION,
+    FIND_STOPS,
+    PREFER_SUMMARY,
+    RULE_ON_FINDINGS,
+    TRACE_SENTENCES,
+    SPLIT_FACTS,
+    *_TYPED,
+)
 JUDGED = sorted(prompt.name for prompt in (*JUDGING, *FACT_PROMPTS, *_OTHERS))
 # In their replies there are no words.
 WORDLESS = {"align_facts", "find_confusion", "prefer_summary", "rank_questions", "trace_sentences"}

@@ -238,6 +238,15 @@ def _cases() -> dict[str, Case]:
         "keyfacts_narrative": (factual.ExtractFactsInput(excerpt="They lit it."), {"roots": _TREE}),
         "query_analytical": (query, {"query": "Why was the lamp lit?"}),
         "query_narrative": (query, {"query": "How was the lamp lit?"}),
+        "find_stops": (
+            coherence.FindStopsInput(summary="They lit it."),
+            {
+                "stops": [
+                    {"words": "They", "question": "Who are they?", "type": "entity omission"},
+                    {"words": "lit it", "question": "What did they light?", "type": "language"},
+                ]
+            },
+        ),
         "prefer_summary": (
             coherence.PreferInput(first="a", second="b"),
             {"reason": "It says more.", "detail": "first", "structure": "second", "logic": "tie", "overall": "first"},

@@ -9,9 +9,9 @@ from redraft.cli.terminal import width, wrapped
 from redraft.cli.views import render
 from redraft.cli.views.render import aligned, count, score, spaced
 from redraft.domain import Document, Evaluation, Finding
-from redraft.evaluators.metric_info import NONE, SELF_CHECK, UNSUPPORTED, got_no_reply, withdrawn
+from redraft.evaluators.metric_info import NONE, SELF_CHECK, UNSUPPORTED, got_no_reply, stops_in_words, withdrawn
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS
-from redraft.settings import FIGURES
+from redraft.settings import FIGURES, NEWCOMER
 from redraft.text.places import place_of
 from redraft.text.sanitizer import one_line
 
@@ -115,7 +115,9 @@ _BARS = " ▁▂▃▄▅▆▇█"
 
 def lines(one: Evaluation) -> Iterator[str]:
     """Yield the figures, with a dash for a missing one."""
-    if one.metric in FIGURES:
+    if one.metric == NEWCOMER:
+        yield brief_line(one)
+    elif one.metric in FIGURES:
         yield from _position(one) if one.metric == _POSITION else _statistics(one)
     else:
         yield f"{one.metric}: {_own(one)}"
@@ -123,6 +125,8 @@ def lines(one: Evaluation) -> Iterator[str]:
 
 def brief_line(one: Evaluation) -> str:
     """Return the figures that matter when drafts are compared."""
+    if one.metric == NEWCOMER:
+        return f"{one.metric}: {stops_in_words(one)}"
     if one.metric in FIGURES:
         return _brief_position(one) if one.metric == _POSITION else _brief_statistics(one)
     return f"{one.metric}: {_own(one)}"
@@ -237,10 +241,24 @@ _ITEMS = {
 def evaluation(
     one: Evaluation, document: Document, *, self_checked: bool = False, shown: int | None = SHOWN, rest: str = ""
 ) -> Iterator[str]:
-    """Yield a metric's score, its parts and its findings; `rest` is the command that shows omitted ones."""
+    """Yield a metric's score or figures, its parts and its findings; `rest` is the command that shows omitted ones."""
     if one.outcome == "measured":
         yield from lines(one)
-        return
+    else:
+        yield from _scored(one, self_checked=self_checked)
+    yield from _panel(one)
+    for number, finding in enumerate(one.findings[:shown], 1):
+        yield from numbered(number, finding, document)
+    for gone in withdrawn(one):
+        about = one_line(gone.finding.question or gone.finding.sentence, _QUOTE)
+        said = f"{about} · the document says so: “{one_line(gone.ruling.quote, _QUOTE)}”"
+        yield from wrapped(said, "  withdrawn: ", "    ")
+    if shown is not None and len(one.findings) > shown:
+        yield f"  ... and {len(one.findings) - shown:,} more ({rest})"
+
+
+def _scored(one: Evaluation, *, self_checked: bool) -> Iterator[str]:
+    """Yield a metric's score, or why it has none, and the parts of the score."""
     what = _ITEMS.get(one.metric, "item")
     judged = f"{count(one.judged, what)} judged"
     if one.unjudged:
@@ -253,15 +271,6 @@ def evaluation(
         says = "has no score" if one.outcome == "failed" and not got_no_reply(one) else spaced(one.outcome)
         yield from wrapped(f"{one.metric} {says}: {one_line(one.reason, 300)}", "", "  ")
     yield from breakdown(one)
-    yield from _panel(one)
-    for number, finding in enumerate(one.findings[:shown], 1):
-        yield from numbered(number, finding, document)
-    for gone in withdrawn(one):
-        about = one_line(gone.finding.question or gone.finding.sentence, _QUOTE)
-        said = f"{about} · the document says so: “{one_line(gone.ruling.quote, _QUOTE)}”"
-        yield from wrapped(said, "  withdrawn: ", "    ")
-    if shown is not None and len(one.findings) > shown:
-        yield f"  ... and {len(one.findings) - shown:,} more ({rest})"
 
 
 def _between(one: Evaluation) -> str:

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from datetime import datetime
 
 from redraft.domain import REVIEW, Document, Evaluation, Finding, KeyFact, KeyFacts, Pack, Parent, Span, record_json
-from redraft.evaluators.metric_info import withdrawn
+from redraft.evaluators.metric_info import stops_in_words, withdrawn
 from redraft.report.dossier.contents import (
     CallDetails,
     CallEntry,
@@ -40,7 +40,7 @@ from redraft.report.history.lineage import DRIFTS, Lineage, TracedSentence, read
 from redraft.report.history.quotes import Details, listed, span_of, yardstick_of
 from redraft.report.history.results import Result, document_read
 from redraft.report.history.trace import RoundTrace, RunTrace, piece_name, read_trace
-from redraft.settings import FIGURES
+from redraft.settings import FIGURES, NEWCOMER
 from redraft.store.runs import WITHOUT_SUMMARY
 from redraft.store.store import Store
 from redraft.text.languages import language_context, primary
@@ -215,6 +215,7 @@ def scores(result: Result) -> Iterator[Score]:
             met=goal.get("met"),
             initial=first.score if first else None,
             interval=_interval(evaluation),
+            reason=stops_in_words(evaluation) if name == NEWCOMER and evaluation.judged else evaluation.reason,
             self_check=bool(certificate and certificate.self_check),
             certificate=record_json(certificate) if certificate else None,
             stands_on=certificate.line() if certificate else "",

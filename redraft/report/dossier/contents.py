@@ -17,7 +17,7 @@ from redraft.evaluators.metric_info import WithdrawnFinding
 from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedDict, ScrubbedLine
 from redraft.report.history.lineage import LineageStep
 from redraft.report.history.requests import RequestOutcome, count_unmet
-from redraft.settings import FIGURES
+from redraft.settings import COMPUTED, NEWCOMER
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.words import rounded, spaced
@@ -451,7 +451,7 @@ class VerdictPart(NamedTuple):
 def verdict(status: str, scores: Sequence[Score], requests: Sequence[RequestOutcome] = ()) -> tuple[VerdictPart, ...]:
     """Return the status unless the run is done, then every goal, or every score if there are no goals, and how many
     requests were not met."""
-    judged = [score for score in scores if score.metric not in FIGURES]
+    judged = [score for score in scores if score.metric not in COMPUTED]
     parts = list(_parts(judged)) or ([VerdictPart("note", "", "not judged")] if status == "done" else [])
     parts[:1] = [
         verdict_part._replace(says=verdict_part.says[:1].upper() + verdict_part.says[1:]) for verdict_part in parts[:1]
@@ -492,6 +492,8 @@ def _cause(one: Score) -> str:
 def _part(one: Score) -> VerdictPart:
     name = spaced(one.metric)
     why = _clauses(one.reason) if one.score is None else ""
+    if one.metric == NEWCOMER and one.judged:
+        return VerdictPart("note", "", f"{name}: {one.reason}")
     if one.goal is None:
         said = rounded(one.score) if one.score is not None else f"not scored{f' ({why})' if why else ''}"
         return VerdictPart("note", "", f"{name} {said}")

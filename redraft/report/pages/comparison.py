@@ -31,7 +31,7 @@ from redraft.report.plots.picture import Plot
 from redraft.report.plots.scores import CostPoint as Priced
 from redraft.report.plots.scores import Differences, PlottedDifference, ScoreAgainstCost
 from redraft.report.plots.shares import ShareBar, Shares
-from redraft.settings import FIGURES
+from redraft.settings import COMPUTED
 from redraft.text.places import on_pages, place_said
 from redraft.text.words import count, dollars, spaced
 
@@ -404,7 +404,7 @@ def dossier_markdown(dossier: Dossier) -> str:
         place_said=place_said,
         chapter=_chapter,
         self_check=f" ({SELF_CHECK})",
-        scores=[one for one in dossier.scores if one.metric not in FIGURES],
+        scores=[one for one in dossier.scores if one.metric not in COMPUTED],
         by_number={history.number: history for history in dossier.findings},
         missing=[history for history in dossier.findings if history.state == "open" and not history.sentence],
         closed=[history for history in dossier.findings if history.state != "open"],

@@ -18,7 +18,7 @@ from redraft.report.plots.picture import Plot
 from redraft.report.plots.scores import Metric, RoundScores
 from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
 from redraft.report.plots.waterfall import Waterfall, WaterfallCall
-from redraft.settings import FIGURES
+from redraft.settings import COMPUTED
 from redraft.text.sanitizer import clean
 from redraft.text.words import count, dollars, spaced, unanswered
 
@@ -120,7 +120,7 @@ def view(dossier: Dossier) -> dict[str, Any]:
         "open": sum(1 for history in dossier.findings if history.state == "open"),
         "missing": [history for history in dossier.findings if history.state == "open" and history.sentence is None],
         "closed": [history for history in dossier.findings if history.state != "open"],
-        "judged": [score for score in dossier.scores if score.metric not in FIGURES],
+        "judged": [score for score in dossier.scores if score.metric not in COMPUTED],
         "stopped": _stopped(dossier),
         "pictures": shown,
         "fact_levels": facts_by_level(dossier.trees),
