@@ -64,9 +64,11 @@ class DraftFindings:
     """Where a reader stops."""
     missing: tuple[Finding, ...]
     """What the draft lacks, weightiest first."""
+    missed: frozenset[str] = frozenset()
+    """The metrics that miss their goals."""
 
     @classmethod
-    def of(cls, judged: Judged, aims: Aims, gone: Sequence[str] = ()) -> DraftFindings:
+    def of(cls, judged: Judged, goals: Goals, aims: Aims, gone: Sequence[str] = ()) -> DraftFindings:
         """Sort the findings of a draft; those in `gone`, by id, do not count."""
         findings = [finding for finding in findings_of(judged) if finding.id not in gone]
         stops = [finding for finding in findings if aims.get(finding.metric) == "form"]
@@ -78,6 +80,7 @@ class DraftFindings:
             tuple(requests),
             tuple(stops),
             tuple(sorted(missing, key=lambda finding: -finding.weight)),
+            frozenset(missed_metrics(scores_of(judged), goals)),
         )
 
     @property
@@ -87,14 +90,16 @@ class DraftFindings:
 
     @property
     def of_weight(self) -> tuple[Finding, ...]:
-        """Return what a round is made for."""
-        return (*self.points, *self.stops, *(finding for finding in self.missing if finding.weight >= _OF_WEIGHT))
+        """Return what a round is made for: all but what is missing of little weight while the goals are met."""
+        return (*self.points, *self.stops, *self._missing(_OF_WEIGHT))
 
     @property
     def are_errors_alone(self) -> bool:
         """Return whether there are errors, and nothing else for which the text would be written anew."""
-        essential = any(finding.weight >= _ESSENTIAL for finding in self.missing)
-        return bool(self.errors) and not (self.requests or self.stops or essential)
+        return bool(self.errors) and not (self.requests or self.stops or self._missing(_ESSENTIAL))
+
+    def _missing(self, least: int) -> list[Finding]:
+        return [finding for finding in self.missing if finding.weight >= least or finding.metric in self.missed]
 
 
 def errors_in(judged: Judged, aims: Aims, gone: Sequence[str] = ()) -> list[Finding]:
@@ -157,7 +162,7 @@ def plan_revision(
     """
     if policy == "paper":
         return _paper_plan(judged, goals, aims, gone)
-    findings = DraftFindings.of(judged, aims, gone)
+    findings = DraftFindings.of(judged, goals, aims, gone)
     if not can_compare and not missed_metrics(scores_of(judged), goals):
         # Without a comparison nobody can tell that a text which meets its goals has become better.
         findings = replace(findings, stops=(), missing=())

@@ -305,7 +305,7 @@ async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluatio
     scores = metric_scores(scores_of(judged))
     # Metrics finish in any order, and the prompt must not depend on that.
     scores = {name: scores[name] for name in (*goals, *sorted(scores.keys() - goals.keys())) if name in scores}
-    findings = DraftFindings.of(judged, job.judges.aims, [*state["tried"], *state["dropped"]])
+    findings = DraftFindings.of(judged, job.refinement.goals, job.judges.aims, [*state["tried"], *state["dropped"]])
     draft = await job.draft(state["best"])
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     return DecisionContext(
@@ -421,7 +421,7 @@ async def _revision(base: Draft, state: State, job: Job, number: int, wanted: Se
     if state["way"] == "edit" and not state["mending"]:
         chosen = {finding.id for finding in findings}
         others = [finding.id for finding in findings_of(judged) if finding.id not in chosen]
-        sorted_findings = DraftFindings.of(judged, job.judges.aims, others)
+        sorted_findings = DraftFindings.of(judged, job.refinement.goals, job.judges.aims, others)
         findings = list(sorted_findings.points)
         notes = await editor_notes(base, job, judged, sorted_findings)
     rulings = await off_loop(job.store.rulings.of, job.document.id)
