@@ -273,7 +273,7 @@ def _shown(n: int, question: PackQuestion, panel: _Answers) -> dict[str, object]
 
 
 def shares(
-    items: Mapping[int, ItemVotes], groups: Sequence[str], weights: Sequence[int]
+    items: Mapping[int, ItemVotes], groups: Sequence[str], weights: Sequence[int] = ()
 ) -> dict[str, dict[str, float | int | None]]:
     """Return the mean value of the questions per group, weighted if there are weights, and how many were judged."""
     values: dict[str, dict[int, float]] = defaultdict(dict)

@@ -45,6 +45,11 @@ CLAIMS: list[tuple[str, str, float]] = [
 ]
 
 
+def pairs_of(sheet: Sheet) -> list[tuple[str, dict[str, str]]]:
+    """The pairs to compare, by id."""
+    return list(sheet.items("pairs").items())
+
+
 class Scripted(Keepers):
     """Asks the questions of PACK about the document and those of CLAIMS about the summary, a sentence each."""
 
@@ -79,12 +84,9 @@ class Scripted(Keepers):
         }
 
     def compare_answers(self, sheet: Sheet) -> Said:
-        return {
-            "comparisons": [
-                {"id": n, "reason": "", "verdict": "contradicts" if pair["summary"] in CONTRADICTED else "full"}
-                for n, pair in sheet.items("pairs").items()
-            ]
-        }
+        verdicts = {n: "contradicts" if pair["summary"] in CONTRADICTED else "full" for n, pair in pairs_of(sheet)}
+        verdicts |= {n: "none" for n, pair in pairs_of(sheet) if "unanswerable" in pair["summary"].casefold()}
+        return {"comparisons": [{"id": n, "reason": "", "verdict": verdict} for n, verdict in verdicts.items()]}
 
     def ask_summary(self, sheet: Sheet) -> Said:
         return {
@@ -117,8 +119,8 @@ def court(tmp_path: Path) -> Iterator[Court]:
 
 
 async def scored(court: Court, metric: str, summary: str = SUMMARY, **judging: Any) -> Evaluation:
-    """As the paper has it: answers are compared by a measure alone."""
-    wanted = {"second_look": False, "similarity": "rouge1", **judging}
+    """As the paper has it: answers are compared by a measure alone, and an answer counts, right or wrong."""
+    wanted = {"second_look": False, "similarity": "rouge1", "formula": "paper", **judging}
     return (await court.evaluate(summary, metrics=(metric,), **wanted)).evaluations[metric]
 
 
@@ -142,11 +144,13 @@ async def test_what_is_not_answered_or_answered_otherwise_is_found(court: Court)
     assert all(one.evidence and one.evidence.span for one in found)
 
 
-async def test_the_same_answer_is_not_compared_with_itself(court: Court) -> None:
-    await scored(court, "coverage")
+async def test_the_same_answer_is_not_compared_with_itself_if_its_sentence_has_its_words(court: Court) -> None:
+    for first, compared in (("Hester Vane is sentence 1.", []), ("She is sentence 1.", ["Hester Vane"])):
+        court.forget()
+        await scored(court, "coverage", SUMMARY.replace("This is sentence 1.", first), top_k=3)
 
-    asked = [pair["summary"] for sheet in court.asked("compare_answers") for pair in sheet.items("pairs").values()]
-    assert asked == ["in 1931", "on the isle"]
+        asked = [pair["summary"] for sheet in court.asked("compare_answers") for _, pair in pairs_of(sheet)]
+        assert asked == [*compared, "in 1931", "on the isle"][: 2 + len(compared)]
 
 
 async def test_what_answers_rightly_is_to_be_kept_and_the_rest_is_named(court: Court) -> None:
@@ -334,6 +338,9 @@ async def test_an_answer_is_an_answer(tmp_path: Path, answer: str) -> None:
             return {
                 "answers": [{"id": n, "answer": answer, "sentences": list(sheet.items("sentences"))} for n in sheet.ids]
             }
+
+        def compare_answers(self, sheet: Sheet) -> Said:
+            return {"comparisons": [{"id": n, "reason": "It is one.", "verdict": "full"} for n in sheet.ids]}
 
     assert (await scored(Court(tmp_path, Terse()), "coverage", told(1), top_k=1)).score == 1.0
 

@@ -100,11 +100,11 @@ def test_answers_about_other_items_are_no_contradiction() -> None:
         value = read_value(" ".join(texts), Comparisons, given)
         return [(each.id, each.verdict) for each in value.comparisons]
 
-    both = said((one, "agrees"), (two, "contradicts"))
-    assert read(said((one, "agrees")), both) == [(1, "agrees"), (2, "contradicts")]
+    both = said((one, "full"), (two, "contradicts"))
+    assert read(said((one, "full")), both) == [(1, "full"), (2, "contradicts")]
     # What names none of the items is no candidate, wherever it stands.
-    assert read(both, said(("zzzz", "agrees"), ("1", "agrees"))) == [(1, "agrees"), (2, "contradicts")]
-    assert read(said(("zzzz", "agrees")), both) == [(1, "agrees"), (2, "contradicts")]
+    assert read(both, said(("zzzz", "full"), ("1", "full"))) == [(1, "full"), (2, "contradicts")]
+    assert read(said(("zzzz", "full")), both) == [(1, "full"), (2, "contradicts")]
     with pytest.raises(NoValueError, match="two answers"):
         read(said((one, "contradicts")), both)
 

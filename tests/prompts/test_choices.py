@@ -24,14 +24,16 @@ from tests.replies.refusals import IN_OTHER_WORDS, OF_THE_STORY, REAL, SILENT
 @pytest.mark.parametrize(
     ("said", "verdict"),
     [
-        ("agrees", "agrees"),
+        ("full", "full"),
         ("Contradicts.", "contradicts"),
         ("CONTRADICTS", "contradicts"),
-        (" **agrees** ", "agrees"),
-        ("`Agrees`", "agrees"),
+        (" **full** ", "full"),
+        ("`Full`", "full"),
         ('"contradicts":', "contradicts"),
-        ("Agreement", "agrees"),
-        ("does not contradict", "agrees"),
+        ("Agreement", "full"),
+        ("Partially.", "part"),
+        ("None.", "none"),
+        ("not answered", "none"),
         ("Contradiction.", "contradicts"),
     ],
 )
@@ -40,23 +42,22 @@ def test_a_verdict_is_read_in_any_dress(said: str, verdict: str) -> None:
 
 
 NO_VERDICTS = [
+    "does not contradict",
     "partially agrees",
-    "does not agree",
-    "agrees or contradicts",
-    "agrees?",
-    "agrees (partly)",
-    "none",
+    "full or part",
+    "full?",
+    "full (partly)",
     "yes",
 ]
 
 
-@pytest.mark.parametrize("said", ["banana", "", *NO_VERDICTS, None, 5, True, [], ["agrees"], {"agrees": 1}])
+@pytest.mark.parametrize("said", ["banana", "", *NO_VERDICTS, None, 5, True, [], ["full"], {"full": 1}])
 def test_what_is_no_verdict_is_refused(said: Any) -> None:
     with pytest.raises(ValidationError):
         Comparison(id=1, reason="", verdict=said)
 
 
-@pytest.mark.parametrize("said", ['"banana"', "null", "5", '["agrees"]', '{"agrees": 1}'])
+@pytest.mark.parametrize("said", ['"banana"', "null", "5", '["full"]', '{"full": 1}'])
 def test_a_reply_with_such_a_verdict_can_be_complained_of(said: str) -> None:
     with pytest.raises(NoValueError, match="verdict"):
         read_value(f'{{"comparisons": [{{"id": 1, "reason": "", "verdict": {said}}}]}}', Comparisons)

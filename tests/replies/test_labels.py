@@ -67,7 +67,7 @@ def test_the_name_of_an_item_is_all_that_an_entry_needs_to_be_lost_by() -> None:
     """What is said of an item in one entry is not believed where another on it cannot be read."""
     case = CASES["compare_answers"]
     tag = Tags(case.given).tag("pairs", 1)
-    said = [{"id": tag, "verdict": "full"}, {"id": tag, "verdict": "partially"}, case.clean["comparisons"][1]]
+    said = [{"id": tag, "verdict": "full"}, {"id": tag, "verdict": "perhaps"}, case.clean["comparisons"][1]]
     value = read_value(json.dumps({"comparisons": said}), case.prompt.returns, case.given)
     assert [one.id for one in value.comparisons] == [2]
 
@@ -77,7 +77,7 @@ GOOD = {
     "facts_objective": ("verdict", ("pass", "objective", "true")),
     "align_facts": ("stated", ("yes", "stated", "supported", "ja")),
     "verify_sentences": ("category", ("none", "supported", "No error", "faithful")),
-    "compare_answers": ("verdict", ("agrees", "consistent")),
+    "compare_answers": ("verdict", ("full", "complete")),
     "judge_answers": ("verdict", ("right", "correct")),
     "rule_on_findings": ("verdict", ("supported", "implied")),
 }

@@ -19,7 +19,7 @@ from redraft.prompts.factual import (
 from redraft.prompts.qa import _VERDICTS, Comparison
 
 SETS = {
-    "verdict of a comparison": (_VERDICTS, "agrees"),
+    "verdict of a comparison": (_VERDICTS, "full"),
     "verdict of a fact": (_PASSES, "pass"),
     "verdict on a fact's support": (_SUPPORTED, "pass"),
     "stated": (_STATED, "yes"),
