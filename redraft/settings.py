@@ -99,8 +99,8 @@ class DraftConfig(Settings):
 
     strategy: str = setting(
         AUTO,
-        "How the summary is drafted: {listed}. auto drafts directly what fits the model's window, unless it is a long"
-        " story, and otherwise merges summaries of the parts.",
+        "How the summary is drafted: {listed}. auto drafts directly what fits the model's window, and otherwise"
+        " merges summaries of the parts.",
         "summary",
         "NAME",
     )

@@ -22,7 +22,7 @@ from redraft.text.retrieval import Passages, Windows
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import terms
-from redraft.text.words import UNSPACED, count_words
+from redraft.text.words import UNSPACED, count_words, has_words
 
 # The text is sampled in this many pieces of this many characters.
 _PIECES, _PIECE = 10, 2_000
@@ -67,7 +67,7 @@ def wording_of(text: str, tokenizer: Tokenizer, per_word: float) -> TokenRates:
     step = max(_PIECE, len(text) // _PIECES)
     pieces = [text[at : at + _PIECE] for at in range(0, len(text), step)]
     found = [piece[span.start : span.end] for piece in pieces for span in _whole(piece)]
-    counts = sorted(tokenizer.count(sentence) for sentence in found if count_words(sentence))
+    counts = sorted(tokenizer.count(sentence) for sentence in found if has_words(sentence))
     words = sum(map(count_words, pieces))
     unspaced = 2 * sum(len(_LETTER.findall(piece)) for piece in pieces) > words
     longer = counts[int(_LONGER * (len(counts) - 1))] if counts else USUAL.sentence

@@ -24,7 +24,7 @@ from redraft.text.languages import is_foreign, language_of, language_spans_besid
 from redraft.text.pagerank import RankedSentences, choose, rank, rank_towards
 from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors, Weights
-from redraft.text.words import count_words
+from redraft.text.words import count_words, has_words
 
 # Rank and score both count; the root dampens sentences in the densest part of the graph.
 _RANK_POWER = 0.9
@@ -104,7 +104,7 @@ def compose(
     if not prose:
         # Only punctuation, of which an underscore counts as a word.
         rest = " ".join(" ".join(parts).split())
-        return cut(rest, limit, language) if count_words(rest) else ""
+        return cut(rest, limit, language) if has_words(rest) else ""
     asked = (query or "").strip()
     room = limit * np.asarray(shares, dtype=np.float64) / max(sum(shares), 1e-9)
     vectors = SentenceVectors([sentence.text for sentence in prose], [languages[sentence.part] for sentence in prose])

@@ -323,24 +323,20 @@ def fitting_words(wanted: int | None, document_words: int) -> int:
 
 
 DIRECT = "direct"
-# A story of more chunks than this is long.
-_CHUNKS_OF_A_LONG_STORY = 3
 _CALLED = {"narrative": "the story", "report": "the report"}
 
 
 def choose_strategy(
     document: Document, read: Span, settings: DraftConfig, tokenizer: Tokenizer, book: PromptBook
 ) -> tuple[str, str]:
-    """Return the strategy, and why if it is chosen for the document: direct if it fits the window, unless it is a long
-    story, for which merging was found better. The built-in model merges because it has no window."""
+    """Return the strategy, and why if it is chosen for the document: direct if it fits the window. The built-in model
+    merges because it has no window."""
     if settings.strategy != AUTO:
         return settings.strategy, ""
     if not reads_prompts(settings.model):
         return MERGING, ""
     text = document.text[slice(*read)]
     tokens, kind = tokenizer.count(text), kind_by_form(text)
-    if kind == "narrative" and tokens > _CHUNKS_OF_A_LONG_STORY * settings.chunk_tokens:
-        return MERGING, f"draft in parts: it is a long story ({tokens:,} tokens)"
     it, window = _CALLED.get(kind, "the document"), settings.context_tokens
     try:
         whole = [Chunk(0, read, tokens)]

@@ -28,7 +28,7 @@ from redraft.settings import ANSWER, AUTO, EXTRACTIVE, GIVEN_STRATEGY, DraftConf
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.text.tokens import Tokenizer
-from redraft.text.words import count_words
+from redraft.text.words import has_words
 
 
 async def summarize(state: State, job: Job) -> Update:
@@ -77,7 +77,7 @@ async def read_chunk(state: RunningState, job: Job) -> Command[str]:
     index, count = state["read"], len(job.chunks)
     excerpt = job.excerpt(job.chunks[index])
     passed: Update = {"read": index + 1}
-    if not count_words(excerpt):
+    if not has_words(excerpt):
         return Command(update=passed, goto=_onward(index + 1, job))
     target = running_target(job.plan.words, index, count)
     room = int(job.plan.words * OVERFLOW)

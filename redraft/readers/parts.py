@@ -13,7 +13,7 @@ from typing import NamedTuple
 from redraft.document import Document, DocumentSection, MarkKind, Span, content_id
 from redraft.errors import UsageError
 from redraft.text.languages import primary
-from redraft.text.words import count_words
+from redraft.text.words import count_words, has_words
 
 _WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
@@ -271,7 +271,7 @@ def _skipped(document: Document, kinds: Sequence[MarkKind]) -> tuple[Document, l
     if not spans:
         return document, []
     left = without(document, spans)
-    if not count_words(left.text):
+    if not has_words(left.text):
         return document, []
     named = [f"{MATTER[kind]} ({count:,} words)" for kind, count in words.items() if count]
     return left, [f"left out: {', '.join(named)}"] if named else []

@@ -35,7 +35,7 @@ from redraft.store.connection import off_loop
 from redraft.store.documents import ChapterRun, DraftCandidate
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.words import count_words
+from redraft.text.words import has_words
 
 
 async def build(manager: RunManager, run: Run) -> None:
@@ -56,7 +56,7 @@ async def build(manager: RunManager, run: Run) -> None:
 def check_summaries(first: str, second: str) -> None:
     """Refuse a summary that says nothing: there is no preference for silence."""
     for name, text in (("A", first), ("B", second)):
-        if not count_words(text):
+        if not has_words(text):
             raise UsageError("it has no words", place=f"summary {name}")
 
 

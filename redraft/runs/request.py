@@ -39,7 +39,7 @@ from redraft.settings import (
 )
 from redraft.text.languages import declared_language, language_spans_of, undetected_language
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count_words
+from redraft.text.words import count_words, has_words
 
 _KINDS: tuple[type[BaseModel], ...] = (DraftConfig, JudgeConfig, RefineConfig)
 
@@ -205,7 +205,7 @@ def answer_spec(
     if not isinstance(question, str):
         raise UsageError(f"the question is of the type {type(question).__name__}", hint="pass it as text")
     question = one_line(question)
-    if not count_words(question):
+    if not has_words(question):
         raise UsageError("the question is empty", hint="write it in words, such as: Why did the bank break?")
     if len(question) > _LONGEST_QUESTION:
         raise UsageError(f"the question has {len(question):,} characters", hint=f"use at most {_LONGEST_QUESTION:,}")

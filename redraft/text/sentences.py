@@ -17,7 +17,7 @@ from sentencex import segment
 from redraft.document import Mark, Span
 from redraft.text.languages import ENGLISH, LanguageSpan, is_foreign, language_spans_in
 from redraft.text.sanitizer import one_line
-from redraft.text.words import UNSPACED, count_words
+from redraft.text.words import UNSPACED, count_words, has_words
 
 _CLOCK = r"(?:\d{1,3}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?"
 _STAMP = re.compile(
@@ -328,7 +328,7 @@ def _block_end(body: str, at: int, end: int) -> int:
 def sentences_in(text: str) -> list[str]:
     """Return the sentences of a text that have words, each on one line."""
     lines = (one_line(text[span.start : span.end]) for span in sentences(text))
-    return [line for line in lines if count_words(line)]
+    return [line for line in lines if has_words(line)]
 
 
 _MARKED = re.compile(r"#{1,6}\s|(\*\*|__)[^*_]+\1:?$")

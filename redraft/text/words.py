@@ -12,6 +12,9 @@ UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U0
 """Chinese, Japanese and Thai have no spaces: there every letter counts as a word, as in word processors."""
 WORD = pattern(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’\-.,][^\W{UNSPACED}]+)*")
 _UNSPACED_LETTER = pattern(f"[{UNSPACED}]")
+_SPACED = pattern(r"\S+")
+# Marks between letters of a script without spaces are no words.
+_COUNTED = pattern(rf"[{UNSPACED}]|[^\s{UNSPACED}]*[^\W{UNSPACED}][^\s{UNSPACED}]*")
 _BEGINNING = 20_000
 _CENT = 0.01
 _STEMMERS = {
@@ -73,13 +76,17 @@ def unanswered(calls: int, cost: float | None, tokens: int) -> list[str]:
 
 
 def count_words(text: str) -> int:
-    """Return the number of words in `text`: "the ship's 3.5-ton anchor" has four."""
-    return sum(1 for _ in WORD.finditer(text))
+    """Return the number of words in `text`, as word processors and `wc -w` count them: "the ship's 16–18 guns" has
+    four. In a script without spaces every letter is a word."""
+    if not _UNSPACED_LETTER.search(text):
+        return len(text.split())
+    return sum(1 for _ in _COUNTED.finditer(text))
 
 
 def word_ends(text: str) -> list[int]:
     """Return the offsets at which the words of `text` end."""
-    return [word.end() for word in WORD.finditer(text)]
+    counted = _COUNTED if _UNSPACED_LETTER.search(text) else _SPACED
+    return [word.end() for word in counted.finditer(text)]
 
 
 def is_unspaced(text: str) -> bool:

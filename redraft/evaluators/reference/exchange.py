@@ -36,7 +36,7 @@ from redraft.evaluators.reference.pack_file import (
 from redraft.evaluators.reference.typed import flaw_of, typed_id
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count_words
+from redraft.text.words import has_words
 
 _ABOVE: dict[Level, Level] = {"branch": "root", "leaf": "branch"}
 _ROUNDING = 1e-9
@@ -96,7 +96,7 @@ class PackFileChecker:
         where = f"question {rank}"
         if given.id != rank:
             self._refuse(f"{where} has the rank {given.id}")
-        if not (count_words(given.text) and count_words(given.answer)):
+        if not (has_words(given.text) and has_words(given.answer)):
             self._refuse(f"{where} has no words, or its answer has none")
         self._check_evidence(given.evidence, where)
 
@@ -146,14 +146,14 @@ class PackFileChecker:
         for at, fact in enumerate(tree.facts, 1):
             self._check_fact(at, fact, where)
         self._hang_together(tree.facts, where)
-        if tree.query and not (tree.kept and count_words(tree.query)):
+        if tree.query and not (tree.kept and has_words(tree.query)):
             self._refuse(f"the query of {where} has no words, or nothing that answers it")
 
     def _check_fact(self, number: int, fact: KeyFact, where: str) -> None:
         where = f"fact {number} of {where}"
         if fact.id != number:
             self._refuse(f"{where} has the number {fact.id}")
-        if not count_words(fact.text):
+        if not has_words(fact.text):
             self._refuse(f"{where} has no words")
         self._check_evidence(fact.evidence, where)
 

@@ -22,7 +22,7 @@ from redraft.prompts.factual import ALIGN_FACTS, FACT_PROMPTS, VERIFY_SENTENCES,
 from redraft.settings import JudgeConfig
 from redraft.text.chunks import LONGEST_REST, MIN_BUDGET, chunk
 from redraft.text.sentences import halves, sentences
-from redraft.text.words import count_words
+from redraft.text.words import has_words
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class KeyFactBuilder:
         """Build all trees in document order. What cannot be built is recorded and does not stop the rest."""
         document = self.reader.document
         chunks = chunk(document, self.reader.tokenizer, self._tokens, onward=bool(self._rest))
-        worded = [one for one in chunks if count_words(self.reader.text(one.span))]
+        worded = [one for one in chunks if has_words(self.reader.text(one.span))]
         misses = FailedReplies()
         grown = await gather_all(self._chunk(self._extended(one), len(chunks), misses) for one in worded)
         trees = tuple(tree for found, _ in grown for tree in found)

@@ -29,7 +29,7 @@ from redraft.text.languages import language_of
 from redraft.text.retrieval import Ranker
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import halves
-from redraft.text.words import count_words
+from redraft.text.words import count_words, has_words
 
 _NEAREST = 2
 """How many of the pack's questions count as being about the same thing."""
@@ -253,7 +253,7 @@ async def _ask(asker: _Asker, stretch: Chunk, count: tuple[int, int]) -> tuple[l
     others. A judge with a small window is asked part by part for the same number in total."""
     whole = _StretchPart(stretch.span, stretch.index, f"stretch {stretch.index + 1} of {asker.stretches}")
     parts = parts_of(asker.reader, stretch, count[1], asker.outline)
-    spans = [span for span in parts if count_words(asker.reader.text(span))]
+    spans = [span for span in parts if has_words(asker.reader.text(span))]
     return await _asked_of(asker, whole.divided(spans), count, FIRST_TRY)
 
 

@@ -19,7 +19,7 @@ from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, TypedReply, yes_
 from redraft.prompts.silence import is_answer
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import paragraph_seams, sentences
-from redraft.text.words import count_words, words_key
+from redraft.text.words import count_words, has_words, words_key
 
 BUILDING = (ASK_TYPED, ANSWER_FROM_DOCUMENT)
 """The prompts that typed questions depend on."""
@@ -97,7 +97,7 @@ class TypedQuestionBuilder:
                     before, self.reader.text(paragraph), slot.type, label, self.summary
                 )
                 question = _made(typed_reply, slot.type, paragraph)
-                if not count_words(question.text):
+                if not has_words(question.text):
                     why = "the model returned none"
                     continue
                 flaw = flaw_of(question, self.reader.text(paragraph))
@@ -158,7 +158,7 @@ def paragraphs(text: str, end: int) -> list[Span]:
         if count_words(text[start:stop]) >= _MIN:
             spans += _cut(text, Span(start, stop))
             start = stop
-    return spans or ([Span(0, end)] if count_words(text[:end]) else [])
+    return spans or ([Span(0, end)] if has_words(text[:end]) else [])
 
 
 def _cut(text: str, whole: Span) -> Iterator[Span]:
@@ -189,16 +189,16 @@ def typed_id(document: str, end: int, questions: Sequence[TypedQuestion]) -> str
 
 def flaw_of(one: TypedQuestion, paragraph: str) -> str:
     """Return why a question is not of its type, or an empty string."""
-    if not count_words(one.text):
+    if not has_words(one.text):
         return "has no words"
     if one.type == "unanswerable":
         return "has an answer" if one.answer or one.reason else ""
-    if not count_words(one.answer):
+    if not has_words(one.answer):
         return "has no answer"
     if one.type == "binary":
         if one.answer not in ("yes", "no"):
             return "is answered with neither yes nor no"
-        return "" if count_words(one.reason) else "has no reason"
+        return "" if has_words(one.reason) else "has no reason"
     if one.reason:
         return "has a reason, which only yes and no have"
     stands = one.type != "extractive" or f" {words_key(one.answer)} " in f" {words_key(paragraph)} "

@@ -35,7 +35,7 @@ from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.model_pool import with_addresses
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig
-from redraft.text.words import count_words
+from redraft.text.words import has_words
 
 SIZES = (1024, 2048, 4096, 8192)
 """The sizes of the paper, in tokens."""
@@ -189,7 +189,7 @@ def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> lis
 def _whole(prepared: PreparedDocument, size: int) -> list[Chunk]:
     """Return the chunks that have words, without those shorter than half a chunk unless there is only one."""
     text = prepared.document.text
-    worded = [chunk for chunk in prepared.chunks if count_words(text[chunk.span.start : chunk.span.end])]
+    worded = [chunk for chunk in prepared.chunks if has_words(text[chunk.span.start : chunk.span.end])]
     return [chunk for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
 
 

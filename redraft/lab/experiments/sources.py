@@ -14,7 +14,7 @@ from redraft.lab.agreement.people import FileEntry, UnreadableError, as_object, 
 from redraft.lab.experiments.data.read import LINES, SUFFIXES, form_suffix, read_examples
 from redraft.readers.documents import installed_for, is_readable, load, prepared, read_text, unknown_type_hint
 from redraft.sources import STDIN, is_inline_text
-from redraft.text.words import count_words
+from redraft.text.words import has_words
 
 _PATTERN = frozenset("*?[")
 _SUFFIXES = (".txt", ".md")
@@ -96,7 +96,7 @@ def read_references_of(place: str, documents: Sequence[Document]) -> dict[str, s
     else:
         hint = f"give a folder with a file for each document, JSON lines, or {DATASET} for a dataset's own summaries"
         raise UsageError("--reference: one document has a reference, not several", place=place, hint=hint)
-    found = {names[name]: text for name, text in named if name in names and count_words(text)}
+    found = {names[name]: text for name, text in named if name in names and has_words(text)}
     if not found:
         raise UsageError("--reference: none is of a document that takes part", place=place, hint=_SHAPE_OF_REFERENCE)
     return found
@@ -173,7 +173,7 @@ def read_existing_summaries(places: Sequence[str], documents: Sequence[Document]
         document = names.get(found_summary.document)
         if document is None:
             strangers += 1
-        elif count_words(found_summary.summary):
+        elif has_words(found_summary.summary):
             systems.setdefault(found_summary.system, {}).setdefault(document, []).append(found_summary.summary)
     if places and not systems:
         raise UsageError(

@@ -53,7 +53,7 @@ from redraft.store.runs import Run
 from redraft.text.chunks import beginning
 from redraft.text.languages import language_context
 from redraft.text.vectors import load_encoder
-from redraft.text.words import count_words
+from redraft.text.words import count_words, has_words
 
 QA = "qa"
 """The experiment's name in its runs, and the command that repeats it."""
@@ -336,7 +336,7 @@ class QaItem:
             return self
         answer = (
             NO_ANSWER
-            if response.abstained and not count_words(response.answer)
+            if response.abstained and not has_words(response.answer)
             else _in_full(response.answer, response.reason)
         )
         question = self.question
