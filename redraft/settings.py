@@ -392,10 +392,10 @@ class RefineConfig(Settings):
     )
     feedback: FeedbackName | None = setting(
         None,
-        "What the reviser is told: findings, with answers and places; questions, as in LongSumEval; or generic, its own"
-        " criticism, as in Self-Refine.",
+        "What the reviser of --policy paper is told: findings, with answers and places; questions, as in LongSumEval; or"
+        " generic, its own criticism, as in Self-Refine.",
         "refining",
-        said="questions with --policy paper, else findings",
+        said="questions",
     )
     rounds: int = setting(3, "Maximum number of revisions.", "refining", "N", ge=0, le=100)
     free_length: bool = setting(
@@ -430,7 +430,7 @@ class RefineConfig(Settings):
     @property
     def feedback_name(self) -> FeedbackName:
         """Return the feedback that the reviser gets."""
-        return self.feedback or ("questions" if self.policy == "paper" else "findings")
+        return (self.feedback or "questions") if self.policy == "paper" else "findings"
 
     def asks(self) -> dict[str, object]:
         """Return the settings that change what is asked; those that came later only where they are set."""

@@ -37,7 +37,6 @@ PAPERS: dict[str, dict[str, Any]] = {
         "threshold": 0.6,
         "goals": {"coverage": 0.6, "consistency": 0.73},
         "policy": "paper",
-        "final_comparison": False,
     },
     "booookscore": {
         "strategy": "hierarchical",

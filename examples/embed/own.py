@@ -64,7 +64,7 @@ async def main() -> None:
         ) as session:
             goals = {"names_the_chair": 1.0}
             # The comparison of the first draft with the best one would be a third prompt.
-            result = await session.summarize(minutes, strategy="direct", words=40, goals=goals, final_comparison=False)
+            result = await session.summarize(minutes, strategy="direct", words=40, goals=goals)
     print(result.summary)
     for made in result.rounds[1:]:
         print(f"round {made.number}, for {' and '.join(made.aims)}: {made.reason}", file=sys.stderr)

@@ -194,9 +194,9 @@ longsumeval = _experiment(
         "orders",
         section="refining",
         multiple=True,
-        type=click.Choice(["paper", "consistency-first", "weakest-first", "all"]),
-        default=("paper", "consistency-first"),
-        help="What to fix first, as --policy of `redraft refine`; may be repeated, to compare policies.",
+        type=click.Choice(["paper", "editor"]),
+        default=("paper", "editor"),
+        help="How to revise, as --policy of `redraft refine`; may be repeated, to compare policies.",
     ),
     options.of_field(
         RefineConfig,
