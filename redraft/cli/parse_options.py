@@ -257,6 +257,8 @@ def refinement(given: Given, run: Run | None = None) -> RefineConfig:
     refinement = _checked(RefineConfig, values, REFINEMENT)
     if refinement.decider and refinement.policy != "agent" and typed(given, ("decider",)):
         raise UsageError(f"--decider is not used by --policy {refinement.policy}", hint="add --policy agent")
+    if refinement.feedback and refinement.policy != "paper" and typed(given, ("feedback",)):
+        raise UsageError(f"--feedback is not used by --policy {refinement.policy}", hint="add --policy paper")
     with _said_of("--goal"):
         check_goals(refinement.goals, metrics(names(evaluators), evaluators))
     return refinement

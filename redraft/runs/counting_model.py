@@ -21,6 +21,7 @@ from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, Prompt, ValueT
 from redraft.prompts.tags import ItemRef, TagContext, Tags, asked_about
+from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import WORD, count_words, is_unspaced
 
@@ -29,6 +30,9 @@ _LONG = 2_000
 _FIRST_WORD = re.compile(r"(?:^|(?<=[.。] ))\w+")
 _SIX_WORDS = re.compile(r"(\w+)((?:\W+\w+){0,5})")
 _WORDS_A_SENTENCE, _KEPT_OF = 18, 6
+# How a text begins that was written anew, by which the next comparison knows it.
+_EDITED_ONCE, _EDITED_TWICE = "Edited once, it says the same.", "Edited again, it says the same."
+_EDITED = re.compile(f"{_EDITED_ONCE}|{_EDITED_TWICE}")
 _QUOTED = 90
 """The approximate length of a quote in characters."""
 _QUESTIONS_A_SENTENCE = 3
@@ -113,8 +117,8 @@ class CountingModel:
         if self.query and prompt.returns is factual.Query:
             return factual.Query(query=self.query)
         if handler := HANDLERS.get(prompt.name):
-            if prompt == revision.REVISE:
-                return _revise(given, self.voice)
+            if prompt in (revision.REVISE, revision.EDIT):
+                return (_revise if prompt == revision.REVISE else _edit)(given, self.voice)
             reply = handler(given)
             if isinstance(reply, str):
                 # Other samples, and other runs, have other sentences.
@@ -469,6 +473,28 @@ def _revise(given: revision.ReviseInput, voice: str = "") -> str:
     return f"<points>\n{lines}\n</points>\n<revision>\n{text}\n</revision>"
 
 
+def _edit(given: revision.EditInput, voice: str = "") -> str:
+    """Return the summary with two of three sentences written anew: the others are as good as they were."""
+    spans = sentences(given.summary)
+    kept = [given.summary[span.start : span.end] for at, span in enumerate(spans) if at % 3 == 2]
+    texts = [f"{voice} {item.answer} {item.question}".strip() for item in given.must_know] or [given.summary]
+    rounds = _EDITED.match(given.summary)
+    begun = f"{_EDITED_ONCE if rounds is None else _EDITED_TWICE} {kept[0] if kept else ''}".strip()
+    words = max(20, (given.words or given.length) - count_words(" ".join([begun, *kept[1:]])) - 2)
+    text = " ".join([begun, *kept[1:], prose(texts, words)])
+    tags = Tags(given)
+    lines = "\n".join(f"{tags.tag('points', point.id)}: fixed" for point in given.points)
+    points = f"<points>\n{lines}\n</points>\n" if given.points else ""
+    return f"{points}<revision>\n{text}\n</revision>"
+
+
+def _choose(given: revision.ChooseInput) -> revision.DraftChoice:
+    """Prefer a text that was edited once to one that never was; a second edit brings nothing."""
+    edits = [bool(_EDITED.match(text)) for text in (given.first, given.second)]
+    choice: coherence.Choice = "tie" if edits[0] == edits[1] else "first" if edits[0] else "second"
+    return revision.DraftChoice(reason=f"{_REASON} {_REASON}", clear=choice, content=choice, overall=choice)
+
+
 def _trace(given: qa.TraceInput) -> qa.AllSources:
     places = [place.id for place in given.places[:1]]
     return qa.AllSources(sentences=[qa.Sources(id=statement.id, places=places) for statement in given.sentences])
@@ -527,6 +553,8 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
         _handled(summarization.OUTLINE, _outline),
         _handled(revision.CRITICIZE, lambda given: prose([given.summary], given.words)),
         _handled(revision.REVISE, _revise),
+        _handled(revision.EDIT, _edit),
+        _handled(revision.CHOOSE_DRAFT, _choose),
         _handled(qa.ASK_DOCUMENT, _ask_document),
         _handled(qa.RANK_QUESTIONS, lambda given: qa.Ranking(order=[candidate.id for candidate in given.candidates])),
         _handled(qa.ASK_SUMMARY, _ask_summary),

@@ -75,7 +75,7 @@ FACTS_ALIGNED = "aligning key facts"
 _BUILDING_QUESTIONS = "asking about the document"
 _BUILDING_FACTS = ("finding key facts", "validating key facts", "asking what the trees answer")
 _ANSWERING, _COMPARING = "answering", "comparing drafts"
-_REFINING = ("deciding", "second looks", "revising", "comparing first and best")
+_REFINING = ("deciding", "second looks", "revising", "comparing revisions")
 _STAGES: Mapping[str, tuple[str, Role]] = {
     **{
         one.name: (DRAFTING, "writer")
@@ -101,7 +101,8 @@ _STAGES: Mapping[str, tuple[str, Role]] = {
     qa.WRITE_ANSWER.name: (_ANSWERING, "writer"),
     revision.DECIDE.name: ("deciding", "decider"),
     factual.RULE_ON_FINDINGS.name: ("second looks", "judge"),
-    **{one.name: ("revising", "writer") for one in (revision.CRITICIZE, revision.REVISE)},
+    **{one.name: ("revising", "writer") for one in (revision.CRITICIZE, revision.REVISE, revision.EDIT)},
+    revision.CHOOSE_DRAFT.name: (_REFINING[-1], "judge"),
 }
 """The stage and role of each prompt that no metric sends by itself."""
 
@@ -141,7 +142,7 @@ class UsageTally:
         if prompt.name == coherence.PREFER_SUMMARY.name:
             if self.run.kind == "compare":
                 return "preference", "judge"
-            return (_REFINING[-1], "judge") if self._is_revised else (_COMPARING, "judge" if judging else "writer")
+            return _COMPARING, "judge" if judging else "writer"
         if prompt.name == factual.ALIGN_FACTS.name:
             recalled = judging is not None and "keyfact_recall" in judging.metrics
             return ("keyfact_recall" if recalled else FACTS_ALIGNED), "judge"
@@ -221,7 +222,8 @@ class _TrustingDrafter(Writer):
 
 @dataclass(frozen=True, slots=True)
 class _DryJobFactory(JobFactory):
-    """Builds a panel that is never satisfied if the draft is refined."""
+    """Builds a panel that is never satisfied if the draft is refined as in LongSumEval: every revision is accepted, and
+    all rounds are used. An editor's first text is preferred to the draft, and the second is not."""
 
     judged: dict[str, int] = field(default_factory=dict)
 
@@ -239,7 +241,7 @@ class _DryJobFactory(JobFactory):
         """Return the judges of the run, without figures, which call no model."""
         panel, refinement = super(_DryJobFactory, self).panel(judging), self.run.refinement
         evaluators = [evaluator for evaluator in panel.evaluators if evaluator.name not in COMPUTED]
-        if refinement is not None:
+        if refinement is not None and refinement.policy == "paper":
             drafts = refinement.rounds + self.run.settings.drafts
             evaluators = [
                 _UnreachableGoal(evaluator, refinement.goals[evaluator.name], drafts, self.judged)
