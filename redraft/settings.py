@@ -392,7 +392,7 @@ class RefineConfig(Settings):
     )
     feedback: FeedbackName | None = setting(
         None,
-        "What the reviser of --policy paper is told: findings, with answers and places; questions, as in LongSumEval; or"
+        "What --policy paper tells the reviser: questions, as in LongSumEval; findings, with answers and places; or"
         " generic, its own criticism, as in Self-Refine.",
         "refining",
         said="questions",
