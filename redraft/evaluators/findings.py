@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from redraft.domain import Finding
 from redraft.evaluators.similarity import is_same
+from redraft.text.word_keys import telling
 
 # The metrics whose findings object to the answer to a question about one sentence.
 _METRICS = ("coverage", "consistency")
@@ -41,20 +42,21 @@ def _is_about_claim(finding: Finding) -> bool:
 
 
 def _combined(group: Sequence[Finding]) -> Finding:
-    """Return one finding for an error: the first that says what is right, with the other answers that are wrong. It
-    counts as much as the findings of its own metric together."""
+    """Return one finding for an error: the first that says what is right, and with it those that the document corrects
+    with other words. It counts as much as the findings of its own metric together."""
     main = next((finding for finding in group if finding.task == "correct"), group[0])
-    told = [main]
+    told, corrected = [main], telling(main.expected)
     for finding in group:
-        if finding is not main and not any(is_same(finding.found, other.found) for other in told):
-            told.append(finding)
+        words = telling(finding.expected)
+        if words and words.isdisjoint(corrected):
+            told, corrected = [*told, finding], corrected | words
     same_metric = [finding for finding in group if finding.metric == main.metric]
     counts = sum(finding.counts for finding in same_metric)
     return replace(
         main,
         question=" ".join(finding.question for finding in told),
         found="; ".join(finding.found for finding in told),
-        expected="; ".join(finding.expected for finding in told if finding.expected),
+        expected="; ".join(finding.expected for finding in told),
         value=sum(finding.value * finding.counts for finding in same_metric) / counts,
         weight=max(finding.weight for finding in group),
         counts=counts,

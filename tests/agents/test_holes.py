@@ -114,7 +114,7 @@ async def test_a_faulty_reply_costs_one_call_at_most_and_changes_nothing(
     expected, calls = perfect
     faulty, more = await judged(tmp_path, Holey(JUDGING, spoiled(fault)))
 
-    assert {name: one.score for name, one in expected.items()} == {"coverage": 4 / 12, "consistency": 2 / 5}
+    assert {name: one.score for name, one in expected.items()} == {"coverage": 2 / 12, "consistency": 2 / 5}
     assert faulty == expected
     extra = more - calls
     assert set(extra) == (set() if fault in FREE else set(JUDGING))

@@ -1,0 +1,218 @@
+"""What an answer gives of the document's, over HTTP: all, a part, or nothing, in whatever words that is put."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, cycle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft import Result
+from redraft.domain import Evaluation, Evidence, Pack, PackQuestion, Span
+from redraft.evaluators.panel import without_overruled
+from redraft.readers.documents import parse
+from tests.evaluators.test_open_items import ruling
+from tests.judges import KEY, Court, Json, Keepers, Said, Sheet, fact_of, function_model, island, told
+from tests.replies.refusals import IN_OTHER_WORDS, SILENT
+from tests.replies.test_thirty import NOT_STATED
+
+ENGLISH = [*SILENT["English"], *IN_OTHER_WORDS["English"]]
+IN_MANY_LANGUAGES = [*chain.from_iterable(NOT_STATED.values())]
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+class Silent(Keepers):
+    """Says of every question that the summary does not answer it, calls that an answer, and cites a sentence."""
+
+    def __init__(self, phrases: Sequence[str]) -> None:
+        self.phrases = cycle(phrases)
+
+    def answer_from_summary(self, sheet: Sheet) -> Said:
+        first = list(sheet.items("sentences"))[:1]
+        return {
+            "answers": [
+                {"id": n, "sentences": first, "answered": True, "answer": next(self.phrases)} for n in sheet.ids
+            ]
+        }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "phrases",
+    [["He is not named in the summary"], ["Niet vermeld"], ENGLISH, IN_MANY_LANGUAGES],
+    ids=["one phrase", "Dutch", "English", "thirty languages"],
+)
+async def test_silence_that_is_called_an_answer_is_none(tmp_path: Path, phrases: list[str]) -> None:
+    court = Court(tmp_path, Silent(phrases), document=island(80))
+    with court.served():
+        result = await court.evaluate(told(90, 91), metrics=("coverage",), questions=80)
+    coverage = result.evaluations["coverage"]
+
+    assert (coverage.score, coverage.unjudged) == (0.0, 0)
+    assert {finding.kind for finding in coverage.findings} == {"unanswered"}
+    sentences = {pair["sentence"] for sheet in court.asked("compare_answers") for pair in sheet.items("pairs").values()}
+    assert sentences == {fact_of(90)}
+    # The comparison decides on every one of them; nothing is asked twice.
+    assert court.items("compare_answers") == court.items("answer_from_summary") == coverage.judged
+
+
+DAM = parse(
+    b"# The Dam\n\nCrane was innocent: he had given the alarm, and he died opening the sluice.\n\n"
+    b"The council blamed Crane to hide that it had sold the pumps.\n\n"
+    b"The dam broke on 3 March 1924, at night.\n\nVane had signed the sale of the pumps.",
+    name="dam.md",
+)
+_QUESTIONS = (
+    ("Was Crane guilty?", "No: he gave the alarm and died opening the sluice.", "Crane was innocent", 3),
+    ("Why was Crane blamed?", "To hide the sale of the pumps.", "The council blamed Crane", 2),
+    ("When did the dam break?", "On 3 March 1924.", "The dam broke on 3 March 1924", 1),
+    ("Who signed the sale?", "Vane", "Vane had signed the sale of the pumps", 1),
+)
+
+
+def dam_pack() -> Pack:
+    """Questions about the dam, with their weights."""
+    questions = []
+    for number, (question, answer, quote, weight) in enumerate(_QUESTIONS, 1):
+        start = DAM.text.index(quote)
+        span = Span(start, start + len(quote))
+        questions.append(PackQuestion(number, question, "what", answer, Evidence(quote, span), 0.5, weight))
+    return Pack("dam-pack", DAM.id, "m", {}, tuple(questions))
+
+
+class Clerk(Keepers):
+    """Answers the questions about the dam from the sentences that it is given for each, and compares as it is told."""
+
+    def __init__(self, answers: Mapping[int, tuple[str, str]], verdicts: Mapping[str, str]) -> None:
+        self.answers, self.verdicts = answers, verdicts
+        """By question the words of a sentence and the answer; by answer how it compares."""
+
+    def answer_from_summary(self, sheet: Sheet) -> Said:
+        return {"answers": [self._answer(n, item["text"], sheet) for n, item in sheet.items("questions").items()]}
+
+    def _answer(self, name: str, question: str, sheet: Sheet) -> Json:
+        asked = [text for text, *_ in _QUESTIONS]
+        words, answer = self.answers.get(asked.index(question), ("", ""))
+        cited = [n for n, item in sheet.items("sentences").items() if words and words in item["text"]]
+        return {"id": name, "sentences": cited, "answered": bool(cited), "answer": answer if cited else ""}
+
+    def compare_answers(self, sheet: Sheet) -> Said:
+        return {
+            "comparisons": [
+                {"id": n, "reason": "That he died is missing.", "verdict": self.verdicts[pair["summary"]]}
+                for n, pair in sheet.items("pairs").items()
+            ]
+        }
+
+    def answer_from_document(self, sheet: Sheet) -> Said:
+        by_question = {text: (answer, quote) for text, answer, quote, _ in _QUESTIONS}
+        return {
+            "answers": [
+                {"id": n, "quote": by_question[item["text"]][1], "answered": True, "answer": by_question[item["text"]][0]}
+                for n, item in sheet.items("questions").items()
+            ]
+        }
+
+
+SUMMARY = "Crane is cleared. He was blamed to hide the sale of the pumps. The dam broke in 1931."
+ANSWERS = {0: ("cleared", "Crane is cleared"), 1: ("blamed", "to hide the sale"), 2: ("1931", "in 1931")}
+VERDICTS = {"Crane is cleared": "part", "to hide the sale": "full", "in 1931": "contradicts"}
+
+
+@pytest.fixture
+def court(tmp_path: Path) -> Iterator[Court]:
+    made = Court(tmp_path, Clerk(ANSWERS, VERDICTS), document=DAM)
+    made.store.documents.add(DAM)
+    made.store.packs.add(dam_pack(), "by hand")
+    with made.served():
+        yield made
+    made.store.close()
+
+
+async def judged(court: Court, summary: str = SUMMARY, **judging: Any) -> tuple[Evaluation, Result]:
+    result = await court.evaluate(summary, metrics=("coverage",), pack="dam-pack", **judging)
+    return result.evaluations["coverage"], result
+
+
+async def test_half_an_answer_is_half_and_each_question_counts_by_its_weight(court: Court) -> None:
+    coverage, _ = await judged(court)
+
+    assert coverage.score == pytest.approx((3 * 0.5 + 2 * 1 + 1 * 0 + 1 * 0) / 7)
+    questions: Any = coverage.details["questions"]
+    assert [(one["weight"], one["value"], one["verdict"]) for one in questions] == [
+        (3, 0.5, "partly answered"),
+        (2, 1.0, "answered"),
+        (1, 0.0, "contradicted"),
+        (1, 0.0, "unanswered"),
+    ]
+    by_kind: Any = coverage.details["by_kind"]
+    assert by_kind["what"]["score"] == pytest.approx(coverage.score)
+
+
+async def test_a_finding_says_what_is_missing_and_how_much_it_weighs(court: Court) -> None:
+    coverage, result = await judged(court)
+
+    assert [(one.kind, one.task, one.weight, one.found, one.missing) for one in coverage.findings] == [
+        ("partly answered", "add", 3, "Crane is cleared", "That he died is missing."),
+        ("contradicted", "correct", 1, "in 1931", ""),
+        ("unanswered", "add", 1, "", ""),
+    ]
+    assert coverage.findings[0].expected == _QUESTIONS[0][1]
+    # As it was stored.
+    assert court.store.judgments.of(str(result.run.draft))["coverage"].findings == coverage.findings
+
+
+async def test_the_papers_formula_counts_what_is_answered_right_or_wrong(court: Court) -> None:
+    coverage, _ = await judged(court, formula="paper")
+
+    assert coverage.score == 3 / 4
+    assert [(one.kind, one.weight) for one in coverage.findings] == [("contradicted", 0), ("unanswered", 0)]
+
+
+async def test_a_withdrawn_finding_gives_back_what_its_question_weighs(court: Court) -> None:
+    coverage, _ = await judged(court)
+    wrong = next(one for one in coverage.findings if one.kind == "contradicted")
+    mended = without_overruled(coverage, ruling(wrong))
+
+    assert mended.score == pytest.approx((3 * 0.5 + 2 + 1) / 7)
+
+
+async def test_what_a_draft_adds_to_half_an_answer_is_read(court: Court) -> None:
+    first, _ = await judged(court)
+    whole = "Crane is cleared: he gave the alarm and died at the sluice"
+    court.script = Clerk({**ANSWERS, 0: ("alarm", whole)}, {**VERDICTS, whole: "full"})
+    court.forget()
+    second, _ = await judged(court, f"{SUMMARY} He gave the alarm and died opening the sluice.")
+
+    questions: Any = second.details["questions"]
+    assert (first.score, questions[0]["value"], questions[0]["found"]) == (pytest.approx(0.5), 1.0, whole)
+    # What has a full answer is not asked about again.
+    asked = {item["text"] for sheet in court.asked("answer_from_summary") for item in sheet.items("questions").values()}
+    assert _QUESTIONS[1][0] not in asked
+    court.forget()
+    again, _ = await judged(court, f"{SUMMARY} He gave the alarm and died opening the sluice.")
+    assert (again.details, court.sheets) == (second.details, [])
+
+
+async def test_several_judges_may_differ_by_a_half(court: Court) -> None:
+    panel = [
+        function_model(Clerk(ANSWERS, {**VERDICTS, "Crane is cleared": verdict}), f"judge {n}")
+        for n, verdict in enumerate(("part", "full", "none"))
+    ]
+    result = await court.evaluate(SUMMARY, metrics=("coverage",), judges=panel, pack="dam-pack")
+    coverage = result.evaluations["coverage"]
+
+    questions: Any = coverage.details["questions"]
+    assert (questions[0]["verdict"], questions[0]["value"]) == ("disputed", pytest.approx(0.5))
+    assert coverage.score == pytest.approx((3 * 0.5 + 2) / 7)
+    details: Any = coverage.details
+    assert [one["score"] for one in details["judges"]] == pytest.approx([3.5 / 7, 5 / 7, 2 / 7])
+    assert {one.kind: one.said_by for one in coverage.findings if one.question == _QUESTIONS[0][0]} == {
+        "partly answered": (2, 3)
+    }
