@@ -72,7 +72,7 @@ def test_who_speaks_begins_a_paragraph_and_each_stretch_has_its_time() -> None:
     assert times(found, "I saw the ledger on the desk") == "00:12:38-00:12:40"
     at = found.text.index("MR. CRANE")
     assert place_of(found, Span(at, at + 9)).startswith("00:12:54, at ")
-    assert found.notes == ("left out: 1 subtitles of sounds only",)
+    assert found.notes == ("left out: 1 descriptions of sounds (2 words)",)
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
