@@ -21,7 +21,6 @@ from redraft.readers.markup import (
     tag,
     text_in,
     texts_by_name,
-    unread,
     xml,
 )
 from redraft.readers.recovery import size
@@ -254,9 +253,8 @@ class _DocxReader:
         if name == "r" and self._is_hidden(one):
             self._builder.leave_out("hidden parts", text=_text_of(one))
             return False
-        if what := _LEFT_OUT.get(name, ""):
-            has_box = next(elements(one, "txbxcontent"), None) is not None
-            self._builder.leave_out(what, text="" if has_box else _text_of(one))
+        if (what := _LEFT_OUT.get(name, "")) and next(elements(one, "txbxcontent"), None) is None:
+            self._builder.leave_out(what, text=_text_of(one))
         return bool(name) and name not in _LEFT_OUT
 
     def _is_hidden(self, run: Element) -> bool:
@@ -334,11 +332,12 @@ class _DocxReader:
         for name in self._archive.names():
             what = next((kind for start, kind in _OTHER_PARTS.items() if name.startswith(start)), "")
             if what and name.endswith(".xml"):
-                root = unread(self._archive, name)
+                root = self._archive.unread(name)
                 count = max(0, len(root) - cited_comments) if what == "comments" else 1
                 self._builder.leave_out(what, count, text=_text_of(root))
             elif name.startswith("word/") and name.endswith(_INSERTED):
-                self._builder.oddities.append(f"a file inserted in it was not read: {name}, {self._archive.size(name):,} bytes")
+                size_of_file = f"{self._archive.size(name):,} bytes"
+                self._builder.oddities.append(f"a file inserted in it was not read: {name}, {size_of_file}")
 
     def _properties(self) -> tuple[str, str]:
         """Return the title and language in the document's properties."""

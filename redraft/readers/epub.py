@@ -12,22 +12,8 @@ from redraft.errors import DocumentError
 from redraft.readers.builder import TITLE_WIDTH, Anchor, Heading, ReadCoverage, ReadText, TextBuilder
 from redraft.readers.formats import MAX_ENTRIES
 from redraft.readers.html import HtmlWalker, body_of, kinds
-from redraft.readers.markup import (
-    Archive,
-    Element,
-    attr,
-    child,
-    elements,
-    page,
-    resolve,
-    tag,
-    text_in,
-    text_of,
-    unread,
-    xml,
-)
+from redraft.readers.markup import Archive, Element, attr, child, elements, page, resolve, tag, text_in, text_of, xml
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count_words
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
@@ -126,7 +112,7 @@ class _Book:
         parts = {item.part.casefold() for item in self._items.values()}
         for name in self._archive.names():
             if name.endswith((".html", ".xhtml", ".htm")) and name.casefold() not in parts:
-                self._builder.leave_out("pages that the book does not name", text=text_of(unread(self._archive, name)))
+                self._builder.leave_out("pages that the book does not name", text=text_of(self._archive.unread(name)))
 
     def _chapter(self, item: _Item, matter: MarkKind | None, *, linear: bool) -> None:
         """Read one file of the book."""

@@ -17,7 +17,6 @@ from redraft.readers.markup import (
     text_in,
     text_of,
     texts_by_name,
-    unread,
     xml,
 )
 from redraft.readers.recovery import size
@@ -58,13 +57,13 @@ def read(data: bytes, name: str) -> ReadText:
 
 def _leave_out_other_parts(archive: Archive, builder: TextBuilder) -> None:
     """Record headers and footers, which stand in the styles, and embedded objects, which have their own parts."""
-    for element in unread(archive, _STYLES).iter() if archive.has(_STYLES) else ():
+    for element in archive.unread(_STYLES).iter() if archive.has(_STYLES) else ():
         kind = tag(element).partition("-")[0]
         if kind in ("header", "footer") and (text := text_of(element).strip()):
             builder.leave_out(f"{kind}s", text=text)
     for name in archive.names():
         if name.endswith(f"/{_CONTENT}"):
-            builder.leave_out("embedded objects", text=text_of(unread(archive, name)))
+            builder.leave_out("embedded objects", text=text_of(archive.unread(name)))
 
 
 class _OdtReader:

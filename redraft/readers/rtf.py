@@ -104,8 +104,9 @@ def _lines(text: str) -> list[tuple[str, str]]:
         elif len(flows) > 1:
             inner = flows.pop()
             inner.end_line()
-            is_left_out = inner.kind in _LEFT_OUT
-            flows[-1].following += [(" ".join(line for line, _ in inner.lines), inner.kind)] if is_left_out else inner.lines
+            if inner.kind in _LEFT_OUT:
+                inner.lines = [(" ".join(line for line, _ in inner.lines), inner.kind)]
+            flows[-1].following += inner.lines
     flows[0].end_line()
     return flows[0].lines
 

@@ -62,9 +62,8 @@ def _cues(text: str, builder: TextBuilder) -> Iterator[Cue]:
             builder.leave_out("parts before the first subtitle", text=block)
     for match, end in zip(times, ends, strict=True):
         blocks = _speech(text[match.end() : end], builder, is_last=match is times[-1])
-        lines = [
-            tidy(html.unescape(_TAG.sub("", _VOICE.sub(r"\1: ", line)))).strip() for line in "\n".join(blocks).split("\n")
-        ]
+        shown = "\n".join(blocks).split("\n")
+        lines = [tidy(html.unescape(_TAG.sub("", _VOICE.sub(r"\1: ", line)))).strip() for line in shown]
         for line in lines:
             if line and _SOUND.fullmatch(line):
                 builder.leave_out("descriptions of sounds", text=line)
