@@ -95,7 +95,7 @@ def _lines(text: str) -> list[tuple[str, str]]:
     """Return the lines with their kinds; notes and boxes follow their paragraph, and a part to leave out is a line."""
     flows = [_Flow()]
     for piece in [*_PIECES.split(text), *(_END * sum(map(text.count, _STARTS)))]:
-        if piece in _STARTS:
+        if piece in _STARTS and len(flows) < _DEEPEST:
             flows.append(_Flow(piece))
         elif piece == "\n":
             flows[-1].end_line()

@@ -15,7 +15,7 @@ from redraft.readers.plain import decode
 from redraft.text.sentences import clock, ends_sentence, speaker_at
 
 _CLOCK = r"(?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
-_TIMES = re.compile(rf"[ \t]*({_CLOCK})[ \t]*-->[ \t]*({_CLOCK})[^\n]*")
+_TIMES = re.compile(rf"(?<![ \t])[ \t]*+({_CLOCK})[ \t]*-->[ \t]*({_CLOCK})[^\n]*")
 _VOICE = re.compile(r"<v(?:\.[\w.-]*)?[ \t]+([^>\n]{1,80})>")
 _TAG = re.compile(r"</?[a-zA-Z\d][^<>\n]{0,200}>|\{\\[^{}\n]{0,200}\}")
 _SOUND = re.compile(r"[\[(][^\[\]()\n]{1,60}[\])]|[♪♫#\s]+")

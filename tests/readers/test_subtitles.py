@@ -87,6 +87,10 @@ def test_lines_that_roll_up_are_read_once() -> None:
     assert read(f"WEBVTT\n\n{rolling}\n").text == "line 0 line 1 line 2 line 3 line 4"
 
 
+def test_a_long_line_of_spaces_takes_no_time() -> None:
+    assert read(f"1\n00:00:01,000 --> 00:00:02,000\nOne.{' ' * 100_000}x\n").text.startswith("One.")
+
+
 def test_a_pause_begins_a_paragraph() -> None:
     text = "1\n00:00:01,000 --> 00:00:02,000\nOne.\n\n2\n00:00:09,000 --> 00:00:10,000\nTwo.\n"
     assert read(text).text == "One.\n\nTwo."
