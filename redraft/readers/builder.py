@@ -14,6 +14,7 @@ from redraft.document import Document, DocumentSection, Mark, MarkKind, Span, co
 from redraft.errors import DocumentError
 from redraft.readers.parts import names_document
 from redraft.text.sanitizer import clean, one_line
+from redraft.text.words import count_words
 
 TITLE_WIDTH = 120
 # Ligatures, and presentation forms of Arabic letters.
@@ -183,6 +184,7 @@ class TextBuilder:
     headings: list[Heading] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    words_left_out: Counter[str] = field(default_factory=Counter)
     oddities: list[str] = field(default_factory=list)
     extents: list[ReadCoverage] = field(default_factory=list)
     _page: tuple[int, Anchor] | None = None
@@ -241,13 +243,17 @@ class TextBuilder:
         if span.end > span.start:
             self.marks.append(Mark(span.start, span.end, kind, one_line(label, TITLE_WIDTH), href))
 
-    def leave_out(self, what: str, count: int = 1) -> None:
-        """Record that something is omitted from the text: a plural noun, such as `scripts`."""
+    def leave_out(self, what: str, count: int = 1, *, text: str = "") -> None:
+        """Record that something is omitted from the text: a plural noun, such as `comments`, and the text in it."""
         self.left_out[what] += count
+        self.words_left_out[what] += count_words(text)
 
     def reading(self, title: str = "", language: str = "") -> ReadText:
         self._turn(self.length, None)
-        told = [f"{count:,} {what}" for what, count in self.left_out.items()]
+        told = []
+        for what, count in self.left_out.items():
+            words = self.words_left_out[what]
+            told.append(f"{count:,} {what}" + (f" ({words:,} words)" if words else ""))
         notes = [*([f"left out: {', '.join(told)}"] if told else []), *self.oddities]
         return ReadText(
             "".join(self.parts),

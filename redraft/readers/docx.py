@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from redraft.errors import DocumentError
 from redraft.readers.builder import BREAK, Anchor, ReadCoverage, ReadText, Run, TextBuilder, cell_text
@@ -45,6 +46,16 @@ _LEFT_OUT = {
     "tblpr": "",
     "prooferr": "",
 }
+# Other parts with text that is not part of the document's, by the beginning of their names.
+_OTHER_PARTS = {
+    "word/header": "headers",
+    "word/footer": "footers",
+    "word/comments.": "comments",
+    "word/charts/chart": "charts",
+    "word/diagrams/data": "diagrams",
+    "word/glossary/document.": "building blocks",
+}
+_INSERTED = (".htm", ".html", ".xhtml", ".mht", ".txt", ".rtf", ".docx")
 _NO_BLOCKS = frozenset({"del", "movefrom", "sectpr", "sdtpr", "fallback", "ppr", "tblpr"})
 _SIGNS = {"tab": "\t", "nobreakhyphen": "-", "softhyphen": "", "cr": BREAK}
 _HINT = "save it again as .docx with the program that made it"
@@ -119,6 +130,9 @@ class _DocxReader:
         for block in self._blocks(root, "p", "tbl"):
             self._block(block)
         self._builder.add(self._carried)
+        for (kind, _), runs in self._notes.texts.items():
+            if text := "".join(run for run in chain(*runs) if isinstance(run, str)).strip():
+                self._builder.leave_out(f"{kind}s that the text does not cite", text=text)
         self._builder.extents.append(ReadCoverage(self._main, self._held, self._seen))
         self._end_contents()
         self._say_what_was_not_read()
@@ -146,6 +160,8 @@ class _DocxReader:
 
     def _skip(self, one: Element) -> None:
         self._seen += text_in(one)
+        if what := _LEFT_OUT.get(tag(one), ""):
+            self._builder.leave_out(what, text=_text_of(one))
 
     def _paragraph(self, paragraph: Element) -> None:
         style = self._style(paragraph)
@@ -235,10 +251,10 @@ class _DocxReader:
     def _is_text(self, one: Element, name: str) -> bool:
         """Return whether an element may have text; what other elements contain is recorded."""
         if name == "r" and self._is_hidden(one):
-            self._builder.leave_out("hidden parts")
+            self._builder.leave_out("hidden parts", text=_text_of(one))
             return False
-        if what := _LEFT_OUT.get(name, ""):
-            self._builder.leave_out(what)
+        if (what := _LEFT_OUT.get(name, "")) and next(elements(one, "txbxcontent"), None) is None:
+            self._builder.leave_out(what, text=_text_of(one))
         return bool(name) and name not in _LEFT_OUT
 
     def _is_hidden(self, run: Element) -> bool:
@@ -312,12 +328,16 @@ class _DocxReader:
         self._builder.extents.append(ReadCoverage(name, self._held, self._seen))
 
     def _say_what_was_not_read(self) -> None:
-        for name, what in (("header", "headers"), ("footer", "footers")):
-            if count := sum(1 for one in self._archive.names() if re.fullmatch(rf"word/{name}\d*\.xml", one)):
-                self._builder.leave_out(what, count)
-        name, _ = resolve(self._main, "comments.xml")
-        if self._archive.has(name) and "comments" not in self._builder.left_out:
-            self._builder.leave_out("comments", sum(1 for _ in xml(self._archive.part(name), self._name)))
+        cited_comments = self._builder.left_out["comments"]
+        for name in self._archive.names():
+            what = next((kind for start, kind in _OTHER_PARTS.items() if name.startswith(start)), "")
+            if what and name.endswith(".xml"):
+                root = self._archive.unread(name)
+                count = max(0, len(root) - cited_comments) if what == "comments" else 1
+                self._builder.leave_out(what, count, text=_text_of(root))
+            elif name.startswith("word/") and name.endswith(_INSERTED):
+                size_of_file = f"{self._archive.size(name):,} bytes"
+                self._builder.oddities.append(f"a file inserted in it was not read: {name}, {size_of_file}")
 
     def _properties(self) -> tuple[str, str]:
         """Return the title and language in the document's properties."""
@@ -331,6 +351,11 @@ def _is_joined_to_next(paragraph: Element) -> bool:
     """Return whether the end of a paragraph was deleted in a tracked change."""
     of_end = child(child(paragraph, "ppr"), "rpr")
     return child(of_end, "del") is not None or child(of_end, "movefrom") is not None
+
+
+def _text_of(element: Element) -> str:
+    """Return the text in an element, deleted text included, with a space for the end of a paragraph."""
+    return "".join(" " if tag(one) == "p" else one.text or "" for one in elements(element, "t", "deltext", "p"))
 
 
 def _value(holder: Element | None, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
@@ -48,6 +48,11 @@ class _Item(NamedTuple):
     part: str
     kind: str
     properties: frozenset[str]
+    fallback: str
+
+    @property
+    def is_text(self) -> bool:
+        return "html" in self.kind or "xml" in self.kind
 
 
 def read(data: bytes, name: str) -> ReadText:
@@ -75,17 +80,39 @@ class _Book:
         missing = 0
         for ref in spine:
             item = self._items.get(ref.get("idref") or "")
+            if item is not None and not item.is_text:
+                item = self._items.get(item.fallback, item)
             if item is None or not self._archive.has(item.part):
                 missing += 1
-            elif item.part not in self._starts and ("html" in item.kind or "xml" in item.kind):
+            elif not item.is_text:
+                self._builder.oddities.append(f"a part of the book is not text: {item.part}, {item.kind}")
+            elif item.part not in self._starts:
                 self._chapter(item, guide.get(item.part), linear=ref.get("linear") != "no")
         if missing:
             self._builder.oddities.append(f"{missing:,} parts that the spine names are not in the book")
+        self._add_parts_outside_the_spine(guide)
         title, language = self._said("title"), self._said("language")
         self._add_pages()
         reading = self._builder.reading(title, language)
         headings = self._headings(reading) or reading.headings
         return replace(reading, title=title, headings=headings)
+
+    def _add_parts_outside_the_spine(self, guide: Mapping[str, MarkKind]) -> None:
+        """Read the pages that only the manifest names at the end, and leave out those that it does not name either."""
+        added: list[str] = []
+        for item in self._items.values():
+            is_page = "html" in item.kind and "nav" not in item.properties
+            if is_page and item.part not in self._starts and self._archive.has(item.part):
+                start = self._builder.length
+                self._chapter(item, guide.get(item.part), linear=True)
+                added += [item.part] * (self._builder.length > start)
+        if added:
+            names = one_line(", ".join(added), TITLE_WIDTH)
+            self._builder.oddities.append(f"{len(added):,} parts that the spine does not name are at the end: {names}")
+        parts = {item.part.casefold() for item in self._items.values()}
+        for name in self._archive.names():
+            if name.endswith((".html", ".xhtml", ".htm")) and name.casefold() not in parts:
+                self._builder.leave_out("pages that the book does not name", text=text_of(self._archive.unread(name)))
 
     def _chapter(self, item: _Item, matter: MarkKind | None, *, linear: bool) -> None:
         """Read one file of the book."""
@@ -136,7 +163,7 @@ class _Book:
             if (key := element.get("id")) and (href := element.get("href")):
                 part, _ = resolve(self._package_part, href)
                 properties = frozenset((element.get("properties") or "").split())
-                yield key, _Item(part, element.get("media-type") or "", properties)
+                yield key, _Item(part, element.get("media-type") or "", properties, element.get("fallback") or "")
 
     def _guide(self) -> dict[str, MarkKind]:
         """Return the parts that the book declares as front matter, contents, notes or index."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from redraft.document import MarkKind
 from redraft.readers.builder import BREAK, Anchor, ReadCoverage, ReadText, Run, TextBuilder, cell_text
 from redraft.readers.markup import Element, attr, child, elements, page, tag, text_in, text_of
-from redraft.readers.recovery import size
+from redraft.readers.recovery import RAW, size
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
 
@@ -86,8 +86,8 @@ _HEADINGS = {f"h{rank}": rank for rank in range(1, 7)}
 _LEFT_OUT = {
     "script": "scripts",
     "style": "style sheets",
-    "template": "scripts",
-    "noscript": "scripts",
+    "template": "hidden parts",
+    "noscript": "hidden parts",
     "svg": "pictures",
     "img": "pictures",
     "picture": "pictures",
@@ -123,6 +123,8 @@ _MAIN_SHARE = 0.5
 _PAGE_CLASS = frozenset({"pagenum", "pageno", "page-number", "pagebreak", "page-break"})
 _PERMALINKS = frozenset("#¶§🔗⚓")
 _LONG_CELL = 400
+_LONGEST_NUMBER = 30
+"""The most characters of the number of a page or note, with what stands around it; a longer one is text."""
 _MATTER: dict[str, MarkKind] = {
     "toc": "contents",
     "landmarks": "contents",
@@ -263,10 +265,10 @@ class HtmlWalker:
         name = tag(element)
         if not name or name in _LEFT_OUT:
             if what := _LEFT_OUT.get(name, ""):
-                self._builder.leave_out(what)
+                self._builder.leave_out(what, text="" if name in RAW else text_of(element))
             return False
         if around := self._clutter.get(element) or _not_shown(element, name):
-            self._builder.leave_out(around)
+            self._builder.leave_out(around, text=text_of(element))
             return False
         if name == "br":
             self._runs.append(BREAK)
@@ -284,7 +286,7 @@ class HtmlWalker:
         """Return whether an element was handled separately: a page number, a table, or preformatted text."""
         if (anchor := self._page(element, name)) is not None:
             self._runs.append(anchor)
-        elif name == "a" and ("noteref" in kinds(element)):
+        elif name == "a" and "noteref" in kinds(element) and size(text_of(element)) <= _LONGEST_NUMBER:
             self._builder.leave_out("note numbers")
         elif name == "a" and len(element) == 0 and (element.text or "").strip() in _PERMALINKS:
             pass
@@ -349,6 +351,8 @@ class HtmlWalker:
             return None
         classes = set((element.get("class") or "").lower().split())
         if "pagebreak" not in kinds(element) and not (classes & _PAGE_CLASS and name in ("span", "a", "div", "p")):
+            return None
+        if size(text_of(element)) > _LONGEST_NUMBER:
             return None
         said = element.get("aria-label") or element.get("title") or one_line(_words(element)) or element.get("id") or ""
         match = _PAGE_NUMBER.fullmatch(said.strip().rstrip(".")) or re.search(r"(\d{1,5}|[ivxlcdm]{1,8})\W*\Z", said)

@@ -82,6 +82,13 @@ class Archive:
             raise self._broken() from error
         return bytes(made)
 
+    def unread(self, name: str) -> Element:
+        """Return the root of an XML part that is not read, so that its words can be counted; empty if it is broken."""
+        try:
+            return xml(self.part(name), self._place)
+        except DocumentError:
+            return etree.Element("broken")
+
     def _real(self, name: str) -> str | None:
         return name if name in self._names else self._folded.get(name.casefold())
 

@@ -22,13 +22,13 @@ from redraft.readers.markup import (
 from redraft.readers.recovery import size
 from redraft.text.sanitizer import one_line
 
-_CONTENT, _META, _MANIFEST = "content.xml", "meta.xml", "META-INF/manifest.xml"
+_CONTENT, _META, _MANIFEST, _STYLES = "content.xml", "meta.xml", "META-INF/manifest.xml", "styles.xml"
 _LEFT_OUT = {
     "annotation": "comments",
     "tracked-changes": "tracked deletions",
     "frame": "pictures",
     "forms": "form fields",
-    "ruby-text": "",
+    "ruby-text": "phonetic readings",
     "automatic-styles": "",
     "font-face-decls": "",
     "scripts": "",
@@ -49,9 +49,21 @@ def read(data: bytes, name: str) -> ReadText:
     said = texts_by_name(xml(archive.part(_META), name)) if archive.has(_META) else {}
     reader = _OdtReader()
     reader.read(xml_part.root)
+    _leave_out_other_parts(archive, reader.builder)
     reader.builder.oddities.extend(xml_part.notes)
     reader.builder.extents.append(ReadCoverage(_CONTENT, xml_part.held, reader.seen))
     return reader.builder.reading(reader.builder.first_title or said.get("title", ""), said.get("language", ""))
+
+
+def _leave_out_other_parts(archive: Archive, builder: TextBuilder) -> None:
+    """Record headers and footers, which stand in the styles, and embedded objects, which have their own parts."""
+    for element in archive.unread(_STYLES).iter() if archive.has(_STYLES) else ():
+        kind = tag(element).partition("-")[0]
+        if kind in ("header", "footer") and (text := text_of(element).strip()):
+            builder.leave_out(f"{kind}s", text=text)
+    for name in archive.names():
+        if name.endswith(f"/{_CONTENT}"):
+            builder.leave_out("embedded objects", text=text_of(archive.unread(name)))
 
 
 class _OdtReader:
@@ -68,7 +80,9 @@ class _OdtReader:
             element, depth = stack.pop()
             name = tag(element)
             if name == "tracked-changes":
-                self.builder.leave_out(_LEFT_OUT[name], len(list(elements(element, "deletion"))))
+                deletions = list(elements(element, "deletion"))
+                deleted = " ".join(text_of(line) for deletion in deletions for line in elements(deletion, "p", "h"))
+                self.builder.leave_out(_LEFT_OUT[name], len(deletions), text=deleted)
                 self.seen += text_in(element)
             elif name in ("p", "h"):
                 self._paragraph(element, name, depth)
@@ -137,7 +151,7 @@ class _OdtReader:
         boxes = list(outermost(one, "text-box")) if name == "frame" else []
         self.seen += text_in(one) - sum(map(text_in, boxes))
         if (what := _LEFT_OUT[name]) and not boxes:
-            self.builder.leave_out(what)
+            self.builder.leave_out(what, text=text_of(one))
         return boxes
 
     def _note(self, note: Element) -> None:

@@ -10,17 +10,34 @@ from striprtf.striprtf import destinations, rtf_to_text
 from redraft.errors import DocumentError
 from redraft.readers.builder import ReadCoverage, ReadText, TextBuilder
 from redraft.readers.recovery import size
+from redraft.text.words import count_words
 
 _TITLE = re.compile(rb"\{\\title ([^{}\\]{1,200})\}")
 _SIGN = re.compile(r"\\bin(-?\d{0,10}) ?|\\'[0-9a-fA-F]{2}|\\([a-z]{1,32})(?:-?\d{1,10})? ?|\\[^a-z]|[{}]", re.DOTALL)
 _BEHIND_BINARY = re.compile(r"\s*\}")
 _PROSE = re.compile(r"[\x20-\x7e\r\n\t]*+\Z")
 _HEADING_STYLE = re.compile(r"\{[^{}]{0,20}?\\s(\d{1,5})\b[^{}]{0,1000}?(?i:heading) ?([1-9]);\}")
-_NOTE_START, _NOTE_END = "\ue000", "\ue001"
+_NOTE, _BOX, _HEADER, _FOOTER, _COMMENT, _UNKNOWN, _END = "\ue000\ue001\ue003\ue004\ue005\ue006\ue007"
 _HEADING = "\ue002"
 """Followed by the level. Private characters mark in the source what `striprtf` does not report."""
-_MARKERS = re.compile(f"{_HEADING}[0-9]?|[{_NOTE_START}{_NOTE_END}]")
-_NOTES = re.compile(f"{_NOTE_START}([^{_NOTE_START}{_NOTE_END}]*){_NOTE_END}")
+_MARKERS = re.compile(f"{_HEADING}[0-9]?|[\ue000-\ue007]")
+_PIECES = re.compile("([\n\ue000\ue001\ue003-\ue007])")
+_KINDS = {
+    "footnote": _NOTE,
+    "shptxt": _BOX,
+    "dptxbxtext": _BOX,
+    **{f"header{page}": _HEADER for page in ("", "l", "r", "f")},
+    **{f"footer{page}": _FOOTER for page in ("", "l", "r", "f")},
+    "annotation": _COMMENT,
+}
+_STARTS = frozenset({*_KINDS.values(), _UNKNOWN})
+_LEFT_OUT = {_HEADER: "headers", _FOOTER: "footers", _COMMENT: "comments", _UNKNOWN: "parts of an unknown kind"}
+_AROUND_TEXT = frozenset({"shp", "shpgrp", "shpinst", "do", "object", "result", "upr"})
+"""Destinations that `striprtf` ignores with the text in them."""
+_PAGE_STYLES = "pgdsctbl"
+"""LibreOffice's table of page styles."""
+_FEW_WORDS = 5
+"""A part of an unknown kind with fewer words is not text."""
 _FEW = 64
 """Up to this many bytes may look like prose by chance."""
 _DEEPEST = 1_000
@@ -43,27 +60,66 @@ def read(data: bytes, name: str) -> ReadText:
 
 
 def _build(builder: TextBuilder, text: str) -> None:
-    """Add each line as a paragraph or a heading, and the notes of a paragraph after it."""
-    notes = [_MARKERS.sub("", one) for one in _NOTES.findall(text)]
-    following = iter(notes)
-    for line in _NOTES.sub(_NOTE_END, text).split("\n"):
-        level = max((int(one[1:] or 0) for one in _MARKERS.findall(line) if one[0] == _HEADING), default=0)
+    """Add each line as a paragraph, a heading or a note, and record the parts that are left out."""
+    for line, kind in _lines(text):
+        level = max((int(marker[1:] or 0) for marker in _MARKERS.findall(line) if marker[0] == _HEADING), default=0)
         paragraph = _MARKERS.sub("", line)
-        if level:
+        if kind == _UNKNOWN and count_words(paragraph) < _FEW_WORDS:
+            continue
+        if kind in _LEFT_OUT:
+            builder.leave_out(_LEFT_OUT[kind], text=paragraph)
+        elif kind == _NOTE:
+            builder.mark("note", builder.add([paragraph]))
+        elif level:
             builder.heading(level, [paragraph])
         else:
             builder.add([paragraph.replace("|", " | ") if paragraph.rstrip().endswith("|") else paragraph])
-        for _ in range(line.count(_NOTE_END)):
-            builder.mark("note", builder.add([" ".join(next(following, "").split())]))
+
+
+@dataclass(slots=True)
+class _Flow:
+    """The text of the document, a note, a box or a part that is left out: its lines, each with the kind of its flow,
+    and the open line with the lines of the flows in it, which follow it."""
+
+    kind: str = ""
+    lines: list[tuple[str, str]] = field(default_factory=list)
+    line: str = ""
+    following: list[tuple[str, str]] = field(default_factory=list)
+
+    def end_line(self) -> None:
+        self.lines += [(self.line, self.kind), *self.following]
+        self.line, self.following = "", []
+
+
+def _lines(text: str) -> list[tuple[str, str]]:
+    """Return the lines with their kinds; notes and boxes follow their paragraph, and a part to leave out is a line."""
+    flows = [_Flow()]
+    for piece in [*_PIECES.split(text), *(_END * sum(map(text.count, _STARTS)))]:
+        if piece in _STARTS and len(flows) < _DEEPEST:
+            flows.append(_Flow(piece))
+        elif piece == "\n":
+            flows[-1].end_line()
+        elif piece != _END:
+            flows[-1].line += piece
+        elif len(flows) > 1:
+            inner = flows.pop()
+            inner.end_line()
+            if inner.kind in _LEFT_OUT:
+                inner.lines = [(" ".join(line for line, _ in inner.lines), inner.kind)]
+            flows[-1].following += inner.lines
+    flows[0].end_line()
+    return flows[0].lines
 
 
 @dataclass(slots=True)
 class _Group:
-    """An open group: whether its text is not part of the document's, the length of that text, and if it is a note."""
+    """An open group: whether its text is not part of the document's, whether `striprtf` ignores it, the length of its
+    text, and the sign of the flow that it begins."""
 
     is_apart: bool
+    is_ignored: bool
     size: int = 0
-    is_note: bool = False
+    flow: str = ""
 
 
 @dataclass(slots=True)
@@ -96,7 +152,7 @@ class _Repair:
                 self._begin()
             elif sign[0] == "}":
                 self._end(is_last=at >= end)
-            elif not self._begins_note(sign[2]):
+            elif not self._begins_flow(sign[2]):
                 self._mark(sign[2] or sign[0][1])
                 self.parts.append(sign[0] + self._heading(sign[2], sign[0]))
         self.parts.append(source[at:])
@@ -109,7 +165,8 @@ class _Repair:
     def _begin(self) -> None:
         if len(self._open) >= _DEEPEST:
             raise DocumentError(f"its groups are more than {_DEEPEST:,} deep", hint="save it again, or as .docx")
-        self._open.append(_Group(bool(self._open) and self._open[-1].is_apart))
+        outer = self._open[-1] if self._open else _Group(is_apart=False, is_ignored=False)
+        self._open.append(_Group(outer.is_apart, outer.is_ignored))
         self.parts.append("{")
 
     def _end(self, *, is_last: bool) -> None:
@@ -121,20 +178,25 @@ class _Repair:
                     self._open[-1].size += ended.size
                 if is_last and ended.is_apart:
                     self.lost = ended.size
-                if ended.is_note:
-                    self.parts.append(f"}}{{{_NOTE_END}")
+                if ended.flow:
+                    self.parts.append(f"}}{{{_END}")
             self.parts.append("}")
         elif not self.notes:
             self.notes.append("it continues after its end, or contains several documents: all of it was read")
 
-    def _begins_note(self, word: str) -> bool:
-        """Mark the open group as a note and let its text be read, if that is what the word says."""
-        if word != "footnote" or len(self._open) < 2 or self._open[-2].is_apart or self._open[-2].is_note:
+    def _begins_flow(self, word: str | None) -> bool:
+        """Let the text of the open group be read, and mark where it begins, if the word makes it a part of its own."""
+        if word is None or len(self._open) < 2 or self._open[-2].is_ignored:
             return False
-        while self.parts[-1] in ("", "\\*"):
-            self.parts.pop()
-        self._open[-1] = _Group(is_apart=False, is_note=True)
-        self.parts.append(f"{{{_NOTE_START}}}")
+        is_starred = self.parts[-2:-1] == ["\\*"] and not self.parts[-1].strip()
+        is_unknown = is_starred and word not in destinations and word != _PAGE_STYLES
+        flow = _KINDS.get(word, _UNKNOWN if is_unknown else "")
+        if not flow and word not in _AROUND_TEXT:
+            return False
+        if is_starred:
+            del self.parts[-2:]
+        self._open[-1] = _Group(self._open[-2].is_apart or flow in _LEFT_OUT, is_ignored=False, flow=flow)
+        self.parts.append(f"{{{flow}}}" if flow else "")
         return True
 
     def _heading(self, word: str, sign: str) -> str:
@@ -147,7 +209,7 @@ class _Repair:
 
     def _mark(self, word: str) -> None:
         if self._open and (word == "*" or word in destinations or word in ("fonttbl", "colortbl")):
-            self._open[-1].is_apart = True
+            self._open[-1].is_apart = self._open[-1].is_ignored = True
 
     def _behind_binary(self, length: str, at: int) -> int:
         """Return the offset after binary data, or its start if the length is false.

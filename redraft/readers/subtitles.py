@@ -10,18 +10,20 @@ from typing import NamedTuple
 
 from redraft.document import Mark
 from redraft.errors import DocumentError
-from redraft.readers.builder import ReadText, tidy
+from redraft.readers.builder import ReadText, TextBuilder, tidy
 from redraft.readers.plain import decode
 from redraft.text.sentences import clock, ends_sentence, speaker_at
 
 _CLOCK = r"(?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
-_TIMES = re.compile(rf"[ \t]*({_CLOCK})[ \t]*-->[ \t]*({_CLOCK})[^\n]*")
+_TIMES = re.compile(rf"(?<![ \t])[ \t]*+({_CLOCK})[ \t]*-->[ \t]*({_CLOCK})[^\n]*")
 _VOICE = re.compile(r"<v(?:\.[\w.-]*)?[ \t]+([^>\n]{1,80})>")
 _TAG = re.compile(r"</?[a-zA-Z\d][^<>\n]{0,200}>|\{\\[^{}\n]{0,200}\}")
 _SOUND = re.compile(r"[\[(][^\[\]()\n]{1,60}[\])]|[♪♫#\s]+")
 _DASH = re.compile(r"\A[-–—]\s*(?=\S)")
 _NAME = re.compile(r"([^\W\d_][\w.'’-]*(?: [^\W\d_a-z][\w.'’-]*){0,3}):(?=\s|\Z)|\[([A-Z][\w ]{1,30})\]:?(?=\s)")
 _HEAD = re.compile(r"\AWEBVTT[ \t]+(?:-[ \t]*)?([^\n]{1,120})")
+_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
+_NO_SPEECH = re.compile(r"(?:WEBVTT|NOTE|STYLE|REGION)(?!\S)")
 _PAUSE = 3.0
 _LONG, _LONGEST = 100, 220
 """The number of words after which a paragraph ends at the next sentence, and after which it ends anyway."""
@@ -40,37 +42,50 @@ def read(data: bytes, name: str) -> ReadText:
     """Return the transcript of a subtitle file."""
     decoded = decode(data, name)
     text = decoded.text.replace("\r\n", "\n").replace("\r", "\n")
-    found = [*_without_repeats(_cues(text))]
-    cues = [cue for cue in found if cue.lines]
+    builder = TextBuilder(oddities=[*decoded.notes])
+    cues = [cue for cue in _without_repeats(_cues(text, builder)) if cue.lines]
     if not cues:
         raise DocumentError(
             "it has no subtitles", place=name, hint="give a file with times such as 00:00:01,000 --> ..."
         )
-    sounds = len(found) - len(cues)
-    notes = [*decoded.notes, *([f"left out: {sounds:,} subtitles of sounds only"] if sounds else [])]
     title = _HEAD.match(text)
     voices = {one.strip() for one in _VOICE.findall(text)}
-    return _joined(cues, voices, title[1].strip() if title else "", notes)
+    return _joined(cues, voices, title[1].strip() if title else "", builder.reading().notes)
 
 
-def _cues(text: str) -> Iterator[Cue]:
-    """Yield the cues in order, without notes, styles and numbers."""
+def _cues(text: str, builder: TextBuilder) -> Iterator[Cue]:
+    """Yield the cues in order, and record what is not speech."""
     times = list(_TIMES.finditer(text))
-    for at, match in enumerate(times):
-        end = times[at + 1].start() if at + 1 < len(times) else len(text)
-        body = re.split(r"\n[ \t]*\n", text[match.end() : end].strip("\n"), maxsplit=1)[0]
-        said = [tidy(html.unescape(_TAG.sub("", _VOICE.sub(r"\1: ", one)))).strip() for one in body.split("\n")]
-        # Without a blank line, the number of the next cue follows directly.
-        if (
-            at + 1 < len(times)
-            and said
-            and said[-1].isdigit()
-            and len(said) > 1
-            and "\n\n" not in text[match.end() : end]
-        ):
-            said.pop()
-        lines = tuple(one for one in said if one and not _SOUND.fullmatch(one))
-        yield Cue(_seconds(match[1]), _seconds(match[2]), clock(match[1]), lines)
+    ends = [match.start() for match in times[1:]] + [len(text)] * bool(times)
+    if times:
+        for block in filter(None, _speech(f"\n\n{text[: times[0].start()]}", builder, is_last=False)):
+            builder.leave_out("parts before the first subtitle", text=block)
+    for match, end in zip(times, ends, strict=True):
+        blocks = _speech(text[match.end() : end], builder, is_last=match is times[-1])
+        shown = "\n".join(blocks).split("\n")
+        lines = [tidy(html.unescape(_TAG.sub("", _VOICE.sub(r"\1: ", line)))).strip() for line in shown]
+        for line in lines:
+            if line and _SOUND.fullmatch(line):
+                builder.leave_out("descriptions of sounds", text=line)
+        speech = tuple(line for line in lines if line and not _SOUND.fullmatch(line))
+        yield Cue(_seconds(match[1]), _seconds(match[2]), clock(match[1]), speech)
+
+
+def _speech(between: str, builder: TextBuilder, *, is_last: bool) -> list[str]:
+    """Return the blocks of speech after a time, without notes, styles, and the number or name of the next cue."""
+    blocks = [block.strip("\n") for block in _BLANK_LINES.split(between)]
+    rest, _, name = blocks[-1].rpartition("\n")
+    if not is_last and (len(blocks) > 1 if not rest else name.strip().isdigit()):
+        blocks[-1] = rest
+        if " " in name.strip():
+            builder.leave_out("names of subtitles", text=name)
+    speech = blocks[:1]
+    for block in blocks[1:]:
+        if (match := _NO_SPEECH.match(block)) is None:
+            speech.append(block)
+        elif match[0] == "NOTE":
+            builder.leave_out("notes", text=block[match.end() :])
+    return speech
 
 
 def _without_repeats(cues: Iterator[Cue]) -> Iterator[Cue]:

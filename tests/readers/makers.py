@@ -39,8 +39,16 @@ def html(title: str, chapters: Chapters) -> bytes:
     ).encode()
 
 
-def epub(title: str, chapters: Chapters, *, nav: str = "", extra: Mapping[str, str] | None = None) -> bytes:
-    """A book with one file for each chapter, and a title page."""
+def epub(
+    title: str,
+    chapters: Chapters,
+    *,
+    nav: str = "",
+    items: str = "",
+    spine: str = "",
+    extra: Mapping[str, str] | None = None,
+) -> bytes:
+    """A book with one file for each chapter, and a title page; `items` and `spine` come behind its own."""
     names = [f"c{at}" for at in range(len(chapters))]
     files = {
         f"OEBPS/{key}.xhtml": page(f"<h2>{escape(name)}</h2>{_paragraphs(texts)}")
@@ -49,8 +57,10 @@ def epub(title: str, chapters: Chapters, *, nav: str = "", extra: Mapping[str, s
     nav = nav or "".join(
         f'<li><a href="{key}.xhtml">{escape(name)}</a></li>' for key, (name, _) in zip(names, chapters, strict=True)
     )
-    items = "".join(f'<item id="{key}" href="{key}.xhtml" media-type="application/xhtml+xml"/>' for key in names)
-    spine = "".join(f'<itemref idref="{key}"/>' for key in names)
+    items = items + "".join(
+        f'<item id="{key}" href="{key}.xhtml" media-type="application/xhtml+xml"/>' for key in names
+    )
+    spine = "".join(f'<itemref idref="{key}"/>' for key in names) + spine
     return zipped(
         {
             "mimetype": "application/epub+zip",
@@ -96,7 +106,7 @@ def docx(title: str, chapters: Chapters, *, body: str = "", parts: Mapping[str, 
     )
 
 
-def odt(title: str, chapters: Chapters, body: str = "") -> bytes:
+def odt(title: str, chapters: Chapters, body: str = "", parts: Mapping[str, str] | None = None) -> bytes:
     """The same as an open document; `body` comes behind its chapters."""
     texts = "".join(
         f'<text:h text:outline-level="2">{escape(name)}</text:h>'
@@ -110,6 +120,7 @@ def odt(title: str, chapters: Chapters, body: str = "") -> bytes:
             "content.xml": f"<office:document-content {spaces}><office:body><office:text>"
             f'<text:h text:outline-level="1">{escape(title)}</text:h>{texts}{body}'
             "</office:text></office:body></office:document-content>",
+            **(parts or {}),
         }
     )
 

@@ -17,11 +17,13 @@ from redraft.domain import Document, content_id
 from redraft.errors import DocumentError
 from redraft.readers.documents import load, parse
 from redraft.readers.parts import chapters
+from redraft.readers.plain import decode
 
 ENGLISH = "He said “no” — and it was the naïve captain’s café.\n"
 GERMAN = "Die alte Wärterin stieg jeden Abend die Treppe hinauf; das Fenster der großen Kammer war zerbrochen.\n"
 RUSSIAN = "Старый смотритель маяка каждый вечер поднимался по крутой лестнице, чтобы зажечь огонь.\n"
 JAPANESE = "灯台守の老人は毎晩、急な螺旋階段を上って灯をともした。村の誰も、彼がいつから住んでいるのか覚えていない。\n"
+KOREAN = "등대지기 노인은 매일 저녁 가파른 계단을 올라 불을 켰다.\n"
 CHINESE = "看守灯塔的老人每天傍晚都要爬上陡峭的旋梯去点灯。村里没有人记得他在那里住了多久。\n"
 
 
@@ -78,6 +80,44 @@ def test_legacy_encodings(text: str, codec: str, times: int) -> None:
     document = parse((text * times).encode(codec), name="x.txt")
     assert document.text == text * times
     assert document.encoding != "utf-8"
+
+
+@pytest.mark.parametrize(
+    ("text", "codec"),
+    [
+        (JAPANESE, "iso2022_jp"),
+        (JAPANESE + "ｱｲｳ", "iso2022_jp_ext"),
+        (KOREAN, "iso2022_kr"),
+        (CHINESE, "hz"),
+        (RUSSIAN, "utf-7"),
+    ],
+)
+def test_encodings_of_seven_bits(text: str, codec: str) -> None:
+    document = parse(text.encode(codec), name="x.txt")
+    assert document.text == text
+    assert document.notes == ()
+
+
+def test_a_damaged_seven_bit_encoding_is_noted() -> None:
+    data = (JAPANESE * 4).encode("iso2022_jp") + b"\x1b$B\x7e\x7e\x1b(B"
+    assert parse(data, name="x.txt").notes == ("the text was read as iso2022_jp_2, but 1 place is not",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '(format t "~{~a~^, ~}~%" x) ~{ab~}',
+        "1+1=2, a+bcd-e, f+ghi-j, k+lmn-o",
+        "\x1b(Bred\x1b[0m",
+        "call +49123456789 now",
+    ],
+)
+def test_ascii_that_looks_like_another_encoding_stays(text: str) -> None:
+    assert decode(text.encode(), "x.txt").text == text
+
+
+def test_iso_2022_cn_is_refused() -> None:
+    assert "ISO-2022-CN" in refusal(b"\x1b$)A\x0e1D\x0f").message
 
 
 @pytest.mark.parametrize("shift", range(4))

@@ -72,7 +72,7 @@ def test_who_speaks_begins_a_paragraph_and_each_stretch_has_its_time() -> None:
     assert times(found, "I saw the ledger on the desk") == "00:12:38-00:12:40"
     at = found.text.index("MR. CRANE")
     assert place_of(found, Span(at, at + 9)).startswith("00:12:54, at ")
-    assert found.notes == ("left out: 1 subtitles of sounds only",)
+    assert found.notes == ("left out: 1 descriptions of sounds (2 words)",)
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
@@ -85,6 +85,10 @@ def test_voices_of_webvtt_are_speakers_and_named_once(ends: str) -> None:
 def test_lines_that_roll_up_are_read_once() -> None:
     rolling = "\n\n".join(f"00:00:0{at}.000 --> 00:00:0{at + 1}.000\nline {at}\nline {at + 1}" for at in range(4))
     assert read(f"WEBVTT\n\n{rolling}\n").text == "line 0 line 1 line 2 line 3 line 4"
+
+
+def test_a_long_line_of_spaces_takes_no_time() -> None:
+    assert read(f"1\n00:00:01,000 --> 00:00:02,000\nOne.{' ' * 100_000}x\n").text.startswith("One.")
 
 
 def test_a_pause_begins_a_paragraph() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 import pypdfium2 as pdfium
@@ -77,7 +77,9 @@ _CHAPTER = re.compile(
     r"(?i)(?:chapter|part|book|appendix|kapitel|teil|chapitre|capítulo|capitolo|глава)\s+[\divxlc]+\b"
 )
 _RANKS = 3
-_LONGEST_LANGUAGE = 80
+_LONGEST_LANGUAGE = 40
+_ANNOTATIONS = {raw.FPDF_ANNOT_WIDGET: "form fields", raw.FPDF_ANNOT_LINK: "", raw.FPDF_ANNOT_POPUP: ""}
+_TEXT_FIELDS = (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
 _OCR = "run OCR first, for example with `ocrmypdf IN.pdf OUT.pdf`"
 
 
@@ -108,6 +110,7 @@ class _PdfReader:
         self._unread: list[int] = []
 
     def read(self) -> ReadText:
+        self._file.init_forms()
         pages = [self._lines(at) for at in range(len(self._file))]
         self._refuse_pictures(pages)
         edges = RunningHeads(pages)
@@ -137,9 +140,24 @@ class _PdfReader:
             self._builder.leave_out("vertical words", page_text.turned)
         if len("".join(page_text.text.split())) < _MIN_CHARACTERS and _has_picture(page):
             self._scanned.append(at)
+        self._leave_out_annotations(page)
         text.close()
         page.close()
         return lines
+
+    def _leave_out_annotations(self, page: pdfium.PdfPage) -> None:
+        forms = self._file.formenv.raw if self._file.formenv else None
+        for at in range(raw.FPDFPage_GetAnnotCount(page.raw)):
+            annotation = raw.FPDFPage_GetAnnot(page.raw, at)
+            what = _ANNOTATIONS.get(raw.FPDFAnnot_GetSubtype(annotation), "comments")
+            text = ""
+            if what == "comments":
+                text = _string(raw.FPDFAnnot_GetStringValue, annotation, b"Contents")
+            elif forms and what and raw.FPDFAnnot_GetFormFieldType(forms, annotation) in _TEXT_FIELDS:
+                text = _string(raw.FPDFAnnot_GetFormFieldValue, forms, annotation)
+            if text:
+                self._builder.leave_out(what, text=text)
+            raw.FPDFPage_CloseAnnot(annotation)
 
     def _refuse_pictures(self, pages: Sequence[Sequence[PdfLine]]) -> None:
         if self._scanned and not any(lines for at, lines in enumerate(pages) if at not in self._scanned):
@@ -219,6 +237,8 @@ class _PdfReader:
         for what, count in (("running headers and footers", edges.heads), ("page numbers", edges.numbers)):
             if count:
                 self._builder.leave_out(what, count)
+        if attached := raw.FPDFDoc_GetAttachmentCount(self._file.raw):
+            self._builder.leave_out("attached files", attached)
         if self._scanned:
             self._builder.oddities.append(
                 f"{_counted(self._scanned)} without text, probably scanned, left out; `ocrmypdf` can read them"
@@ -251,12 +271,16 @@ class _PdfReader:
 
     def _language(self) -> str:
         """Return the language that the file declares; empty if there is none."""
-        size = raw.FPDFCatalog_GetLanguage(self._file.raw, None, 0)
-        if not 2 < size < _LONGEST_LANGUAGE:
-            return ""
-        buffer = ctypes.create_string_buffer(size)
-        raw.FPDFCatalog_GetLanguage(self._file.raw, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), size)
-        return str(buffer.raw[:-2], "utf-16-le", "replace")
+        language = _string(raw.FPDFCatalog_GetLanguage, self._file.raw)
+        return language if len(language) < _LONGEST_LANGUAGE else ""
+
+
+def _string(function: Callable[..., int], *arguments: object) -> str:
+    """Return the text that a function of pdfium writes as UTF-16 into a buffer, of which it tells the size first."""
+    size = function(*arguments, None, 0)
+    buffer = ctypes.create_string_buffer(max(2, size))
+    function(*arguments, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), size)
+    return str(buffer.raw[:-2], "utf-16-le", "replace")
 
 
 class _Headings:
