@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypedDict
 from redraft.domain import REVIEW, DraftComparison, Evaluation, Finding, PointAnswer
 from redraft.evaluators.metric_info import MetricAim, goal_status
 from redraft.evaluators.similarity import is_same
-from redraft.settings import FIGURES, FeedbackName, PolicyName, RefineConfig
+from redraft.settings import FIGURES, NEWCOMER, FeedbackName, PolicyName, RefineConfig
 
 Scores = Mapping[str, float | None]
 """The scores of a draft by metric; None if it could not be scored."""
@@ -71,8 +71,9 @@ class DraftFindings:
     def of(cls, judged: Judged, goals: Goals, aims: Aims, gone: Sequence[str] = ()) -> DraftFindings:
         """Sort the findings of a draft; those in `gone`, by id, do not count."""
         findings = [finding for finding in findings_of(judged) if finding.id not in gone]
-        stops = [finding for finding in findings if aims.get(finding.metric) == "form"]
-        others = [finding for finding in findings if aims.get(finding.metric) != "form"]
+        form = {NEWCOMER, *(metric for metric, aim in aims.items() if aim == "form")}
+        stops = [finding for finding in findings if finding.metric in form]
+        others = [finding for finding in findings if finding.metric not in form]
         requests = [finding for finding in others if finding.metric == REVIEW or finding.task == "change"]
         missing = [finding for finding in others if finding.task == "add" and finding not in requests]
         return cls(
