@@ -39,7 +39,9 @@ def test_an_error_is_kept_as_text_and_a_tuple_as_a_list() -> None:
     assert PLAIN.loads_typed(stored) == ["CheckpointError('full')", "?"]
 
 
-@pytest.mark.parametrize("value", [{1, 2}, b"bytes", object(), [Send("metric", 1, timeout=2)], {"at": json}], ids=repr)
+@pytest.mark.parametrize(
+    "value", [{1, 2}, b"bytes", [Send("metric", 1, timeout=2)], {"at": json}], ids=["set", "bytes", "timeout", "module"]
+)
 def test_an_object_is_refused_before_it_is_written(value: Any) -> None:
     with pytest.raises(UsageError, match="hold plain values") as refused:
         PLAIN.dumps_typed(value)
