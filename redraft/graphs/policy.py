@@ -164,8 +164,11 @@ def plan_revision(
     if policy == "paper":
         return _paper_plan(judged, goals, aims, gone)
     findings = DraftFindings.of(judged, goals, aims, gone)
-    if not can_compare and not missed_metrics(scores_of(judged), goals):
-        # Without a comparison nobody can tell that a text which meets its goals has become better.
+    unjudged = not any(
+        evaluation.judged for name, evaluation in judged.items() if aims.get(name) in ("truth", "content")
+    )
+    if unjudged or (not can_compare and not missed_metrics(scores_of(judged), goals)):
+        # Without a verdict nobody can tell that a new text is true, and without a comparison, that it is better.
         findings = replace(findings, stops=(), missing=())
     elif not is_refused and not findings.are_errors_alone and (findings.of_weight or (is_first and can_compare)):
         return RevisionPlan("edit", (*findings.points, *findings.stops, *findings.missing))
