@@ -90,16 +90,18 @@ def must_know_in(judged: Mapping[str, Evaluation]) -> list[MustKnow]:
     or else what other metrics miss."""
     coverage = judged.get("coverage")
     questions: Any = coverage.details.get("questions", ()) if coverage else ()
-    quotes = {finding.question: finding.evidence.text for finding in findings_of(judged) if finding.evidence}
+    findings = {finding.question: finding for finding in coverage.findings} if coverage else {}
     items = [
         MustKnow(
             weight=item["weight"],
             draft=_DRAFT_HAS.get(item["verdict"], ""),
             question=item["question"],
             answer=item["expected"],
-            quote=quotes.get(item["question"], ""),
+            lacks=finding.missing if finding else "",
+            quote=finding.evidence.text if finding and finding.evidence else "",
         )
         for item in questions
+        for finding in [findings.get(item["question"])]
     ]
     if not items:
         missing = [finding for finding in findings_of(judged) if finding.task == "add" and finding.answer]

@@ -123,7 +123,7 @@ async def _comparison(state: State, job: Job) -> DraftComparison | None:
     judged = [await job.judged(one.id) for one in (best, draft)]
     errors = [f"{error.sentence} ({error.explanation})" for one in judged for error in errors_in(one, job.judges.aims)]
     notes = ChooseInput(
-        must_know=[item.model_copy(update={"draft": "", "quote": ""}) for item in must_know_in(judged[0])],
+        must_know=[item.model_copy(update={"draft": "", "lacks": "", "quote": ""}) for item in must_know_in(judged[0])],
         errors=list(dict.fromkeys(errors)),
         query=job.run.settings.query,
         first="",
