@@ -111,18 +111,9 @@ class Clerk(Keepers):
         }
 
     def answer_from_document(self, sheet: Sheet) -> Said:
-        by_question = {text: (answer, quote) for text, answer, quote, _ in _QUESTIONS}
-        return {
-            "answers": [
-                {
-                    "id": n,
-                    "quote": by_question[item["text"]][1],
-                    "answered": True,
-                    "answer": by_question[item["text"]][0],
-                }
-                for n, item in sheet.items("questions").items()
-            ]
-        }
+        by_question = {text: {"answer": answer, "quote": quote} for text, answer, quote, _ in _QUESTIONS}
+        asked = {n: item["text"] for n, item in sheet.items("questions").items()}
+        return {"answers": [{"id": n, "answered": True, **by_question[text]} for n, text in asked.items()]}
 
 
 SUMMARY = "Crane is cleared. He was blamed to hide the sale of the pumps. The dam broke in 1931."
