@@ -3,7 +3,7 @@ what may go."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from redraft.agents.reviser import EditNotes
@@ -24,11 +24,13 @@ _DRAFT_HAS: Mapping[str, DraftHas] = {
 }
 
 
-async def editor_notes(base: Draft, job: Job, judged: Mapping[str, Evaluation], findings: DraftFindings) -> EditNotes:
-    """Return an editor's notes on a draft."""
+async def editor_notes(
+    base: Draft, job: Job, judged: Mapping[str, Evaluation], findings: DraftFindings, dropped: Sequence[str]
+) -> EditNotes:
+    """Return an editor's notes on a draft, without the findings that a person has dropped."""
     return EditNotes(
         stops=findings.stops,
-        must_know=tuple(must_know_in(judged)),
+        must_know=tuple(must_know_in(judged, dropped)),
         missing=findings.missing,
         may_go=tuple(await off_loop(_needless, base.text, judged)),
         keep=judged[REVIEW].held if REVIEW in judged else (),
@@ -36,11 +38,12 @@ async def editor_notes(base: Draft, job: Job, judged: Mapping[str, Evaluation], 
     )
 
 
-def must_know_in(judged: Mapping[str, Evaluation]) -> list[MustKnow]:
+def must_know_in(judged: Mapping[str, Evaluation], dropped: Sequence[str] = ()) -> list[MustKnow]:
     """Return what a reader must come away with, weightiest first, and how far a draft has it: the document's questions,
-    or else what other metrics miss."""
+    or else what other metrics miss. The findings in `dropped`, by id, do not count."""
     coverage = judged.get("coverage")
     questions: Any = coverage.details.get("questions", ()) if coverage else ()
+    dropped_questions = {finding.question for finding in findings_of(judged) if finding.id in dropped}
     quotes = {finding.question: finding.evidence.text for finding in findings_of(judged) if finding.evidence}
     items = [
         MustKnow(
@@ -51,9 +54,11 @@ def must_know_in(judged: Mapping[str, Evaluation]) -> list[MustKnow]:
             quote=quotes.get(item["question"], ""),
         )
         for item in questions
+        if item["question"] not in dropped_questions
     ]
     if not items:
         missing = [finding for finding in findings_of(judged) if finding.task == "add" and finding.answer]
+        missing = [finding for finding in missing if finding.id not in dropped]
         items = [
             MustKnow(weight=_USUAL_WEIGHT, draft="not at all", question=finding.question, answer=finding.answer)
             for finding in missing

@@ -174,17 +174,15 @@ def plan_revision(
 
 
 def _paper_plan(judged: Judged, goals: Goals, aims: Aims, gone: Sequence[str]) -> RevisionPlan | None:
-    """Return all findings of the first metric that misses its goal (LongSumEval, Algorithm 2); a person's requests come
-    before them."""
-    findings: list[Finding] = [*judged[REVIEW].findings] if REVIEW in judged else []
-    requests = [finding for finding in findings if finding.id not in gone]
-    if requests:
-        return RevisionPlan("correct", tuple(requests))
+    """Return all findings of the first metric that misses its goal and has any (LongSumEval, Algorithm 2); a person's
+    requests come before them."""
     missed = missed_metrics(scores_of(judged), goals)
-    first = min(missed, key=lambda metric: (_PAPER_ORDER.index(aims.get(metric) or "form"), metric), default="")
-    findings = [*judged[first].findings] if first in judged else []
-    findings = [finding for finding in findings if finding.id not in gone]
-    return RevisionPlan("correct", tuple(findings)) if findings else None
+    in_order = sorted(missed, key=lambda metric: (_PAPER_ORDER.index(aims.get(metric) or "form"), metric))
+    for metric in (REVIEW, *in_order):
+        findings = judged[metric].findings if metric in judged else ()
+        if left := tuple(finding for finding in findings if finding.id not in gone):
+            return RevisionPlan("correct", left)
+    return None
 
 
 def reviser_feedback(judged: Judged, feedback: FeedbackName) -> Judged:

@@ -149,7 +149,7 @@ def test_a_round_is_planned_for_what_weighs(
         (0.7, 0.1, [], (missing(1), missing(3, "Joe"))),
         (0.8, 0.1, [], (error("Bob"),)),
         (0.8, 0.8, [], ()),
-        (0.7, 0.1, [missing(1).id, missing(3, "Joe").id], ()),
+        (0.7, 0.1, [missing(1).id, missing(3, "Joe").id], (error("Bob"),)),
     ],
 )
 def test_the_paper_raises_coverage_first(
