@@ -26,6 +26,7 @@ from redraft.domain import Tree as Tree
 from redraft.domain import Usage as Usage
 from redraft.errors import BudgetError as BudgetError
 from redraft.errors import CapabilityError as CapabilityError
+from redraft.errors import CheckpointError as CheckpointError
 from redraft.errors import DocumentError as DocumentError
 from redraft.errors import EmptyReply as EmptyReply
 from redraft.errors import IncompleteError as IncompleteError

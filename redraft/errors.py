@@ -242,6 +242,12 @@ class StoreLost(StoreError):
     code = "store_lost"
 
 
+class CheckpointError(StoreError):
+    """The checkpoint of a run is damaged, or was not written by redraft. Nothing else is lost."""
+
+    code = "checkpoint"
+
+
 class RunError(RedraftError):
     """There is no such run, or it is in the wrong state."""
 

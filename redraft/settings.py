@@ -500,8 +500,12 @@ class Refine(_Purpose):
     def _judge_what_is_written_anew(self) -> Self:
         """Add the metrics that an editor needs: whatever the goals, a new text is judged for content and for truth."""
         if self.refinement.policy != "paper":
-            metrics = self.judging.metrics
+            metrics, models = self.judging.metrics, self.judging.models
             more = [group[0] for group in _EDITORS_METRICS if not set(group) & {*metrics}]
+            judges = [models[name].model if name in models else name for name in self.judging.judges]
+            if not all(judge == EXTRACTIVE or is_language_model(judge) for judge in judges):
+                # Other judges compare claims, and cannot read as a newcomer.
+                more = [name for name in more if name != NEWCOMER]
             judging = self.judging.model_copy(update={"metrics": (*metrics, *more)})
             object.__setattr__(self, "judging", judging)
         return self

@@ -29,6 +29,7 @@ PAPERS: dict[str, dict[str, Any]] = {
         "metrics": ("coverage", "consistency"),
         "questions": (6, 12),
         "stretch_tokens": 1_000_000,
+        "formula": "paper",
         "second_look": False,
         "claims": (4, 10),
         "free_length": True,
@@ -165,7 +166,7 @@ def test_goals_and_metrics_of_ones_own_take_the_place_of_all_of_the_presets(comm
     )
     assert list(done.json["goals"]) == ["coverage"]
     paper = command.run("evaluate", "book.md", "summary.md", "--preset", "longsumeval")
-    assert "coverage 0.91: 12 questions judged, 12 findings" in paper.out
+    assert "coverage 0.91: 12 questions judged, 2 findings" in paper.out
     assert "consistency " in paper.out
     own = command.run("evaluate", "book.md", "summary.md", "--preset", "longsumeval", "--metric", "coverage")
     assert "coverage 0.91: 12 questions judged, 12 findings" in own.out

@@ -240,13 +240,6 @@ class Job:
         if await off_loop(self.store.judgments.forget_rounds, self.run.id, number):
             await off_loop(self.store.runs.choose_draft, self.run.id, best)
 
-    async def part_summaries(self) -> tuple[tuple[str, ...], ...]:
-        """Return the summaries of the document's parts by level, lowest first; nothing where it was drafted at once."""
-        levels: dict[int, list[str]] = {}
-        for piece in await off_loop(self.store.runs.pieces, self.run.id):
-            levels.setdefault(piece.level, []).append(piece.text)
-        return tuple(tuple(texts) for _, texts in sorted(levels.items()) if len(texts) > 1)
-
     async def judged(self, draft: str) -> dict[str, Evaluation]:
         """Return the evaluations of a draft, by metric."""
         return await off_loop(self.store.judgments.of, draft)

@@ -4,16 +4,27 @@ what may go."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from redraft.agents.accounts import gather_all
 from redraft.agents.reviser import EditNotes
-from redraft.domain import REVIEW, Draft, Evaluation
+from redraft.domain import REVIEW, Chunk, Draft, Evaluation
+from redraft.errors import RejectedRequest, ReplyError
+from redraft.events import StageStarted
 from redraft.graphs.job import Job
 from redraft.graphs.policy import DraftFindings, findings_of
 from redraft.prompts.revision import DraftHas, MustKnow
+from redraft.settings import LEVEL_RATIO, MERGING
 from redraft.store.connection import off_loop
+from redraft.store.runs import Run
 from redraft.text.sentences import is_heading, sentences_in
+from redraft.text.words import count_words, has_words
 
+PartSummaries = tuple[tuple[str, ...], ...]
+"""The summaries of a document's parts by level, lowest first."""
+# The words of the summary of a part.
+_LEAST_WORDS, _MOST_WORDS = 30, 200
 # The weight of what a metric without weights misses.
 _USUAL_WEIGHT = 2
 _DRAFT_HAS: Mapping[str, DraftHas] = {
@@ -34,8 +45,46 @@ async def editor_notes(
         missing=findings.missing,
         may_go=tuple(await off_loop(_needless, base.text, judged)),
         keep=judged[REVIEW].held if REVIEW in judged else (),
-        parts=await job.part_summaries(),
+        parts=await _part_summaries(job),
     )
+
+
+async def _part_summaries(job: Job) -> PartSummaries:
+    """Return the summaries of the document's parts that this run, or an earlier one for the same question, was merged
+    from."""
+    settings = job.run.settings
+
+    def is_merged(run: Run) -> bool:
+        same = (run.settings.query, run.settings.language) == (settings.query, settings.language)
+        return same and run.settings.draft_strategy == MERGING and run.settings.until is None
+
+    runs = await off_loop(partial(job.store.runs.latest, 1, documents=[job.document.id], wanted=is_merged))
+    for run in [job.run, *runs] if is_merged(job.run) else runs:
+        levels: dict[int, list[str]] = {}
+        for piece in await off_loop(job.store.runs.pieces, run.id):
+            levels.setdefault(piece.level, []).append(piece.text)
+        if len(levels.get(0, ())) > 1:
+            return tuple(tuple(texts) for _, texts in sorted(levels.items()) if len(texts) > 1)
+    return ()
+
+
+async def summarize_parts(job: Job, room: int) -> PartSummaries:
+    """Summarize every part of a document that was never summarized, within `room` tokens in all. A part that the model
+    declines is left out."""
+    words = max(_LEAST_WORDS, min(_MOST_WORDS, int(room * LEVEL_RATIO / len(job.chunks))))
+    job.observe(StageStarted("summarizing the parts of the document", len(job.chunks)))
+
+    async def summarize(chunk: Chunk) -> str:
+        label = f"part {chunk.index + 1}/{len(job.chunks)}"
+        given = (job.excerpt(chunk), min(words, max(_LEAST_WORDS, count_words(job.excerpt(chunk)) // 2)), label)
+        try:
+            part = await job.writer.summarize_chunk(*given, place=job.place(chunk), before=job.before(chunk))
+        except (ReplyError, RejectedRequest):
+            return ""
+        return "" if job.writer.says_nothing(part.text) else part.text
+
+    texts = await gather_all(summarize(chunk) for chunk in job.chunks if has_words(job.excerpt(chunk)))
+    return (tuple(text for text in texts if text),)
 
 
 def must_know_in(judged: Mapping[str, Evaluation], dropped: Sequence[str] = ()) -> list[MustKnow]:
@@ -43,18 +92,19 @@ def must_know_in(judged: Mapping[str, Evaluation], dropped: Sequence[str] = ()) 
     or else what other metrics miss. The findings in `dropped`, by id, do not count."""
     coverage = judged.get("coverage")
     questions: Any = coverage.details.get("questions", ()) if coverage else ()
-    dropped_questions = {finding.question for finding in findings_of(judged) if finding.id in dropped}
-    quotes = {finding.question: finding.evidence.text for finding in findings_of(judged) if finding.evidence}
+    findings = {finding.question: finding for finding in coverage.findings} if coverage else {}
     items = [
         MustKnow(
             weight=item["weight"],
             draft=_DRAFT_HAS.get(item["verdict"], ""),
             question=item["question"],
             answer=item["expected"],
-            quote=quotes.get(item["question"], ""),
+            lacks=finding.missing if finding else "",
+            quote=finding.evidence.text if finding and finding.evidence else "",
         )
         for item in questions
-        if item["question"] not in dropped_questions
+        for finding in [findings.get(item["question"])]
+        if not finding or finding.id not in dropped
     ]
     if not items:
         missing = [finding for finding in findings_of(judged) if finding.task == "add" and finding.answer]

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypedDict
 from redraft.domain import REVIEW, DraftComparison, Evaluation, Finding, PointAnswer
 from redraft.evaluators.metric_info import MetricAim, goal_status
 from redraft.evaluators.similarity import is_same
-from redraft.settings import FIGURES, FeedbackName, PolicyName, RefineConfig
+from redraft.settings import FIGURES, NEWCOMER, FeedbackName, PolicyName, RefineConfig
 
 Scores = Mapping[str, float | None]
 """The scores of a draft by metric; None if it could not be scored."""
@@ -28,6 +28,8 @@ ACCUSING = ("remove", "correct")
 """The tasks of findings that say that the document does not support the draft."""
 _ESSENTIAL, _OF_WEIGHT = 3, 2
 """The weight of what nobody understands the whole without, and the least for which a round is made."""
+_SLIGHT_STOPS = ("language", "overload", "salience", "duplication", "discontinuity")
+"""The kinds of stops at which a newcomer still understands who, why, and how it ends."""
 _WRONG_ANSWER = ("coverage", "contradicted")
 # The paper raises coverage first, then consistency (Algorithm 2).
 _PAPER_ORDER: tuple[MetricAim, ...] = ("content", "truth", "form")
@@ -71,8 +73,9 @@ class DraftFindings:
     def of(cls, judged: Judged, goals: Goals, aims: Aims, gone: Sequence[str] = ()) -> DraftFindings:
         """Sort the findings of a draft; those in `gone`, by id, do not count."""
         findings = [finding for finding in findings_of(judged) if finding.id not in gone]
-        stops = [finding for finding in findings if aims.get(finding.metric) == "form"]
-        others = [finding for finding in findings if aims.get(finding.metric) != "form"]
+        form = {NEWCOMER, *(metric for metric, aim in aims.items() if aim == "form")}
+        stops = [finding for finding in findings if finding.metric in form]
+        others = [finding for finding in findings if finding.metric not in form]
         requests = [finding for finding in others if finding.metric == REVIEW or finding.task == "change"]
         missing = [finding for finding in others if finding.task == "add" and finding not in requests]
         return cls(
@@ -90,8 +93,10 @@ class DraftFindings:
 
     @property
     def of_weight(self) -> tuple[Finding, ...]:
-        """Return what a round is made for: all but what is missing of little weight while the goals are met."""
-        return (*self.points, *self.stops, *self._missing(_OF_WEIGHT))
+        """Return what another round is made for: all but stops at which a reader still follows, and what is missing of
+        little weight while the goals are met."""
+        grave = [stop for stop in self.stops if stop.kind not in _SLIGHT_STOPS or stop.metric in self.missed]
+        return (*self.points, *grave, *self._missing(_OF_WEIGHT))
 
     @property
     def are_errors_alone(self) -> bool:
@@ -163,8 +168,11 @@ def plan_revision(
     if policy == "paper":
         return _paper_plan(judged, goals, aims, gone)
     findings = DraftFindings.of(judged, goals, aims, gone)
-    if not can_compare and not missed_metrics(scores_of(judged), goals):
-        # Without a comparison nobody can tell that a text which meets its goals has become better.
+    unjudged = not any(
+        evaluation.judged for name, evaluation in judged.items() if aims.get(name) in ("truth", "content")
+    )
+    if unjudged or (not can_compare and not missed_metrics(scores_of(judged), goals)):
+        # Without a verdict nobody can tell that a new text is true, and without a comparison, that it is better.
         findings = replace(findings, stops=(), missing=())
     elif not is_refused and not findings.are_errors_alone and (findings.of_weight or (is_first and can_compare)):
         return RevisionPlan("edit", (*findings.points, *findings.stops, *findings.missing))

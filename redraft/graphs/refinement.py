@@ -33,7 +33,7 @@ from redraft.domain import (
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Notice, RoundSettled, StageStarted
 from redraft.graphs.job import Job
-from redraft.graphs.notes import editor_notes, must_know_in
+from redraft.graphs.notes import editor_notes, must_know_in, summarize_parts
 from redraft.graphs.policy import (
     ACCUSING,
     FINDINGS_AT_ONCE,
@@ -125,7 +125,7 @@ async def _comparison(state: State, job: Job) -> DraftComparison | None:
     judged = [await job.judged(one.id) for one in (best, draft)]
     errors = [f"{error.sentence} ({error.explanation})" for one in judged for error in errors_in(one, job.judges.aims)]
     notes = ChooseInput(
-        must_know=[item.model_copy(update={"draft": "", "quote": ""}) for item in must_know_in(judged[0])],
+        must_know=[item.model_copy(update={"draft": "", "lacks": "", "quote": ""}) for item in must_know_in(judged[0])],
         errors=list(dict.fromkeys(errors)),
         query=job.run.settings.query,
         first="",
@@ -430,6 +430,9 @@ async def _revision(base: Draft, state: State, job: Job, number: int, wanted: Se
     findings = await off_loop(_with_ruled_evidence, findings, rulings, reviser.reader)
     request = RevisionRequest(base.text, (*findings, *instructions), job.revision_words, number, notes)
     brief = await reviser.brief(request)
+    if notes and not notes.parts and brief.given.document is None:
+        request = replace(request, notes=replace(notes, parts=await summarize_parts(job, reviser.reader.room // 2)))
+        brief = await reviser.brief(request)
     if number == 1 and (request.findings or notes) and brief.given.document is None:
         job.observe(Notice(_NO_DOCUMENT))
     unread = max(0, len(request.findings) - len(brief.given.points))

@@ -91,6 +91,8 @@ class MustKnow(PromptInput):
     draft: DraftHas | Literal[""] = ""
     question: str
     answer: str
+    lacks: str = ""
+    """What a draft that has it in part leaves out."""
     quote: str = ""
 
 

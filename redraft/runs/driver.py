@@ -6,31 +6,36 @@ import asyncio
 import sqlite3
 import time
 import warnings
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager, nullcontext, suppress
 from inspect import isawaitable
-from typing import Any, cast
+from typing import Any
 
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.errors import EmptyInputError, InvalidUpdateError
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
+from pydantic import TypeAdapter
 from typing_extensions import override
 
 from redraft.domain import ReviewQuestion
-from redraft.errors import BudgetError, RunError, StoreError, UsageError
+from redraft.errors import BudgetError, CheckpointError, RunError, StoreError, UsageError
 from redraft.events import Event, StageStarted, stream_to
 from redraft.graphs import assembly
+from redraft.graphs.job import Job
 from redraft.graphs.review import ReviewAnswer
-from redraft.graphs.state import SessionProtocol
+from redraft.graphs.state import Scope, SessionProtocol, Task
 from redraft.runs.manager import RunManager
 from redraft.store.checkpoints import SqliteCheckpoints, thread_of
 from redraft.store.connection import BUSY_SECONDS, Checkpoints, off_loop
+from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run
 from redraft.store.sqlite import explained
 from redraft.store.store import Store
+from redraft.text.sanitizer import one_line
 
 
 async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseCheckpointSaver[Any]:
@@ -66,7 +71,7 @@ async def _in_a_file(checkpoints: SqliteCheckpoints, closing: AsyncExitStack) ->
     # Otherwise its thread would keep a process alive that forgets to close its session.
     connecting._thread.daemon = True
     try:
-        saver = FileSaver(await connecting)
+        saver = FileSaver(await connecting, serde=PlainSerializer(checkpoints.place))
     except sqlite3.Error:
         # Its thread answers the event loop once more, which must not be closed by then.
         await off_loop(connecting._thread.join, _TO_STOP)
@@ -131,6 +136,42 @@ _STEPS_A_CHUNK, _STEPS_A_ROUND, _STEPS = 3, 24, 100
 _STAGES = {"metric": "judging", "gather": "judging", "confirm": "second look", "contest": "second look"}
 """The stages of nodes at which a run may resume without reporting one itself."""
 Graph = CompiledStateGraph[Any, Any, Any, Any]
+Question = tuple[str, ReviewQuestion]
+"""A question with its id in LangGraph."""
+_QUESTION = TypeAdapter(ReviewQuestion)
+
+_LONGEST_REASON = 200
+# What LangGraph and the nodes of a graph raise of a state that lacks something or has values of other types.
+_MALFORMED = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    EmptyInputError,
+    InvalidUpdateError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+@contextmanager
+def named_in_errors(run: str, checkpoints: Checkpoints) -> Iterator[None]:
+    """Turn the errors of a damaged checkpoint into one that names its run and its file, and says how to go on."""
+    cause: Exception
+    try:
+        with checkpoints.explained():
+            yield
+        return
+    except CheckpointError as error:
+        reason, cause = error.message, error
+    except _MALFORMED as error:
+        reason, cause = f"{type(error).__name__}: {error}", error
+    raise CheckpointError(
+        f"run {run} cannot continue from its checkpoint: {one_line(reason, _LONGEST_REASON)}",
+        place=checkpoints.place,
+        hint=checkpoints.restart_advice(run),
+    ) from cause
 
 
 # A reviewer whose answers make no sense is asked no more; the run waits for another answer.
@@ -187,19 +228,23 @@ class Driver:
             raise
 
     async def _go_on(self, run: Run, answer: AnswerLike | None) -> None:
-        graph, config = await self._graph(run), await self._config(run)
-        snapshot = await graph.aget_state(config)
-        if answer is None and await self._ended(run, snapshot):
-            # Another process has worked on it since and left it open: there is nothing else to do.
-            await self._session.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
-            return
-        entry = await self._entry(run, snapshot, config, answer)
+        graph, config, session = await self._graph(run), await self._config(run), _SessionOfRun(self._session, run.id)
+        with named_in_errors(run.id, self._store.checkpoints):
+            snapshot = await graph.aget_state(config)
+            question = _question(snapshot)
+            if answer is None and await self._ended(run, snapshot):
+                # Another process has worked on it since and left it open: there is nothing else to do.
+                await self._session.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
+                return
+        entry = await self._entry(run, snapshot, question, answer)
         if entry is None and (stages := [_STAGES[name] for name in snapshot.next if name in _STAGES]):
             self._manager.observe(StageStarted(stages[0], 0))
+        resumed = snapshot.created_at is not None
         refused = 0
         while True:
-            await graph.ainvoke(entry, config, context=self._session, durability="sync")
-            question = _question(await graph.aget_state(config))
+            with named_in_errors(run.id, self._store.checkpoints) if resumed else nullcontext():
+                await graph.ainvoke(entry, config, context=session, durability="sync")
+                question = _question(await graph.aget_state(config))
             refused = refused + 1 if question and question[1]["problem"] else 0
             reply = await self._review(question[1]) if question and refused < _MAX_REFUSED else None
             if question is None or reply is None:
@@ -217,8 +262,10 @@ class Driver:
         """Return the question of a waiting run, or None."""
         if run.status != "waiting":
             return None
-        found = _question(await (await self._graph(run)).aget_state(await self._config(run)))
-        return found[1] if found else None
+        graph, config = await self._graph(run), await self._config(run)
+        with named_in_errors(run.id, self._store.checkpoints):
+            question = _question(await graph.aget_state(config))
+        return question[1] if question else None
 
     async def _graph(self, run: Run) -> Graph:
         strategy = run.settings.draft_strategy
@@ -241,9 +288,10 @@ class Driver:
         whole = run.status != "done" and _at_its_end(snapshot)
         return whole and not await off_loop(self._store.runs.gaps, run.id)
 
-    async def _entry(self, run: Run, snapshot: StateSnapshot, config: RunnableConfig, answer: AnswerLike | None) -> Any:
+    async def _entry(
+        self, run: Run, snapshot: StateSnapshot, question: Question | None, answer: AnswerLike | None
+    ) -> Any:
         """Return the graph input that starts the run, or continues it where it stopped."""
-        question = _question(snapshot)
         if answer is not None:
             if question is None:
                 raise _no_question(run)
@@ -251,7 +299,7 @@ class Driver:
         begun = snapshot.created_at is not None
         if _at_its_end(snapshot):
             # It ended with gaps: it runs again, and only what is missing is requested.
-            await (await self.saver()).adelete_thread(str(config["configurable"]["thread_id"]))
+            await (await self.saver()).adelete_thread(thread_of(run.id))
             begun = False
         if question is not None:
             reply = await self._review(question[1])
@@ -279,10 +327,37 @@ def _at_its_end(snapshot: StateSnapshot) -> bool:
     return snapshot.created_at is not None and not snapshot.tasks
 
 
-def _question(snapshot: StateSnapshot) -> tuple[str, ReviewQuestion] | None:
-    """Return the question that a graph waits with, and its id."""
+def _question(snapshot: StateSnapshot) -> Question | None:
+    """Return the question that a graph waits with, and its id. Raises a `ValueError` if it is none of ours."""
     asked = next(iter(snapshot.interrupts), None)
-    return None if asked is None else (asked.id, cast("ReviewQuestion", asked.value))
+    return None if asked is None else (asked.id, _QUESTION.validate_python(asked.value))
+
+
+class _SessionOfRun(SessionProtocol):
+    """The session of a graph that works on one run on record. A checkpoint from elsewhere neither begins a run, which
+    would read files, nor works on another one."""
+
+    def __init__(self, session: SessionProtocol, run: str) -> None:
+        self._session = session
+        self._run = run
+
+    @override
+    async def begin(self, task: Task, scope: Scope) -> str:
+        raise CheckpointError("it would begin another run")
+
+    @override
+    def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
+        self._check(run)
+        return self._session.at_work(run)
+
+    @override
+    async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
+        self._check(run)
+        return await self._session.finish(run, draft, reason, why)
+
+    def _check(self, run: str) -> None:
+        if run != self._run:
+            raise CheckpointError("it is the checkpoint of another run")
 
 
 async def streaming(work: Callable[[], Coroutine[Any, Any, object]]) -> AsyncGenerator[Event, None]:

@@ -65,6 +65,7 @@ from redraft.settings import (
     Role,
     reads_prompts,
 )
+from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run
 from redraft.store.shelf import QuestionSets
 from redraft.store.store import Store
@@ -310,7 +311,7 @@ class _DryDriver(Driver):
     async def saver(self) -> BaseCheckpointSaver[Any]:
         """Return the driver's saver, created at first use."""
         if not self.savers:
-            self.savers.append(InMemorySaver())
+            self.savers.append(InMemorySaver(serde=PlainSerializer(self._store.checkpoints.place)))
         return self.savers[0]
 
 

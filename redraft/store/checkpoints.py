@@ -15,6 +15,7 @@ from redraft.store.connection import BUSY_SECONDS, Checkpoints
 from redraft.store.sqlite import IN_MEMORY, compact, files_of, size_of, store_error
 
 _TEXT_ID = re.compile(rb"[0-9a-f]{64}")
+STARTS_OVER = "it starts over, and no answer on record is paid for again"
 _TABLES = (("checkpoints", "checkpoint"), ("writes", "value"))
 OF_RUN = "(thread_id IN (:run, 'run-' || :run) OR substr(thread_id, 1, length(:run) + 1) = :run || '-'" + (
     " OR substr(thread_id, 1, length(:run) + 5) = 'run-' || :run || '-')"
@@ -30,6 +31,15 @@ class SqliteCheckpoints(Checkpoints):
         self._memory = f"file:/redraft-{secrets.token_hex(8)}?vfs=memdb" if database == IN_MEMORY else None
         # A database in memory lasts as long as a connection to it is open.
         self._keeper = sqlite3.connect(self._memory, uri=True, check_same_thread=False) if self._memory else None
+
+    @property
+    @override
+    def place(self) -> str:
+        return str(self.path)
+
+    @override
+    def restart_advice(self, run: str) -> str:
+        return f"move that file away, then `redraft resume {run}`: {STARTS_OVER}"
 
     def address(self) -> str:
         """Return the SQLite URI for LangGraph's saver. Creates the file, as private as the database."""
@@ -84,7 +94,9 @@ class SqliteCheckpoints(Checkpoints):
         found: set[bytes] = set()
         with self._opened() as raw:
             for table, column in self._tables(raw):
-                for thread, value in raw.execute(f"SELECT thread_id, {column} FROM {table}"):  # noqa: S608
+                # In a file from elsewhere, a column may hold values of any type.
+                query = f"SELECT CAST(thread_id AS TEXT), CAST({column} AS BLOB) FROM {table}"  # noqa: S608
+                for thread, value in raw.execute(query):
                     if not any(_belongs(thread, run) for run in without):
                         found.update(_TEXT_ID.findall(value or b""))
         return {text.decode() for text in found}

@@ -150,6 +150,15 @@ class Checkpoints(ABC):
     """LangGraph's checkpoints of the runs of one database. LangGraph owns the tables; this class only deletes from
     them."""
 
+    @property
+    @abstractmethod
+    def place(self) -> str:
+        """Return the file or the address that errors name."""
+
+    @abstractmethod
+    def restart_advice(self, run: str) -> str:
+        """Return how to start a run over whose checkpoint cannot be used."""
+
     @abstractmethod
     def explained(self) -> AbstractContextManager[None]:
         """Translate database errors of LangGraph's saver into ours."""

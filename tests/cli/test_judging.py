@@ -393,7 +393,11 @@ def test_what_a_document_or_a_judge_says_is_harmless_on_a_terminal(tmp_path: Pat
         (("summarize", "-", "--refine", "--review"), 2, "answers from stdin"),
         (("evaluate", "-", "-"), 2, "cannot both be stdin"),
         (("evaluate", "book.md", "missing.md"), 1, "no such file"),
-        (("evaluate", "book.md", "book.md", "--metric", "beauty"), 2, f"{NO_METRIC} spread, position and statistics"),
+        (
+            ("evaluate", "book.md", "book.md", "--metric", "beauty"),
+            2,
+            f"{NO_METRIC} newcomer, spread, position and statistics",
+        ),
         (("evaluate", "book.md", "book.md", "--similarity", "cosine"), 2, "needs an embedding model"),
         (("evaluate", "book.md", "book.md", "--pack", "ffff"), 1, "no pack begins with"),
         (("refine", "book.md", "book.md", "--goal", "coverage"), 2, "is not a goal"),

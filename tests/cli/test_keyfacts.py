@@ -393,7 +393,7 @@ def test_what_an_imported_pack_says_is_harmless_on_a_terminal() -> None:
 def test_the_help_says_what_key_facts_cost_and_how_to_go_on() -> None:
     command = Inside(Path.cwd())
     helped = " ".join(command.run("evaluate", "--help").out.split())
-    there = "coverage, consistency, keyfact_recall, faithfulness, booookscore, spread, position, statistics"
+    there = "coverage, consistency, keyfact_recall, faithfulness, booookscore, newcomer, spread, position, statistics"
     assert f"{there}; may be repeated" in helped
     assert "[default: coverage and consistency]" in helped
     assert "ten readings of the document" in helped

@@ -347,7 +347,8 @@ def test_what_is_not_there_is_told_with_what_is(install: Any) -> None:
     with pytest.raises(UsageError) as caught:
         evaluators(JudgeConfig(metrics=("beauty",)), None, (SaysTom(),))
     there = (
-        "coverage, consistency, keyfact_recall, faithfulness, booookscore, spread, position, statistics and says_tom"
+        "coverage, consistency, keyfact_recall, faithfulness, booookscore, newcomer, spread, position,"
+        " statistics and says_tom"
     )
     assert caught.value.message == f"there is no metric 'beauty'; choose from {there}"
 
@@ -387,7 +388,7 @@ def test_an_installed_metric_is_asked_for_on_the_command_line_as_any_other(insta
     assert planned["stages"] == []
     assert wrong["error"]["message"].endswith("faithfulness, booookscore, spread and mentions")
     assert query["error"]["message"] == "--query is not used by mentions"
-    assert "booookscore, spread, position, statistics, mentions; may be repeated" in helped
+    assert "booookscore, newcomer, spread, position, statistics, mentions; may be repeated" in helped
 
 
 NO_FACTORY = "cannot be made: TypeError"

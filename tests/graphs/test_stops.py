@@ -13,6 +13,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from redraft import Limits, Result, Session, graphs
 from redraft.domain import ReviewQuestion
+from redraft.errors import CheckpointError
 from redraft.events import Event, StageStarted
 from redraft.runs import driver
 from redraft.settings import DraftConfig
@@ -197,7 +198,7 @@ async def test_that_no_node_is_next_is_not_yet_the_end(
     """The tests above see what they are for: whoever takes this for the end loses what comes after."""
     monkeypatch.setattr(driver, "_at_its_end", lambda snapshot: snapshot.created_at and snapshot.next == ())
     writes, work = Writes(monkeypatch, AsyncSqliteSaver), Work(kind, tmp_path)
-    with pytest.raises(KeyError):
+    with pytest.raises(CheckpointError, match="KeyError"):
         await writes.at_each(work, work.begin)
     work.store.close()
 
@@ -242,7 +243,7 @@ async def test_a_thread_that_was_begun_with_the_saver_as_it_comes_is_gone_on_wit
     undisturbed, work = Work(kind, tmp_path / "whole"), Work(kind, tmp_path / "stopped")
     expected = outcome(await whole(undisturbed, undisturbed.begin))
     with monkeypatch.context() as before:
-        before.setattr(driver, "FileSaver", AsyncSqliteSaver)
+        before.setattr(driver.FileSaver, "get_next_version", AsyncSqliteSaver.get_next_version)
         writes = Writes(before, AsyncSqliteSaver)
         writes.stop(7)
         with pytest.raises(Stop):

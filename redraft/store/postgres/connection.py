@@ -19,8 +19,9 @@ from typing_extensions import override
 
 from redraft.errors import StoreError
 from redraft.store.addresses import shown
-from redraft.store.checkpoints import OF_RUN
+from redraft.store.checkpoints import OF_RUN, STARTS_OVER, thread_of
 from redraft.store.connection import BUSY_SECONDS, Checkpoints, Connection, Values
+from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.postgres.server import (
     SCHEMA,
     PostgresClaims,
@@ -258,6 +259,16 @@ class PostgresCheckpoints(Checkpoints):
     def __init__(self, connection: PostgresConnection) -> None:
         self.connection = connection
 
+    @property
+    @override
+    def place(self) -> str:
+        return self.connection.place
+
+    @override
+    def restart_advice(self, run: str) -> str:
+        thread = f"the rows of thread {thread_of(run)} from {', '.join(_TABLES)}"
+        return f"delete {thread}, then `redraft resume {run}`: {STARTS_OVER}"
+
     @override
     def explained(self) -> AbstractContextManager[None]:
         return self.connection.explained()
@@ -324,7 +335,7 @@ async def on_a_server(checkpoints: Checkpoints, closing: AsyncExitStack) -> Asyn
         open=False,
     )
     await closing.enter_async_context(pool)
-    saver = AsyncPostgresSaver(pool)
+    saver = AsyncPostgresSaver(pool, serde=PlainSerializer(checkpoints.place))
     async with pool.connection() as raw:
         # CREATE INDEX CONCURRENTLY waits for all transactions, which may wait for our lock, so none may be held.
         while True:

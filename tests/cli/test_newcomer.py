@@ -1,0 +1,85 @@
+"""What the command and the exported pages say of the places where a newcomer stops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.chatserver import ChatServer, Seen
+from tests.cli.inside import MODEL, Inside
+from tests.judges import Json, island, told
+
+STOP: Json = {"words": "keeper number 1", "question": "What does Tom1 keep?", "type": "entity omission"}
+OTHER: Json = {"words": "Tom3", "question": "Why is Tom3 brought up?", "type": "salience"}
+
+
+@pytest.fixture
+def stops() -> list[Json]:
+    """Where the newcomer stops."""
+    return [STOP]
+
+
+@pytest.fixture
+def inside(tmp_path: Path, stops: list[Json]) -> Iterator[Inside]:
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    (tmp_path / "summary.md").write_text(told(1, 3), "utf-8")
+
+    def reply(_: Seen) -> Json:
+        return {"stops": stops}
+
+    with ChatServer(reply) as server:
+        yield Inside(tmp_path, server.base_url, REDRAFT_MODEL=MODEL, COLUMNS="100")
+
+
+def run_of(inside: Inside) -> str:
+    return str(inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer", "--json").json["run"])
+
+
+def test_each_stop_is_shown_with_its_question_its_sentence_and_its_words(inside: Inside) -> None:
+    done = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer")
+    assert done.code == 0
+    assert done.out.splitlines()[:4] == [
+        "newcomer: 1 stop",
+        "   1  entity omission: What does Tom1 keep?",
+        "      sentence      “The keeper number 1 is called Tom1.”",
+        "      summary says  keeper number 1",
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("stops", "said"),
+    [([], "a newcomer stops nowhere"), ([STOP], "1 stop"), ([STOP, OTHER], "2 stops")],
+    ids=["none", "one", "two"],
+)
+def test_trace_and_pages_say_how_often_a_newcomer_stops(inside: Inside, stops: list[Json], said: str) -> None:
+    run = run_of(inside)
+    assert f"newcomer: {said}\n" in inside.run("trace", run).out
+    text = inside.run("export", run, "--format", "markdown").out
+    assert f"newcomer –: 2 items judged; {said}\n" in text
+    assert all(stop["question"] in text for stop in stops)
+    page = inside.run("export", run, "--format", "html").out
+    assert f"Newcomer: {said}" in page
+    assert f"<p>{said}</p>" in page
+    assert "was not judged" not in page
+    assert ("No findings." in page) == (not stops)
+    assert all(stop["question"] in page and stop["words"] in page for stop in stops)
+
+
+def test_a_plan_counts_the_request(inside: Inside) -> None:
+    planned = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer", "--dry-run")
+    assert "newcomer about 1 call" in planned.out + planned.err
+
+
+def test_the_built_in_model_says_that_it_cannot_and_the_run_is_complete(inside: Inside) -> None:
+    done = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer", "-m", "extractive")
+    assert done.code == 0
+    assert done.out.startswith("newcomer not applicable: the built-in judge cannot tell where a newcomer stops")
+
+
+def test_it_is_no_goal(inside: Inside) -> None:
+    done = inside.run("refine", "book.md", "summary.md", "-g", "newcomer=0.5")
+    assert done.code == 2
+    assert "newcomer gives no score, so it cannot be a goal" in done.err

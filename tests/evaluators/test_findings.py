@@ -1,0 +1,110 @@
+"""An error is one finding, however many questions hit it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.domain import Evidence, Finding, Span
+from redraft.evaluators.findings import distinct_errors
+from redraft.evaluators.panel import without_overruled
+from tests.evaluators.test_open_items import ruling
+from tests.judges import Court, Keepers, Said, Sheet, fact_of, told
+
+SENTENCE = "Hester Vane shot Crane in 1901."
+
+
+def wrong(question: str, found: str, expected: str, place: tuple[int, int] | None, **changes: Any) -> Finding:
+    """A finding that the document says something else than the sentence, at a place."""
+    evidence = Evidence("words", Span(*place)) if place else None
+    finding = Finding(
+        *("consistency", "inconsistent", "correct", "x"),
+        sentence=SENTENCE,
+        question=question,
+        found=found,
+        expected=expected,
+        evidence=evidence,
+    )
+    return replace(finding, **changes)
+
+
+WHO = wrong("Who shot Crane?", "Hester Vane", "Ruth Lee", (10, 40))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        wrong("Who fired at him?", "Hester Vane.", "Ruth", (90, 99)),
+        wrong("Whom did Vane shoot?", "Crane", "not Crane but Ruth Lee did", (30, 60)),
+        wrong("Who fired?", "the Hester Vane", "", None, kind="unsupported", task="remove"),
+        wrong(
+            "Who shot Crane?", "Vane", "Ruth Lee", (10, 40), metric="coverage", kind="contradicted", weight=3, counts=3
+        ),
+    ],
+    ids=["the same answer", "the same words of the document", "without a place", "another metric"],
+)
+def test_what_objects_to_the_same_claim_is_one_finding(other: Finding) -> None:
+    (finding,) = distinct_errors([WHO, other])
+
+    assert (finding.question, finding.found, finding.expected) == (WHO.question, WHO.found, WHO.expected)
+    assert finding.id == WHO.id
+    # It counts for its own metric alone.
+    assert (finding.counts, finding.weight) == (1 + (other.metric == WHO.metric), other.weight)
+    assert distinct_errors([finding]) == [finding]
+
+
+def test_the_finding_that_knows_what_is_right_is_told() -> None:
+    unsupported = wrong("Who fired?", "Hester Vane", "", None, kind="unsupported", task="remove")
+    (finding,) = distinct_errors([unsupported, WHO])
+    assert (finding.task, finding.expected, finding.counts) == ("correct", "Ruth Lee", 2)
+
+
+def test_nothing_that_the_document_corrects_is_lost() -> None:
+    """A person and a year that are wrong by the same words of the document are corrected together."""
+    (finding,) = distinct_errors([WHO, wrong("In which year?", "1901", "1903", (10, 40))])
+    assert finding.question == "Who shot Crane? In which year?"
+    assert (finding.found, finding.expected) == ("Hester Vane; 1901", "Ruth Lee; 1903")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        wrong("In which year?", "1901", "1903", (40, 60)),
+        replace(WHO, sentence="Hester Vane came."),
+        replace(WHO, metric="faithfulness", question=""),
+        replace(WHO, task="add", kind="unanswered"),
+    ],
+    ids=["another claim", "another sentence", "a metric of sentences", "what is missing"],
+)
+def test_other_findings_stay_apart(other: Finding) -> None:
+    assert distinct_errors([WHO, other]) == [WHO, other]
+
+
+class Thorough(Keepers):
+    """Asks about each keeper in three ways."""
+
+    def ask_summary(self, sheet: Sheet) -> Said:
+        said = super().ask_summary(sheet)
+        for entry in said["sentences"]:
+            entry["questions"] = [
+                {**asked, "question": f"{way} {asked['question']}"}
+                for asked in entry["questions"]
+                for way in ("First:", "Second:", "Third:")
+            ]
+        return said
+
+
+async def test_the_score_counts_claims_and_a_withdrawn_error_gives_back_all_of_them(tmp_path: Path) -> None:
+    court = Court(tmp_path, Thorough())
+    result = await court.evaluate(told(1, 3, wrong={2: "Bob"}), metrics=("consistency",))
+    consistency = result.evaluations["consistency"]
+
+    assert (consistency.score, consistency.judged) == (pytest.approx(6 / 9), 9)
+    (finding,) = consistency.findings
+    assert (finding.sentence, finding.found, finding.expected) == (fact_of(2, "Bob"), "Bob", "Tom2")
+    assert finding.counts == 3
+    assert without_overruled(consistency, ruling(finding)).score == 1.0
+    court.store.close()

@@ -1,0 +1,261 @@
+"""The newcomer over real HTTP: what is shown and not shown, what becomes of a reply, and how the stops are reported."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import redraft
+from redraft.domain import Document, Evaluation, Finding, Task
+from redraft.errors import UsageError
+from redraft.evaluators.metric_info import stops_in_words
+from redraft.prompts.coherence import ERROR_TYPES, MAX_STOPS
+from redraft.settings import NEWCOMER
+from tests.chatserver import Answer, ChatServer, Reply, Seen, text_of
+
+DOCUMENT = Document.from_text(
+    "Ada keeps the lighthouse on Skarn. In the winter of the great flood she rowed out to a wreck. " * 3, "The Keeper"
+)
+SUMMARY = (
+    "Ada keeps the light on Skarn.\n\nOne night, after the quarrel, she rows out alone. The light on Skarn stays dark."
+)
+QUARREL = {"words": "after the quarrel", "question": "What quarrel does Ada have?", "type": "event omission"}
+DARK = {"words": "The light on Skarn stays dark", "question": "What becomes of Ada?", "type": "ending"}
+
+
+@contextmanager
+def judge(*replies: Reply, **options: Any) -> Iterator[ChatServer]:
+    """A server that gives these replies in turn, the last one again and again."""
+    left = list(replies)
+
+    def reply(_: Seen) -> Reply:
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    with ChatServer(reply, **options) as server:
+        yield server
+
+
+def judged(server: ChatServer, summary: str = SUMMARY, **options: Any) -> Evaluation:
+    settings = {"model": "openai:m", "base_url": server.base_url, "store": ":memory:"}
+    result = redraft.evaluate(DOCUMENT, summary, metrics=[NEWCOMER], **{**settings, **options})
+    return result.evaluations[NEWCOMER]
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+
+
+def test_stops_are_findings_with_the_words_the_sentence_and_the_question() -> None:
+    with judge({"stops": [QUARREL, DARK]}) as server:
+        found = judged(server)
+
+    assert (found.outcome, found.score, found.judged, found.unjudged) == ("measured", None, 3, 0)
+    quarrel, dark = found.findings
+    assert (quarrel.metric, quarrel.kind, quarrel.task) == (NEWCOMER, "event omission", "clarify")
+    assert quarrel.sentence == "One night, after the quarrel, she rows out alone."
+    assert (quarrel.found, quarrel.question) == ("after the quarrel", "What quarrel does Ada have?")
+    assert (dark.kind, dark.task, dark.sentence) == ("ending", "change", "The light on Skarn stays dark.")
+    assert found.details["stops"] == [QUARREL, DARK]
+
+
+@pytest.mark.parametrize("query", [None, "Why does Ada row out?"])
+def test_the_judge_is_shown_the_summary_and_the_question_and_nothing_of_the_document(query: str | None) -> None:
+    with judge({"stops": []}) as server:
+        judged(server, **({"query": query} if query else {}))
+
+    (request,) = server.seen
+    shown = "\n".join(map(text_of, request.messages))
+    assert f"<summary>\n{SUMMARY}\n</summary>" in shown
+    assert "great flood" not in shown
+    assert "The Keeper" not in shown
+    assert ("<question>" in shown) == (query is not None)
+    assert query is None or f"<question>\n{query}\n</question>" in shown
+    assert request.body["temperature"] == 0
+
+
+def test_no_stop_is_an_answer() -> None:
+    with judge({"stops": []}) as server:
+        found = judged(server)
+
+    assert (found.outcome, found.judged, found.findings) == ("measured", 3, ())
+    assert stops_in_words(found) == "a newcomer stops nowhere"
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "It is clear.",
+        "None.",
+        "[]",
+        {"stops": None},
+        {"stops": [{"words": "after the quarrel", "question": " ", "type": "event omission"}]},
+        {"stops": [{**QUARREL, "type": "boredom"}]},
+    ],
+    ids=["prose", "a word", "a bare list", "null", "no question", "an unknown type"],
+)
+def test_a_reply_that_cannot_be_read_is_a_failure_and_never_no_stop(reply: Reply) -> None:
+    with judge(reply) as server:
+        found = judged(server)
+
+    assert (found.outcome, found.judged, found.unjudged, found.findings) == ("failed", 0, 3, ())
+    assert found.reason
+
+
+def test_at_most_twelve_stops_are_kept_the_first_of_the_text() -> None:
+    many = [{**QUARREL, "question": f"What quarrel is number {n}?"} for n in range(MAX_STOPS + 3)]
+    with judge({"stops": [many[0], *many]}) as server:
+        found = judged(server)
+
+    assert [finding.question for finding in found.findings] == [one["question"] for one in many[:12]]
+
+
+def test_a_reply_that_is_cut_off_is_asked_for_again_with_more_room() -> None:
+    cut = Answer(f'{{"stops": [{json.dumps(QUARREL)}, {{"words": "The light on', finish_reason="length")
+    with judge(cut, {"stops": [QUARREL, DARK]}) as server:
+        found = judged(server)
+
+    assert [finding.question for finding in found.findings] == [QUARREL["question"], DARK["question"]]
+    first, second = (request.body["max_completion_tokens"] for request in server.seen)
+    assert second > first
+
+
+def finding(words: str, kind: str = "language") -> Finding:
+    with judge({"stops": [{"words": words, "question": "What is it?", "type": kind}]}) as server:
+        return judged(server).findings[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence", "found"),
+    [
+        ("“AFTER the quarrel”", "One night, after the quarrel, she rows out alone.", "after the quarrel"),
+        ("on Skarn. One night", "Ada keeps the light on Skarn.", "on Skarn. One night"),
+        ("after a quarrel she rows out alone", "One night, after the quarrel, she rows out alone.", ""),
+        ("the keeper's debts", "", ""),
+        ("", "", ""),
+    ],
+    ids=["other case", "two sentences", "most of the words", "not there", "none"],
+)
+def test_words_that_are_not_the_summarys_are_never_quoted_from_it(words: str, sentence: str, found: str) -> None:
+    stop = finding(words)
+    assert (stop.sentence, stop.found, stop.question) == (sentence, found, "What is it?")
+
+
+def test_words_that_occur_twice_are_looked_for_after_the_stop_before() -> None:
+    again = {"words": "light on Skarn", "question": "Why is the light dark?", "type": "causal omission"}
+    with judge({"stops": [QUARREL, again]}) as server:
+        found = judged(server)
+    assert found.findings[1].sentence == "The light on Skarn stays dark."
+
+
+@pytest.mark.parametrize(
+    ("kind", "task"),
+    [
+        *((kind, "clarify") for kind in ("entity omission", "event omission", "causal omission")),
+        ("language", "clarify"),
+        ("inconsistency", "clarify"),
+        ("discontinuity", "connect"),
+        ("salience", "drop"),
+        ("duplication", "drop"),
+        ("overload", "change"),
+        ("ending", "change"),
+        ("ambiguity", "clarify"),
+    ],
+)
+@pytest.mark.slow
+def test_each_type_has_its_task(kind: str, task: Task) -> None:
+    stop = finding("after the quarrel", kind)
+    assert stop.task == task
+    assert stop.kind in (*ERROR_TYPES, "overload", "ending")
+
+
+@pytest.mark.slow
+def test_the_stops_in_a_summary_are_asked_for_once(tmp_path: Path) -> None:
+    with judge({"stops": [QUARREL]}) as server:
+        first = judged(server, store=tmp_path / "redraft.db")
+        again = judged(server, store=tmp_path / "redraft.db")
+        assert len(server.seen) == 1
+        judged(server, store=tmp_path / "redraft.db", query="Why does Ada row out?")
+        assert len(server.seen) == 2
+    assert first.findings == again.findings
+
+
+def test_of_several_judges_the_first_alone_reads() -> None:
+    with judge({"stops": [QUARREL]}) as server:
+        found = judged(server, judges=["openai:one", "openai:two"])
+    assert [request.model for request in server.seen] == ["one"]
+    assert found.findings[0].said_by is None
+
+
+LONG = " ".join(
+    f"Keeper number {n} came to the old light on Skarn in the cold winter of {1800 + n}." for n in range(150)
+)
+
+
+@pytest.mark.slow
+def test_a_long_summary_is_read_in_parts_each_after_the_one_before() -> None:
+    with judge(
+        {"stops": [{"words": "Keeper number 149", "question": "Who is it?", "type": "entity omission"}]}
+    ) as server:
+        found = judged(server, LONG, context_tokens=4000)
+
+    shown = ["\n".join(map(text_of, request.messages)) for request in server.seen]
+    assert len(shown) > 2
+    parts = sorted((text.partition("<summary>\n")[2].partition("\n</summary>")[0] for text in shown), key=LONG.index)
+    assert " ".join(parts) == LONG
+    for text in shown:
+        part = text.partition("<summary>\n")[2].partition("\n</summary>")[0]
+        at = parts.index(part)
+        assert (f"<context>\n{parts[at - 1]}\n</context>" in text) == (at > 0)
+        assert ("goes on after this part" in text) == (part != parts[-1])
+    assert (found.outcome, found.judged) == ("measured", 150)
+
+
+def test_a_part_without_a_readable_reply_is_said_to_be_unread() -> None:
+    def reply(seen: Seen) -> Reply:
+        return "What?" if "<context>" not in text_of(seen.messages[-1]) else {"stops": []}
+
+    with ChatServer(reply) as server:
+        found = judged(server, LONG, context_tokens=4000)
+
+    assert found.outcome == "measured"
+    assert found.unjudged
+    assert found.judged + found.unjudged == 150
+    assert stops_in_words(found) == f"a newcomer stops nowhere; {found.unjudged} sentences not read"
+    assert found.details["trouble"]
+
+
+def test_a_summary_without_a_sentence_is_not_read() -> None:
+    with judge({"stops": []}) as server:
+        assert judged(server, "# The Keeper").outcome == "not_applicable"
+    assert not server.seen
+
+
+def test_the_built_in_model_does_not_read_as_a_newcomer_does() -> None:
+    result = redraft.evaluate(DOCUMENT, SUMMARY, store=":memory:", model="extractive", metrics=[NEWCOMER])
+    found = result.evaluations[NEWCOMER]
+    assert (found.outcome, found.findings) == ("not_applicable", ())
+    assert "name a language model as judge" in found.reason
+    assert result.complete
+
+
+def test_it_has_no_score_and_cannot_be_a_goal() -> None:
+    with judge({"stops": [QUARREL]}) as server:
+        settings = {"model": "openai:m", "base_url": server.base_url, "store": ":memory:"}
+        result = redraft.evaluate(DOCUMENT, SUMMARY, metrics=[NEWCOMER], **settings)
+        assert NEWCOMER not in result.scores
+        with pytest.raises(UsageError, match="newcomer gives no score, so it cannot be a goal"):
+            redraft.refine(DOCUMENT, SUMMARY, goals={NEWCOMER: 0.5}, **settings)
+
+
+def test_a_window_that_is_too_small_is_refused_before_anything_is_asked() -> None:
+    with judge({"stops": []}) as server, pytest.raises(UsageError, match="does not fit") as refused:
+        judged(server, context_tokens=1500)
+    assert not server.seen
+    assert "context_tokens" in refused.value.hint

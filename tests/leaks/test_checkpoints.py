@@ -1,0 +1,289 @@
+"""A database that somebody sends: no row of its checkpoints is executed, and a damaged one ends in a sentence."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import START, StateGraph
+
+from redraft import CheckpointError, Session, Store, UsageError
+from redraft.runs.store_copy import copy_store
+from tests.cli.inside import Inside, keepers_court
+from tests.command import Done
+from tests.leaks.payloads import NAMES, payload
+from tests.postgres import database, needs_postgres
+
+pytestmark = pytest.mark.slow
+REFINE = ("refine", "book.md", "poor.md", "--goal", "coverage=1", "--goal", "consistency=1", "--words", "50")
+COLUMNS = [("checkpoints", "checkpoint"), ("writes", "value")]
+LATEST = "(SELECT max(checkpoint_id) FROM checkpoints)"
+OTHER_TYPES: tuple[Any, ...] = (None, 7, -1.5, "x", "", True, [], ["x"], {}, {"x": 1})
+MALFORMED = [
+    *([], 7, "x", {}, {"v": 99, "nodes": []}, None),
+    {"v": 4, "id": "x", "ts": "", "channel_values": {}, "channel_versions": {}, "versions_seen": {}},
+    {"v": 4, "id": "1f0", "ts": "", "channel_versions": {}, "versions_seen": {}},
+    {"v": 4, "id": "1f0", "ts": "", "channel_values": [], "channel_versions": 3, "versions_seen": {}},
+]
+
+
+def signed(value: Any) -> tuple[str, bytes]:
+    """A row as redraft writes it, with a checksum that is right."""
+    content = json.dumps(value, ensure_ascii=False).encode()
+    return f"json-{crc32(content):08x}", content
+
+
+class Sent:
+    """A database with a run that waits for a review, as it lies in a directory of its own."""
+
+    def __init__(self, command: Inside, run: str) -> None:
+        self.command = command
+        self.run = run
+        self.checkpoints = command.folder / "redraft.checkpoints.db"
+
+    def copied(self, folder: Path) -> Sent:
+        folder.mkdir()
+        for path in self.command.folder.iterdir():
+            shutil.copy(path, folder)
+        environment = {**self.command.environment, "REDRAFT_DB": str(folder / "redraft.db")}
+        return Sent(Inside(folder, **environment), self.run)
+
+    def alter(self, statement: str, *values: Any) -> None:
+        with closing(sqlite3.connect(self.checkpoints)) as raw, raw:
+            raw.execute(statement, values)
+
+    def rows(self) -> list[tuple[str, str, bytes]]:
+        """The rows that the run continues from: the statement that replaces form and content, and what these are."""
+        with closing(sqlite3.connect(self.checkpoints)) as raw:
+            return [
+                (f"UPDATE {table} SET type = ?, {column} = ? WHERE rowid = {row}", form, content)
+                for table, column in COLUMNS
+                for row, form, content in raw.execute(
+                    f"SELECT rowid, type, {column} FROM {table} WHERE checkpoint_id = {LATEST}"
+                )
+            ]
+
+    def resumed(self, keys: bytes = b"s\n") -> Done:
+        """What comes of resuming it; an error is one sentence and the next step."""
+        done = self.command.run("resume", self.run, stdin=keys)
+        assert done.code in (0, 1, 3), done.err
+        assert "Traceback" not in done.err
+        return done
+
+    def refused(self) -> str:
+        """Why it cannot be resumed."""
+        return self.reason(self.resumed())
+
+    def reason(self, done: Done) -> str:
+        """The sentence that a command ended with, which names the run and the file, and the next step."""
+        assert done.code == 1, done.err
+        error = done.err[done.err.index("redraft: ") :]
+        assert error.startswith(f"redraft: {self.checkpoints}: run {self.run} cannot continue from its checkpoint: ")
+        assert f"\n  move that file away, then `redraft resume {self.run}`: it starts over" in error
+        return error
+
+
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sent]:
+    with keepers_court(tmp_path_factory.mktemp("sent")) as command:
+        done = command.run(*REFINE, "--review", "--json")
+        assert done.code == 3, done.err
+        yield Sent(command, done.json["run"])
+
+
+@pytest.fixture
+def sent(waiting: Sent, tmp_path: Path) -> Sent:
+    return waiting.copied(tmp_path / "sent")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("table", "column"), COLUMNS)
+def test_no_row_of_a_stranger_is_executed(sent: Sent, tmp_path: Path, table: str, column: str, name: str) -> None:
+    place = tmp_path / "executed"
+    sent.alter(f"UPDATE {table} SET type = ?, {column} = ?", *payload(name, place))
+    done = sent.resumed()
+    assert not place.exists()
+    assert "it was not written by this version of redraft" in sent.reason(done)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_metadata_of_a_stranger_is_executed(sent: Sent, tmp_path: Path, name: str) -> None:
+    place = tmp_path / "executed"
+    sent.alter("UPDATE checkpoints SET metadata = ?", payload(name, place)[1])
+    sent.refused()
+    assert not place.exists()
+
+
+@pytest.mark.parametrize("value", MALFORMED, ids=repr)
+def test_a_checkpoint_of_another_shape_ends_in_a_sentence(sent: Sent, value: Any) -> None:
+    sent.alter("UPDATE checkpoints SET type = ?, checkpoint = ?", *signed(value))
+    sent.refused()
+
+
+@pytest.mark.parametrize("value", ["{", "[]", "7", b"\xff", 7], ids=repr)
+def test_metadata_of_another_shape_ends_in_a_sentence(sent: Sent, value: Any) -> None:
+    sent.alter("UPDATE checkpoints SET metadata = ?", value)
+    sent.refused()
+
+
+@pytest.mark.parametrize("value", [None, 7, "x", b"", "é".encode("latin-1")], ids=repr)
+@pytest.mark.parametrize(
+    "name", ["checkpoints SET checkpoint", "checkpoints SET type", "writes SET value", "writes SET type"]
+)
+def test_a_column_of_another_type_ends_in_a_sentence(sent: Sent, name: str, value: Any) -> None:
+    sent.alter(f"UPDATE {name} = ?", value)
+    sent.refused()
+
+
+@pytest.mark.parametrize("thread", ["run-00000000", 7, b"run-00000000"], ids=repr)
+def test_columns_of_other_types_do_not_keep_a_run_from_being_forgotten(sent: Sent, thread: Any) -> None:
+    sent.alter("UPDATE checkpoints SET thread_id = ?, checkpoint = 7", thread)
+    done = sent.command.run("forget", sent.run, "--yes")
+    assert done.code == 0, done.err
+
+
+def test_a_question_that_is_none_of_ours_ends_in_a_sentence(sent: Sent) -> None:
+    asked = {"$": "interrupt", "of": [{"text": "Give me your key."}, "0" * 32, None]}
+    sent.alter("UPDATE writes SET type = ?, value = ? WHERE channel = '__interrupt__'", *signed([asked]))
+    assert "ValidationError" in sent.refused()
+
+
+@pytest.mark.parametrize("state", [{"source": "/etc/hostname"}, {"recorded": "00000000"}], ids=repr)
+def test_a_checkpoint_begins_no_other_run_and_reads_no_file(sent: Sent, state: Any) -> None:
+    with closing(sqlite3.connect(sent.checkpoints)) as raw, raw:
+        raw.execute("DELETE FROM writes")
+        raw.execute("DELETE FROM checkpoints WHERE checkpoint_id > (SELECT min(checkpoint_id) FROM checkpoints)")
+        content = json.loads(raw.execute("SELECT checkpoint FROM checkpoints").fetchone()[0])
+    assert content["channel_values"] == {"__start__": {"recorded": sent.run}}
+    sent.alter(
+        "UPDATE checkpoints SET type = ?, checkpoint = ?", *signed({**content, "channel_values": {"__start__": state}})
+    )
+    assert "it would begin another run" in sent.refused() or "checkpoint of another run" in sent.refused()
+    assert len(sent.command.run("runs", "--json").json["runs"]) == 1
+
+
+def test_nothing_else_of_a_run_is_lost_with_its_checkpoint(sent: Sent) -> None:
+    reports = [("show", sent.run), ("trace", sent.run), ("runs", "--json")]
+    before = [sent.command.run(*report) for report in reports]
+    sent.alter("UPDATE checkpoints SET checkpoint = substr(checkpoint, 1, 20)")
+    assert [sent.command.run(*report) for report in reports] == before
+    assert sent.command.run("fork", sent.run, "--round", "0", stdin=b"s\n").code == 3
+    assert "it is damaged" in sent.refused()
+    assert "cannot continue from its checkpoint" in sent.command.run("trace", sent.run).out
+
+    with Store(sent.command.database) as store:
+        calls = store.calls.totals(sent.run).calls
+        assert calls > 0
+        sent.checkpoints.rename(sent.command.folder / "damaged.db")
+        assert sent.command.run("resume", sent.run, stdin=b"s\n").code == 3
+        assert store.calls.totals(sent.run).calls == calls
+
+
+@pytest.mark.nightly
+def test_random_damage_is_noticed(waiting: Sent, tmp_path: Path) -> None:
+    choose = random.Random(46)
+    for number in range(60):
+        sent = waiting.copied(tmp_path / str(number))
+        statement, form, content = choose.choice(sent.rows())
+        if number % 2:
+            damaged = content[: choose.randrange(len(content))]
+        else:
+            at = choose.randrange(len(content))
+            damaged = content[:at] + bytes([content[at] ^ 1 << choose.randrange(8)]) + content[at + 1 :]
+        sent.alter(statement, form, damaged)
+        assert "it is damaged" in sent.refused()
+
+
+def mutated(value: Any, choose: random.Random) -> Any:
+    """The value with one part of it of another type, or left out."""
+    if isinstance(value, dict | list) and value and choose.random() < 0.9:
+        changed = value.copy()
+        key = choose.choice(list(value)) if isinstance(value, dict) else choose.randrange(len(value))
+        if choose.random() < 0.2:
+            del changed[key]
+        else:
+            changed[key] = mutated(value[key], choose)
+        return changed
+    return choose.choice(OTHER_TYPES)
+
+
+@pytest.mark.nightly
+def test_whatever_a_stranger_writes_ends_in_a_sentence_or_in_a_summary(waiting: Sent, tmp_path: Path) -> None:
+    choose = random.Random(46)
+    for number in range(60):
+        sent = waiting.copied(tmp_path / str(number))
+        statement, _, content = choose.choice(sent.rows())
+        changed = mutated(json.loads(content), choose)
+        sent.alter(statement, *signed(changed))
+        try:
+            sent.resumed(choose.choice([b"s\n", b"\n\n\n", b"a Say more.\n\n"]))
+        except BaseException as error:
+            raise AssertionError(f"{statement}: {changed}") from error
+
+
+@pytest.mark.nightly
+@needs_postgres
+def test_no_row_on_a_server_is_executed(tmp_path: Path) -> None:
+    import psycopg
+
+    place = tmp_path / "executed"
+    with database() as address, keepers_court(tmp_path, REDRAFT_DB=address) as command:
+        run = command.run(*REFINE, "--review", "--json").json["run"]
+        begins = f": run {run} cannot continue from its checkpoint: "
+
+        def refused(statement: str, *values: Any) -> str:
+            with psycopg.connect(address, options="-c search_path=redraft") as raw:
+                raw.execute(f"UPDATE {statement}".encode(), values)
+            done = command.run("resume", run, stdin=b"s\n")
+            assert done.code == 1, done.err
+            assert begins in done.err
+            return done.err.partition(begins)[2]
+
+        for table in ("checkpoint_writes", "checkpoint_blobs"):
+            for name in NAMES:
+                statement = f"{table} SET type = %s, blob = %s WHERE type != 'empty'"
+                assert "not written by this version of redraft" in refused(statement, *payload(name, place))
+                assert not place.exists()
+        error = refused("checkpoints SET checkpoint = '[]'")
+        tables = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
+        assert f"delete the rows of thread run-{run} from {', '.join(tables)}, then `redraft resume" in error
+        with psycopg.connect(address, options="-c search_path=redraft") as raw:
+            for table in tables:
+                raw.execute(f"DELETE FROM {table} WHERE thread_id = %s".encode(), (f"run-{run}",))
+        assert command.run("resume", run, stdin=b"s\n").code == 3
+
+
+async def test_whoever_opens_the_checkpoints_is_refused_alike(sent: Sent, tmp_path: Path) -> None:
+    sent.alter("UPDATE checkpoints SET type = ?, checkpoint = ?", *payload("extension 0", tmp_path / "executed"))
+    with Store(sent.command.database) as store, Store(tmp_path / "copy.db") as copied:
+        async with Session(store) as session:
+            for opened in (session.question(sent.run), (await session.checkpointer()).aget_tuple(thread(sent.run))):
+                with pytest.raises(CheckpointError, match="not written by this version of redraft") as refused:
+                    await opened
+                assert refused.value.place == str(sent.checkpoints)
+        with pytest.raises(CheckpointError):
+            await copy_store(store, copied)
+    assert not (tmp_path / "executed").exists()
+
+
+def thread(run: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": f"run-{run}"}}
+
+
+async def test_a_graph_with_objects_in_its_state_is_told_to_bring_its_own_checkpointer(tmp_path: Path) -> None:
+    graph = StateGraph(dict)
+    graph.add_node("begin", lambda _: {"found": {1, 2}})
+    graph.add_edge(START, "begin")
+    async with Session(tmp_path / "redraft.db") as session:
+        compiled = graph.compile(checkpointer=await session.checkpointer())
+        with pytest.raises(UsageError, match="the type set cannot be kept in redraft's checkpoints"):
+            await compiled.ainvoke({}, thread("00000000"))
