@@ -120,7 +120,9 @@ class Coverage(Evaluator):
                 "conciseness": conciseness(case.statements, needed),
                 "by_kind": shares(panel.items, [question.kind for question in questions], weights),
                 "by_position": shares(panel.items, [bin_of(question.position) for question in questions], weights),
-                "questions": [_shown(n, question, panel) for n, question in enumerate(questions)],
+                "questions": [
+                    _shown(n, question, panel, weights[n] if weights else 1) for n, question in enumerate(questions)
+                ],
             },
         )
 
@@ -258,14 +260,14 @@ def _answering(panel: _Answers) -> set[int]:
     return {number for n in answered for answer in panel.answers(n) for number in answer.given.sentences}
 
 
-def _shown(n: int, question: PackQuestion, panel: _Answers) -> dict[str, object]:
+def _shown(n: int, question: PackQuestion, panel: _Answers, weight: int) -> dict[str, object]:
     answer = next(iter(panel.answers(n)), None)
     return {
         "id": question.id,
         "question": question.text,
         "kind": question.kind,
         "expected": question.answer,
-        "weight": question.weight,
+        "weight": weight,
         **panel.shown(n),
         "found": answer.given.answer if answer else "",
         "sentences": list(answer.given.sentences) if answer else [],

@@ -28,8 +28,6 @@ ACCUSING = ("remove", "correct")
 """The tasks of findings that say that the document does not support the draft."""
 _ESSENTIAL, _OF_WEIGHT = 3, 2
 """The weight of what nobody understands the whole without, and the least for which a round is made."""
-_SLIGHT_STOPS = ("language", "overload", "salience", "duplication", "discontinuity")
-"""The kinds of stops at which a newcomer still understands who, why, and how it ends."""
 _WRONG_ANSWER = ("coverage", "contradicted")
 # The paper raises coverage first, then consistency (Algorithm 2).
 _PAPER_ORDER: tuple[MetricAim, ...] = ("content", "truth", "form")
@@ -93,10 +91,11 @@ class DraftFindings:
 
     @property
     def of_weight(self) -> tuple[Finding, ...]:
-        """Return what another round is made for: all but stops at which a reader still follows, and what is missing of
-        little weight while the goals are met."""
-        grave = [stop for stop in self.stops if stop.kind not in _SLIGHT_STOPS or stop.metric in self.missed]
-        return (*self.points, *grave, *self._missing(_OF_WEIGHT))
+        """Return what another round is made for: errors, requests, and what is missing of some weight or while its goal
+        is missed. Stops alone are solved in the first round: rewriting a whole text for a few more costs as much as it
+        gains."""
+        stops = [stop for stop in self.stops if stop.metric in self.missed]
+        return (*self.points, *stops, *self._missing(_OF_WEIGHT))
 
     @property
     def are_errors_alone(self) -> bool:

@@ -123,7 +123,11 @@ async def _comparison(state: State, job: Job) -> DraftComparison | None:
     """Return how the judges compare the latest draft with the best one; None if none of them could."""
     best, draft = [await job.draft(state[name]) for name in ("best", "draft")]
     judged = [await job.judged(one.id) for one in (best, draft)]
-    errors = [f"{error.sentence} ({error.explanation})" for one in judged for error in errors_in(one, job.judges.aims)]
+    errors = [
+        f"{error.sentence} (the document: {error.answer or error.why or 'nothing supports this'})"
+        for one in judged
+        for error in errors_in(one, job.judges.aims)
+    ]
     notes = ChooseInput(
         must_know=[item.model_copy(update={"draft": "", "lacks": "", "quote": ""}) for item in must_know_in(judged[0])],
         errors=list(dict.fromkeys(errors)),

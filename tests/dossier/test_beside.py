@@ -98,10 +98,10 @@ def test_items_and_titles_are_in_the_language_of_their_document(pair: RunCompari
 def test_what_flipped_comes_first_then_what_is_told_otherwise(pair: RunComparison) -> None:
     (document,) = pair.documents
     asked = [(one.text.rstrip("?").split()[4], one.standing) for one in document.items]
-    assert asked[:4] == [("3", "flipped"), ("4", "flipped"), ("5", "flipped"), ("2", "changed")]
+    assert asked[:4] == [("2", "flipped"), ("3", "flipped"), ("4", "flipped"), ("5", "flipped")]
     assert {one for _, one in asked[4:]} == {"same"}
     assert [one.number for one in document.items] == list(range(1, 11))
-    three = document.items[0]
+    three = document.items[1]
     assert [(one.run, one.verdict, one.found) for one in three.verdicts] == [
         ("A", "answered", "Tom3"),
         ("B", "unanswered", ""),
@@ -113,11 +113,11 @@ def test_what_flipped_comes_first_then_what_is_told_otherwise(pair: RunCompariso
 
 def test_the_difference_is_paired_by_item(pair: RunComparison) -> None:
     coverage, consistency = pair.differences
-    # 4 of 10 against 3 of 10: two more, one less, seven alike.
+    # 3 of 10 against 3 of 10: two more, two less, six alike.
     assert (coverage.metric, coverage.pairs, coverage.left_out, coverage.over) == ("coverage", 10, 0, "items")
-    assert coverage.difference == pytest.approx(0.1)
-    assert coverage.interval == interval_of_mean([1.0, 1.0, -1.0, *[0.0] * 7])
-    assert "is 0.10 higher for A than for B" in coverage.says
+    assert coverage.difference == pytest.approx(0)
+    assert coverage.interval == interval_of_mean([1.0, 1.0, -1.0, -1.0, *[0.0] * 6])
+    assert "is the same for A and B" in coverage.says
     assert "includes 0, so there may be no difference" in coverage.says
     # 3 of 4 claims hold of the first, all 3 of the second. They are other claims, and cannot be paired.
     assert consistency.difference == pytest.approx(-0.25)
@@ -127,16 +127,16 @@ def test_the_difference_is_paired_by_item(pair: RunComparison) -> None:
 
 def test_scores_have_intervals_where_there_are_enough_items(pair: RunComparison) -> None:
     first, second = ({one.metric: one for one in run.scores} for run in pair.runs)
-    assert (first["coverage"].score, second["coverage"].score) == (0.4, 0.3)
-    assert first["coverage"].interval == interval_of_mean([1.0] * 4 + [0.0] * 6)
+    assert (first["coverage"].score, second["coverage"].score) == (0.3, 0.3)
+    assert first["coverage"].interval == interval_of_mean([1.0] * 3 + [0.0] * 7)
     assert (first["consistency"].score, first["consistency"].judged) == (0.75, 4)
     assert first["consistency"].interval is None
 
 
 def test_where_they_differ_is_told_by_fifth(pair: RunComparison) -> None:
     told = {one.fifth: one for one in pair.fifths if one.measure == "coverage"}
-    # Two of ten keepers stand in each fifth: of the first both are named by both.
-    assert (told[1].values, told[1].pairs, told[1].interval) == ((1.0, 1.0), 2, None)
+    # Two of ten keepers stand in each fifth: of the first both are named by both, one of them wrongly by the first.
+    assert (told[1].values, told[1].pairs, told[1].interval) == ((0.5, 1.0), 2, None)
     assert told[2].values == (1.0, 0.0)
     assert told[3].values == (0.0, 0.5)
     assert all(sum(one.fifths) == pytest.approx(1) for one in pair.contestants)

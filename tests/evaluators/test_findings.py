@@ -40,9 +40,7 @@ WHO = wrong("Who shot Crane?", "Hester Vane", "Ruth Lee", (10, 40))
         wrong("Who fired at him?", "Hester Vane.", "Ruth", (90, 99)),
         wrong("Whom did Vane shoot?", "Crane", "not Crane but Ruth Lee did", (30, 60)),
         wrong("Who fired?", "the Hester Vane", "", None, kind="unsupported", task="remove"),
-        wrong(
-            "Who shot Crane?", "Vane", "Ruth Lee", (10, 40), metric="coverage", kind="contradicted", weight=3, counts=3
-        ),
+        replace(WHO, metric="coverage", kind="contradicted", found="Vane", weight=3, counts=3),
     ],
     ids=["the same answer", "the same words of the document", "without a place", "another metric"],
 )

@@ -13,8 +13,10 @@ from redraft import Result
 from redraft.domain import Evaluation, Evidence, Pack, PackQuestion, Span
 from redraft.evaluators.panel import without_overruled
 from redraft.readers.documents import parse
+from tests.chatserver import ChatServer
+from tests.cli.inside import Inside
 from tests.evaluators.test_open_items import ruling
-from tests.judges import KEY, Court, Json, Keepers, Said, Sheet, fact_of, function_model, island, told
+from tests.judges import KEY, Court, Json, Keepers, Said, Sheet, behind, fact_of, function_model, island, told
 from tests.replies.refusals import IN_OTHER_WORDS, SILENT
 from tests.replies.test_thirty import NOT_STATED
 
@@ -111,18 +113,9 @@ class Clerk(Keepers):
         }
 
     def answer_from_document(self, sheet: Sheet) -> Said:
-        by_question = {text: (answer, quote) for text, answer, quote, _ in _QUESTIONS}
-        return {
-            "answers": [
-                {
-                    "id": n,
-                    "quote": by_question[item["text"]][1],
-                    "answered": True,
-                    "answer": by_question[item["text"]][0],
-                }
-                for n, item in sheet.items("questions").items()
-            ]
-        }
+        by_question = {text: {"answer": answer, "quote": quote} for text, answer, quote, _ in _QUESTIONS}
+        asked = {n: item["text"] for n, item in sheet.items("questions").items()}
+        return {"answers": [{"id": n, "answered": True, **by_question[text]} for n, text in asked.items()]}
 
 
 SUMMARY = "Crane is cleared. He was blamed to hide the sale of the pumps. The dam broke in 1931."
@@ -220,3 +213,36 @@ async def test_several_judges_may_differ_by_a_half(court: Court) -> None:
     assert {one.kind: one.said_by for one in coverage.findings if one.question == _QUESTIONS[0][0]} == {
         "partly answered": (2, 3)
     }
+
+
+class Author(Clerk):
+    """Asks the questions about the dam."""
+
+    def ask_document(self, sheet: Sheet) -> Said:
+        asked = [
+            {"question": question, "kind": "what", "answer": answer, "quote": quote, "weight": weight}
+            for question, answer, quote, weight in _QUESTIONS
+        ]
+        return {"questions": asked}
+
+
+@pytest.mark.slow
+def test_half_an_answer_is_shown_as_such_wherever_findings_are(tmp_path: Path) -> None:
+    (tmp_path / "dam.md").write_text(DAM.text, "utf-8")
+    (tmp_path / "summary.md").write_text(SUMMARY, "utf-8")
+    with ChatServer(behind(Author(ANSWERS, VERDICTS))) as server:
+        command = Inside(tmp_path, server.base_url, COLUMNS="100")
+        done = command.run("evaluate", "dam.md", "summary.md", "--metric", "coverage", "-m", "openai:m")
+        assert done.code == 0, done.err
+        run = command.run("evaluate", "dam.md", "summary.md", "--metric", "coverage", "-m", "openai:m", "--json").json
+        for name in ("dam.html", "dam-dossier.md"):
+            exported = command.run("export", run["run"], "-o", name)
+            assert exported.code == 0, exported.err
+
+    said = " ".join(done.out.split())
+    assert "partly answered: Was Crane guilty? summary says Crane is cleared document says No: he gave" in said
+    assert "missing That he died is missing." in said
+    for name in ("dam.html", "dam-dossier.md"):
+        page = (tmp_path / name).read_text("utf-8")
+        assert "partly answered" in page
+        assert "That he died is missing." in page

@@ -18,7 +18,7 @@ from redraft.text.tokens import EstimatingTokenizer
 SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "the-salt-ledger.md"
 READ = "64a60198d169"
 """What is read for the sentences below. Whoever has to write another one here makes the versions beside it higher."""
-VERSIONS = {"coverage": 7, "consistency": 8, "faithfulness": 5}
+VERSIONS = {"coverage": 8, "consistency": 9, "faithfulness": 5}
 
 
 @pytest.mark.nightly

@@ -41,7 +41,7 @@ def test_the_words_of_verdicts_are_those_of_the_metrics() -> None:
         "keyfact_recall": keyfact_recall.STATED,
         "faithfulness": fact_checker.SUPPORTED,
     }
-    assert BAD_VERDICTS["coverage"] == {coverage.UNANSWERED, coverage.CONTRADICTED}
+    assert BAD_VERDICTS["coverage"] == {coverage.UNANSWERED, coverage.PARTLY, coverage.CONTRADICTED}
     assert BAD_VERDICTS["keyfact_recall"] == {keyfact_recall.MISSING}
 
 

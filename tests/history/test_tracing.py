@@ -45,7 +45,7 @@ async def test_a_run_whose_reviewer_has_left_waits_and_shows_its_draft(court: Co
     run = court.store.runs.latest(1)[0]
     trace = read_trace(court.store, run.id)
     assert trace.result.status == "waiting"
-    assert [turn.scores["coverage"] for turn in trace.rounds] == [pytest.approx(1 / 3)]
+    assert [turn.scores["coverage"] for turn in trace.rounds] == [pytest.approx(1 / 6)]
 
     court.store.runs.set_status(run.id, "running")
     assert read_trace(court.store, run.id).result.status == "killed"

@@ -306,6 +306,7 @@ def numbered(number: int, finding: Finding, document: Document) -> Iterator[str]
         ("sentence", quoted),
         ("summary says", one_line(finding.found, _QUOTE)),
         ("document says" if finding.question else "reason", _expected(finding)),
+        ("missing", one_line(finding.missing, _QUOTE)),
         ("evidence", _evidence(finding, document)),
     ]
     for label, text in rows:

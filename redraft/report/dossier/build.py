@@ -301,6 +301,7 @@ def _item(
         place=places.at(span),
         sentences=tuple(int(number) for number in one.get("sentences", ())),
         key=key,
+        weight=int(one.get("weight", 1)),
     )
 
 

@@ -200,6 +200,8 @@ class JudgedItem(DossierModel):
     """The sentences of the summary that it is based on."""
     key: str
     """The same in every run that is judged by the item; empty for a claim, which belongs to one summary."""
+    weight: int = 1
+    """How often it counts in the score."""
 
 
 class KeyFactEntry(DossierModel):

@@ -136,7 +136,7 @@ def kind(finding: Finding) -> str:
 
 def sign(finding: Finding) -> str:
     """Return a sign for the kind of a finding, in addition to its colour."""
-    return "○" if kind(finding) == "lost" else "✗"
+    return "✗" if kind(finding) == "wrong" else "◐" if finding.missing else "○"
 
 
 def standing(fact: KeyFactEntry) -> str:

@@ -33,6 +33,7 @@ from redraft.report.dossier.comparison.sides import (
     interval_of_mean,
     missing_parts,
     read_side,
+    weighed,
 )
 from redraft.report.dossier.contents import JudgedItem, Range
 from redraft.report.tables import figure
@@ -248,9 +249,9 @@ def _over_items(pair: RunPair, metric: str) -> ScoreDifference:
         told = f"{_of_scores(pair, metric, mine.scored[metric] - other.scored[metric])} It judges each summary's own "
         told += "sentences, which cannot be paired, so there is no interval."
         return _difference(pair, metric, [], 0, told, mine.scored[metric] - other.scored[metric])
-    one, two = ({item.key: item.value for item in side.items if item.metric == metric} for side in (mine, other))
-    shared = [(a, b) for key in one.keys() & two.keys() if (a := one[key]) is not None and (b := two[key]) is not None]
-    found = [a - b for a, b in shared]
+    one, two = ({item.key: item for item in side.items if item.metric == metric} for side in (mine, other))
+    both = [(one[key], two[key]) for key in one.keys() & two.keys()]
+    found = weighed([(a.value - b.value, a.weight) for a, b in both if a.value is not None and b.value is not None])
     return _difference(pair, metric, found, len(one.keys() | two.keys()) - len(found))
 
 

@@ -131,7 +131,8 @@ def _scores(result: Result) -> Iterator[MetricScore]:
 
 
 def item_values(evaluation: Evaluation) -> Sequence[float]:
-    """Return the item values that the score is the mean of; empty if it is not the mean of any."""
+    """Return the item values that the score is the mean of, each as large as its weight; empty if it is not the mean of
+    any."""
     if evaluation.score is None:
         return ()
     for listed in evaluation.details.values():
@@ -144,8 +145,14 @@ def item_values(evaluation: Evaluation) -> Sequence[float]:
 def _values(listed: object) -> list[float]:
     if not isinstance(listed, list | tuple):
         return []
-    known = [one.get("value") for one in listed if isinstance(one, Mapping)]
-    return [float(value) for value in known if isinstance(value, int | float)]
+    known = [(one.get("value"), one.get("weight", 1)) for one in listed if isinstance(one, Mapping)]
+    return weighed([(float(value), weight) for value, weight in known if isinstance(value, int | float)])
+
+
+def weighed(values: Sequence[tuple[float, int]]) -> list[float]:
+    """Return values whose mean is the weighted mean of these, which have a weight each."""
+    total = sum(weight for _, weight in values)
+    return [value * weight * len(values) / total for value, weight in values]
 
 
 def missing_parts(side: Side) -> Iterator[str]:
