@@ -107,17 +107,15 @@ class DraftFindings:
 
 
 def errors_in(judged: Judged, aims: Aims, gone: Sequence[str] = ()) -> list[Finding]:
-    """Return what the document contradicts or does not support in a draft, each error once."""
-    return distinct_errors(
-        [
-            finding
-            for finding in findings_of(judged)
-            if finding.task in ACCUSING
-            and finding.metric != REVIEW
-            and aims.get(finding.metric) != "form"
-            and finding.id not in gone
-        ]
-    )
+    """Return what the document contradicts or does not support in a draft, each error once; none that is the same as one
+    in `gone`."""
+    errors = [
+        finding
+        for finding in findings_of(judged)
+        if finding.task in ACCUSING and finding.metric != REVIEW and aims.get(finding.metric) != "form"
+    ]
+    gone_errors = [error for error in errors if error.id in gone]
+    return distinct_errors([error for error in errors if not any(is_same_error(error, other) for other in gone_errors)])
 
 
 def is_same_error(error: Finding, other: Finding) -> bool:

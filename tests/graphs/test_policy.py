@@ -27,7 +27,7 @@ from redraft.graphs.policy import (
 from redraft.settings import RefineConfig
 
 COVERAGE, CONSISTENCY, NEWCOMER = "coverage", "consistency", "newcomer"
-AIMS: dict[str, MetricAim | None] = {COVERAGE: "content", CONSISTENCY: "truth", NEWCOMER: "form"}
+AIMS: dict[str, MetricAim | None] = {COVERAGE: "content", CONSISTENCY: "truth", NEWCOMER: None}
 GOALS: dict[str, float] = {COVERAGE: 0.8, CONSISTENCY: 0.8}
 
 
@@ -39,8 +39,8 @@ def missing(weight: int = 0, name: str = "the ship") -> Finding:
     return Finding(COVERAGE, "unanswered", "add", "Say it.", question=f"What became of {name}?", weight=weight)
 
 
-def stop(words: str = "He came.") -> Finding:
-    return Finding(NEWCOMER, "entity omission", "clarify", "Say who.", words, question="Who?")
+def stop(metric: str = NEWCOMER) -> Finding:
+    return Finding(metric, "entity omission", "clarify", "Say who.", "He came.", question="Who?")
 
 
 def request(text: str = "Say how it ends.") -> Finding:
@@ -51,7 +51,7 @@ def judged(
     *findings: Finding,
     coverage: float | None = 0.9,
     consistency: float | None = 0.9,
-    verdicts: int = 0,
+    verdicts: int = 6,
     silent: int = 0,
 ) -> dict[str, Evaluation]:
     """A draft with these scores and findings."""
@@ -80,14 +80,13 @@ def test_a_metric_without_score_misses_its_goal() -> None:
 
 
 def test_findings_are_sorted_by_what_editors_do() -> None:
-    accusing_stop = replace(stop("It was so."), task="remove")
-    draft = judged(missing(1), missing(3, "Bob"), error("Bob"), stop(), accusing_stop, request(), error("Joe"))
+    draft = judged(missing(1), missing(3, "Bob"), error("Bob"), stop(), request(), error("Joe"))
     findings = DraftFindings.of(draft, GOALS, AIMS, [error("Joe").id])
 
     assert findings.points == (request(), error("Bob"))
-    assert findings.stops == (stop(), accusing_stop)
+    assert findings.stops == (stop(),)
     assert findings.missing == (missing(3, "Bob"), missing(1))
-    assert findings.of_weight == (request(), error("Bob"), stop(), accusing_stop, missing(3, "Bob"))
+    assert findings.of_weight == (request(), error("Bob"), missing(3, "Bob"))
 
 
 @pytest.mark.parametrize(
@@ -103,6 +102,7 @@ def test_findings_are_sorted_by_what_editors_do() -> None:
 def test_an_error_is_counted_once(other: Finding, errors: int) -> None:
     first = replace(error("Bob"), evidence=Evidence("x", Span(2, 8)))
     assert len(errors_in(judged(first, other), AIMS)) == errors
+    assert len(errors_in(judged(first, other), AIMS, [first.id])) == errors - 1, "what is dropped stays so"
 
 
 EVERYTHING = (missing(1), missing(2, "Joe"), stop(), error("Bob"))
@@ -112,11 +112,14 @@ EVERYTHING = (missing(1), missing(2, "Joe"), stop(), error("Bob"))
     ("draft", "options", "way", "findings"),
     [
         (judged(*EVERYTHING), {}, "edit", (error("Bob"), stop(), missing(2, "Joe"), missing(1))),
-        (judged(stop()), {}, "edit", (stop(),)),
+        # Stops alone are solved in the first round.
+        (judged(stop()), {"is_first": True}, "edit", (stop(),)),
+        (judged(stop()), {}, None, ()),
         (judged(missing(2)), {}, "edit", (missing(2),)),
         (judged(missing(1)), {}, None, ()),
         (judged(missing(1), coverage=0.7), {}, "edit", (missing(1),)),
         (judged(), {"is_first": True}, "edit", ()),
+        (judged(stop(), verdicts=0), {"is_first": True}, None, ()),  # nobody could judge the new text
         (judged(), {}, None, ()),
         # Errors alone are corrected in place.
         (judged(error("Bob")), {"is_first": True}, "correct", (error("Bob"),)),
@@ -130,7 +133,7 @@ EVERYTHING = (missing(1), missing(2, "Joe"), stop(), error("Bob"))
         # Without a comparison a round is made while a goal is missed.
         (judged(), {"is_first": True, "can_compare": False}, None, ()),
         (judged(*EVERYTHING), {"can_compare": False}, "correct", (error("Bob"),)),
-        (judged(stop(), coverage=0.7), {"can_compare": False}, "edit", (stop(),)),
+        (judged(missing(1), stop(), coverage=0.7), {"can_compare": False}, "edit", (stop(), missing(1))),
         (judged(*EVERYTHING), {"gone": [stop().id, missing(2, "Joe").id]}, "correct", (error("Bob"),)),
         (judged(error("Bob")), {"gone": [error("Bob").id]}, None, ()),
     ],
@@ -141,6 +144,14 @@ def test_a_round_is_planned_for_what_weighs(
 ) -> None:
     chosen = plan(draft, policy, **options)
     assert (chosen and chosen.way, chosen.findings if chosen else ()) == (way, findings)
+
+
+def test_stops_of_a_missed_goal_weigh() -> None:
+    aims: dict[str, MetricAim | None] = {**AIMS, "booookscore": "form"}
+    confused = Evaluation("booookscore", 1, "scored", 0.5, 4, findings=(stop("booookscore"),))
+    for goal, planned in ((0.4, None), (0.6, RevisionPlan("edit", confused.findings))):
+        draft = {**judged(), "booookscore": confused}
+        assert plan_revision("editor", draft, {**GOALS, "booookscore": goal}, aims) == planned
 
 
 @pytest.mark.parametrize(
