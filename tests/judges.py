@@ -194,6 +194,11 @@ class Keepers:
         said: Said = getattr(self, sheet.prompt)(sheet)
         return said
 
+    def summarize_chunk(self, sheet: Sheet) -> Said:
+        """Tells of the first keepers of a part, as far as there is room."""
+        keepers = list(keepers_in(sheet.within("excerpt")))
+        return told(*keepers[: max(1, sheet.limit(r"at most (\d+) words") // count_words(fact_of(1)))])
+
     def ask_document(self, sheet: Sheet) -> Said:
         found = list(re.finditer(r"The keeper number (\d+) is called (\w+) and lives", sheet.shown))
         asked = [

@@ -3,7 +3,7 @@ what may go."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -35,11 +35,13 @@ _DRAFT_HAS: Mapping[str, DraftHas] = {
 }
 
 
-async def editor_notes(base: Draft, job: Job, judged: Mapping[str, Evaluation], findings: DraftFindings) -> EditNotes:
-    """Return an editor's notes on a draft."""
+async def editor_notes(
+    base: Draft, job: Job, judged: Mapping[str, Evaluation], findings: DraftFindings, dropped: Sequence[str]
+) -> EditNotes:
+    """Return an editor's notes on a draft, without the findings that a person has dropped."""
     return EditNotes(
         stops=findings.stops,
-        must_know=tuple(must_know_in(judged)),
+        must_know=tuple(must_know_in(judged, dropped)),
         missing=findings.missing,
         may_go=tuple(await off_loop(_needless, base.text, judged)),
         keep=judged[REVIEW].held if REVIEW in judged else (),
@@ -85,9 +87,9 @@ async def summarize_parts(job: Job, room: int) -> PartSummaries:
     return (tuple(text for text in texts if text),)
 
 
-def must_know_in(judged: Mapping[str, Evaluation]) -> list[MustKnow]:
+def must_know_in(judged: Mapping[str, Evaluation], dropped: Sequence[str] = ()) -> list[MustKnow]:
     """Return what a reader must come away with, weightiest first, and how far a draft has it: the document's questions,
-    or else what other metrics miss."""
+    or else what other metrics miss. The findings in `dropped`, by id, do not count."""
     coverage = judged.get("coverage")
     questions: Any = coverage.details.get("questions", ()) if coverage else ()
     findings = {finding.question: finding for finding in coverage.findings} if coverage else {}
@@ -102,9 +104,11 @@ def must_know_in(judged: Mapping[str, Evaluation]) -> list[MustKnow]:
         )
         for item in questions
         for finding in [findings.get(item["question"])]
+        if not finding or finding.id not in dropped
     ]
     if not items:
         missing = [finding for finding in findings_of(judged) if finding.task == "add" and finding.answer]
+        missing = [finding for finding in missing if finding.id not in dropped]
         items = [
             MustKnow(weight=_USUAL_WEIGHT, draft="not at all", question=finding.question, answer=finding.answer)
             for finding in missing

@@ -107,17 +107,15 @@ class DraftFindings:
 
 
 def errors_in(judged: Judged, aims: Aims, gone: Sequence[str] = ()) -> list[Finding]:
-    """Return what the document contradicts or does not support in a draft, each error once."""
-    return distinct_errors(
-        [
-            finding
-            for finding in findings_of(judged)
-            if finding.task in ACCUSING
-            and finding.metric != REVIEW
-            and aims.get(finding.metric) != "form"
-            and finding.id not in gone
-        ]
-    )
+    """Return what the document contradicts or does not support in a draft, each error once; none that is the same as one
+    in `gone`."""
+    errors = [
+        finding
+        for finding in findings_of(judged)
+        if finding.task in ACCUSING and finding.metric != REVIEW and aims.get(finding.metric) != "form"
+    ]
+    gone_errors = [error for error in errors if error.id in gone]
+    return distinct_errors([error for error in errors if not any(is_same_error(error, other) for other in gone_errors)])
 
 
 def is_same_error(error: Finding, other: Finding) -> bool:
@@ -181,17 +179,15 @@ def plan_revision(
 
 
 def _paper_plan(judged: Judged, goals: Goals, aims: Aims, gone: Sequence[str]) -> RevisionPlan | None:
-    """Return all findings of the first metric that misses its goal (LongSumEval, Algorithm 2); a person's requests come
-    before them."""
-    findings: list[Finding] = [*judged[REVIEW].findings] if REVIEW in judged else []
-    requests = [finding for finding in findings if finding.id not in gone]
-    if requests:
-        return RevisionPlan("correct", tuple(requests))
+    """Return all findings of the first metric that misses its goal and has any (LongSumEval, Algorithm 2); a person's
+    requests come before them."""
     missed = missed_metrics(scores_of(judged), goals)
-    first = min(missed, key=lambda metric: (_PAPER_ORDER.index(aims.get(metric) or "form"), metric), default="")
-    findings = [*judged[first].findings] if first in judged else []
-    findings = [finding for finding in findings if finding.id not in gone]
-    return RevisionPlan("correct", tuple(findings)) if findings else None
+    in_order = sorted(missed, key=lambda metric: (_PAPER_ORDER.index(aims.get(metric) or "form"), metric))
+    for metric in (REVIEW, *in_order):
+        findings = judged[metric].findings if metric in judged else ()
+        if left := tuple(finding for finding in findings if finding.id not in gone):
+            return RevisionPlan("correct", left)
+    return None
 
 
 def reviser_feedback(judged: Judged, feedback: FeedbackName) -> Judged:

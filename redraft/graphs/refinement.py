@@ -107,14 +107,16 @@ async def _errors_to_correct(state: State, job: Job) -> list[Finding]:
 
 
 async def _is_compared(state: State, job: Job) -> bool:
-    """Return whether judges compare the latest draft with the best one: a new text without new errors."""
+    """Return whether judges compare the latest draft with the best one: a new text without new errors, for which no
+    person has asked."""
     settings = job.refinement
     if state["way"] != "edit" or state["by_hand"] or not job.referees or settings.policy == "paper":
         return False
     best, draft = [await job.draft(state[name]) for name in ("best", "draft")]
-    return best.text != draft.text and not new_errors(
-        await job.judged(best.id), await job.judged(draft.id), job.judges.aims
-    )
+    before, after = await job.judged(best.id), await job.judged(draft.id)
+    if _requests_in(state, before):
+        return False
+    return best.text != draft.text and not new_errors(before, after, job.judges.aims)
 
 
 async def _comparison(state: State, job: Job) -> DraftComparison | None:
@@ -427,7 +429,7 @@ async def _revision(base: Draft, state: State, job: Job, number: int, wanted: Se
         others = [finding.id for finding in findings_of(judged) if finding.id not in chosen]
         sorted_findings = DraftFindings.of(judged, job.refinement.goals, job.judges.aims, others)
         findings = list(sorted_findings.points)
-        notes = await editor_notes(base, job, judged, sorted_findings)
+        notes = await editor_notes(base, job, judged, sorted_findings, state["dropped"])
     rulings = await off_loop(job.store.rulings.of, job.document.id)
     findings = await off_loop(_with_ruled_evidence, findings, rulings, reviser.reader)
     request = RevisionRequest(base.text, (*findings, *instructions), job.revision_words, number, notes)

@@ -6,32 +6,33 @@ import asyncio
 import sqlite3
 from collections.abc import Callable
 from importlib.metadata import version
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from redraft import Finding, Limits, RefineConfig, ReviewQuestion
+from redraft.cli.views.history import trace_lines
+from redraft.domain import record_json
 from redraft.errors import ModelError, PromptError, ProviderError, RunError, TransientError
 from redraft.llm import rate_limiter
 from redraft.report.dossier.build import read_dossier
 from redraft.report.history.results import Result
+from redraft.report.history.trace import read_trace
 from redraft.settings import JudgeConfig, PolicyName
 from redraft.text.words import count_words
 from tests.chatserver import Answer
 from tests.judges import KEY, Court, Json, Keepers, Lazy, Said, Saying, Sheet, island, keepers_in, looked_up, told
 from tests.runs.courts import Open
 
-POLICIES: tuple[PolicyName, ...] = ("consistency-first", "paper", "weakest-first", "all")
+POLICIES: tuple[PolicyName, ...] = ("editor", "agent", "paper")
 # Of the first six keepers, whom the pack asks about, it tells one rightly and one wrongly.
 POOR = told(1, wrong={2: "Bob"})
 GOOD = told(1, 2, 3, 4, 5, 6)
-# Room for GOOD, and free words for one answer more in the first revision.
 TIGHT = {"words": count_words(GOOD)}
 
-FOLLOWING_OR_NOT = pytest.mark.parametrize("policy", ["paper", "consistency-first"])
-"""One policy that takes every revision, and one of those that do not."""
+FOLLOWING_OR_NOT = pytest.mark.parametrize("policy", ["paper", "editor"])
+"""The policy that takes every revision, and one of those that do not."""
 
 
 def stories(result: Result) -> list[tuple[int, tuple[str, ...], bool | None]]:
@@ -48,41 +49,71 @@ def mended_in(result: Result) -> list[set[str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("policy", "aims"),
-    [
-        ("consistency-first", [("consistency",), ("coverage",)]),
-        ("paper", [("coverage",), ("consistency",)]),
-        ("weakest-first", [("coverage",)]),
-        ("all", [("coverage", "consistency")]),
-    ],
-)
-async def test_each_policy_comes_to_the_goals_in_its_order(
-    court: Open, policy: PolicyName, aims: list[tuple[str, ...]]
-) -> None:
+@pytest.mark.parametrize("policy", POLICIES)
+async def test_every_policy_meets_the_goals(court: Open, policy: PolicyName) -> None:
     result = await court().refine(POOR, policy=policy, settings=TIGHT)
 
+    aims = [("coverage",), ("consistency",)] if policy == "paper" else [("consistency", "coverage")]
     assert [made.aims for made in result.rounds[1:]] == aims
     assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
     assert result.complete
-    assert result.initial_scores == {"coverage": 2 / 6, "consistency": 1 / 2}
+    assert result.initial_scores == {"coverage": 1 / 6, "consistency": 1 / 2}
     assert result.scores == {"coverage": 1.0, "consistency": 1.0}
     assert keepers_in(result.summary or "") == keepers_in(GOOD)
 
 
-@FOLLOWING_OR_NOT
-async def test_a_draft_that_meets_its_goals_is_not_touched(court: Open, policy: PolicyName) -> None:
+class Choosing(Saying):
+    """Edits by what is put into its mouth, and compares two drafts by a rule."""
+
+    def __init__(self, edit: Said | Callable[[Sheet], Said], choice: Callable[[Sheet], str]) -> None:
+        super().__init__(edit)
+        self.choice = choice
+
+    def revise(self, sheet: Sheet) -> Said:
+        return Keepers.revise(self, sheet)
+
+    def choose_draft(self, sheet: Sheet) -> Said:
+        choice = self.choice(sheet)
+        return {"reason": f"The {choice} ends.", **dict.fromkeys(("clear", "content", "overall"), choice)}
+
+
+def preferring(words: str) -> Callable[[Sheet], str]:
+    """The choice of whoever likes the draft with these words."""
+    return lambda sheet: "first" if words in sheet.within("first") else "second"
+
+
+ENDING = f"{GOOD} That is all."
+
+
+async def test_a_first_rewrite_needs_no_missed_goal(court: Open) -> None:
+    opened = court(Choosing(ENDING, preferring("That is all")))
+    result = await opened.refine(GOOD)
+
+    assert stories(result) == [(0, (), True), (1, (), True)]
+    assert (result.summary, result.run.stop_reason) == (ENDING, "goals_met")
+    assert len(opened.asked("edit")) == 1, "nothing of weight is left"
+
+
+async def test_the_paper_leaves_met_goals_alone(court: Open) -> None:
     opened = court()
-    result = await opened.refine(GOOD, policy=policy)
+    result = await opened.refine(GOOD, policy="paper")
 
-    assert result.run.stop_reason == "goals_met"
-    assert result.summary == GOOD
-    assert stories(result) == [(0, (), True)]
-    assert not opened.asked("revise")
+    assert (result.run.stop_reason, result.summary, stories(result)) == ("goals_met", GOOD, [(0, (), True)])
+    assert not opened.asked("edit", "revise", "find_stops")
+
+
+@pytest.mark.parametrize(("draft", "reason"), [(GOOD, "goals_met"), (POOR, "rounds")])
+async def test_without_rounds_a_draft_is_only_judged(court: Open, draft: str, reason: str) -> None:
+    opened = court()
+    result = await opened.refine(draft, rounds=0)
+
+    assert (result.summary, result.run.stop_reason) == (draft, reason)
+    assert opened.asked("find_stops")
+    assert not opened.asked("edit", "revise", "rule_on_findings", "choose_draft")
 
 
 @FOLLOWING_OR_NOT
-async def test_a_known_error_is_corrected_although_every_goal_is_met(court: Open, policy: PolicyName) -> None:
+async def test_errors_alone_are_corrected_in_place(court: Open, policy: PolicyName) -> None:
     opened = court()
     draft = told(1, 3, 4, 5, 6, wrong={2: "Bob"})
     result = await opened.refine(draft, policy=policy, goals={"coverage": 0.8, "consistency": 0.8}, settings=TIGHT)
@@ -91,8 +122,10 @@ async def test_a_known_error_is_corrected_although_every_goal_is_met(court: Open
     if policy == "paper":
         assert result.summary == draft
         return
-    assert stories(result) == [(0, (), True), (1, ("coverage", "consistency"), True)]
+    assert stories(result) == [(0, (), True), (1, ("consistency",), True)]
+    assert result.rounds[1].reason == "1 error fewer"
     assert keepers_in(result.summary or "") == keepers_in(GOOD)
+    assert not opened.asked("edit", "choose_draft")
 
 
 @pytest.mark.slow
@@ -105,20 +138,29 @@ async def test_it_ends_when_the_rounds_are_used(court: Open, policy: PolicyName)
     assert not result.complete
 
 
-@pytest.mark.slow
-async def test_it_ends_when_two_revisions_in_a_row_bring_nothing(court: Open) -> None:
+async def test_it_ends_when_no_rewrite_is_preferred(court: Open) -> None:
     wordy = Saying(lambda sheet: f"{sheet.within('summary')} The sea is cold.")
-    result = await court(wordy, document=island(40)).refine(POOR, policy="weakest-first")
+    opened = court(wordy)
+    result = await opened.refine(told(1))
 
     assert result.run.stop_reason == "no_progress"
-    assert [made.accepted for made in result.rounds] == [True, False, False]
-    assert result.summary == POOR
+    assert [(made.accepted, made.reason) for made in result.rounds[1:]] == [(False, "neither draft is preferred")]
+    assert (result.summary, len(opened.asked("edit"))) == (told(1), 1)
 
 
-@FOLLOWING_OR_NOT
-async def test_it_ends_when_there_is_nothing_to_fix(court: Open, policy: PolicyName) -> None:
+@pytest.mark.slow
+async def test_errors_are_corrected_after_a_refused_rewrite(court: Open) -> None:
+    opened = court(Choosing(f"{POOR} The sea is cold.", lambda _: "tie"))
+    result = await opened.refine(POOR, rounds=2)
+
+    assert stories(result)[1:] == [(1, ("consistency", "coverage"), False), (2, ("consistency",), True)]
+    assert [sheet.within("summary") for sheet in opened.asked("edit", "revise")] == [POOR, POOR]
+    assert result.summary == told(1, 2)
+
+
+async def test_it_ends_when_there_is_nothing_to_fix(court: Open) -> None:
     opened = court()
-    result = await opened.refine("The sea is cold.", policy=policy, goals={"consistency": 0.5})
+    result = await opened.refine("The sea is cold.", policy="paper", goals={"consistency": 0.5})
 
     assert result.run.stop_reason == "nothing_to_fix"
     assert result.scores == {"consistency": None}
@@ -158,10 +200,10 @@ async def test_when_it_is_cancelled_the_best_draft_stays_and_it_can_go_on(any_co
     working: list[asyncio.Task[Result]] = []
 
     def interrupt(sheet: Sheet) -> Said:
-        if sheet.prompt == "revise" and "called Bob" not in sheet.text:
+        if sheet.prompt == "edit" and "called Tom3" in sheet.within("summary"):
             working[0].get_loop().call_soon_threadsafe(working[0].cancel)
             return Answer(GOOD, latency=1) if opened.server else GOOD
-        return Keepers()(sheet)
+        return Lazy()(sheet)
 
     opened.script = interrupt
     working.append(asyncio.create_task(opened.refine(POOR, settings=TIGHT)))
@@ -170,7 +212,7 @@ async def test_when_it_is_cancelled_the_best_draft_stays_and_it_can_go_on(any_co
     run = opened.store.runs.latest(1)[0]
     assert (run.status, run.stop_reason) == ("interrupted", "cancelled")
     assert run.draft is not None
-    assert keepers_in(opened.store.runs.draft(run.draft).text) == {1: "Tom1", 2: "Tom2", 3: "Tom3"}
+    assert keepers_in(opened.store.runs.draft(run.draft).text) == {1: "Tom1", 2: "Bob", 3: "Tom3"}
 
     opened.script = Keepers()
     done = await opened.resume(run.id)
@@ -208,46 +250,103 @@ async def test_the_paper_goes_on_with_a_draft_that_a_revision_left_as_it_was(cou
 
 
 @pytest.mark.slow
-async def test_a_revision_that_costs_another_goal_too_much_is_refused_and_kept(court: Open) -> None:
-    opened = court(Saying(told(wrong={2: "Bob", 3: "Jim", 4: "Joe", 5: "Jon", 6: "Jack"}) + " " + told(1)))
-    result = await opened.refine(POOR, policy="weakest-first", rounds=1)
+async def test_a_preferred_rewrite_may_not_lose_goals(court: Open) -> None:
+    opened = court(Choosing(f"{told(1, 2, 3)} That is all.", preferring("That is all")))
+    result = await opened.refine(GOOD)
 
-    assert stories(result) == [(0, (), True), (1, ("coverage",), False)]
-    assert result.rounds[1].reason == "consistency fell by 0.33"
-    assert "Jack" in opened.store.runs.draft(result.rounds[1].draft).text
-    assert result.summary == POOR
-
-
-@pytest.mark.slow
-async def test_after_a_refusal_the_best_draft_is_revised_again_for_what_was_not_tried(court: Open) -> None:
-    replies = iter(["The sea is cold.", f"{POOR} {told(6)}"])
-    opened = court(Saying(lambda sheet: next(replies)))
-    result = await opened.refine(POOR, policy="consistency-first", rounds=2)
-
-    first, second = opened.asked("revise")
-    assert first.within("summary") == second.within("summary") == POOR
-    assert not mended_in(result)[0] & mended_in(result)[1]
-    assert [made.base for made in result.rounds[1:]] == [result.rounds[0].draft] * 2
-    assert [made.accepted for made in result.rounds] == [True, False, True]
+    assert result.rounds[1].reason == "coverage 0.50 misses the goal 0.9, which the best draft meets"
+    assert opened.store.runs.draft(result.rounds[1].draft).text == f"{told(1, 2, 3)} That is all."
+    assert (result.summary, result.run.stop_reason, len(result.rounds)) == (GOOD, "goals_met", 2)
 
 
 @pytest.mark.slow
-async def test_what_was_tried_on_one_draft_may_be_tried_on_the_next(court: Open) -> None:
-    helpful = count()
+async def test_a_met_goal_may_fall(court: Open) -> None:
+    opened = court(Choosing(f"{told(1, 2, 3, 4, 5)} That is all.", preferring("That is all")))
+    result = await opened.refine(GOOD, goals={"coverage": 0.8})
 
-    def reviser(sheet: Sheet) -> str:
-        turn = next(helpful)
-        # In vain at first, then of help with something else, which makes another draft of it.
-        return [f"{POOR} The sea.", f"{POOR} {told(3)}"][turn] if turn < 2 else str(Keepers().revise(sheet))
+    assert (result.rounds[1].accepted, result.scores["coverage"], result.complete) == (True, 5 / 6, True)
 
-    result = await court(Saying(reviser)).refine(POOR, policy="consistency-first")
 
-    assert result.run.stop_reason == "goals_met"
-    tried, _, again = (next(iter(made.aims)) for made in result.rounds[1:4])
-    assert tried == again == "consistency"
-    # The same again, but for what the draft in between has told.
-    (found,) = (one.id for one in result.initial["coverage"].findings if one.expected == "Tom3")
-    assert mended_in(result)[2] == mended_in(result)[0] - {found} != mended_in(result)[0]
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("choice", "votes", "accepted"),
+    [
+        (preferring("That is all"), (2, 0, 0), True),
+        (lambda sheet: "first" if "That is all" in sheet.within("first") else "tie", (1, 0, 1), True),
+        (lambda _: "first", (1, 1, 0), False),
+        (lambda _: "tie", (0, 0, 2), False),
+        (lambda _: "unsure", None, False),
+    ],
+    ids=["both orders", "one order and a tie", "split", "ties", "unsure"],
+)
+async def test_drafts_are_compared_in_both_orders(
+    any_court: Open, choice: Callable[[Sheet], str], votes: tuple[int, int, int] | None, accepted: bool
+) -> None:
+    opened = any_court(Choosing(ENDING, choice))
+    result = await opened.refine(GOOD)
+
+    made = result.rounds[1]
+    found = made.comparison and (made.comparison.revision, made.comparison.best, made.comparison.neither)
+    assert (made.accepted, found) == (accepted, votes)
+    orders = {(sheet.within("first"), sheet.within("second")) for sheet in opened.asked("choose_draft")}
+    assert orders == {(GOOD, ENDING), (ENDING, GOOD)}
+    assert result.summary == (ENDING if accepted else GOOD)
+
+
+async def test_a_comparison_sees_what_matters_and_errors(court: Open) -> None:
+    opened = court()
+    await opened.refine(POOR, settings={"query": "Who are the keepers?"}, rounds=1)
+
+    for sheet in opened.asked("choose_draft"):
+        items = sheet.items("must_know").values()
+        assert {(item["weight"], item["question"], item["answer"]) for item in items} == {
+            ("1", f"What is keeper number {number} called?", f"Tom{number}") for number in range(1, 7)
+        }
+        assert not any(item.keys() & {"draft", "lacks", "quote"} for item in items), "it is not told which draft is which"
+        assert sheet.within("errors") == "The keeper number 2 is called Bob. (the document: Tom2)"
+        assert sheet.within("query") == "Who are the keepers?"
+
+
+@pytest.mark.slow
+async def test_reasons_of_comparisons_are_on_record(court: Open) -> None:
+    opened = court(Choosing(ENDING, preferring("That is all")))
+    result = await opened.refine(GOOD)
+
+    trace = read_trace(opened.store, result.run.id)
+    (shown,) = [turn["round"]["comparison"] for turn in record_json(trace)["rounds"] if turn["round"]["comparison"]]
+    assert shown == {"revision": 2, "best": 0, "neither": 0, "reasons": ["The first ends.", "The second ends."]}
+    lines = "\n".join(trace_lines(trace, opened.document, show_all=False))
+    assert "The first ends." in lines
+    assert "The second ends." in lines
+
+
+# One right sentence more, and a wrong one.
+FLAWED, MENDED = told(1, 2, wrong={3: "Joe"}), told(1, 2, 3)
+
+
+@pytest.mark.slow
+async def test_a_rewrites_errors_are_corrected_before_comparison(any_court: Open) -> None:
+    opened = any_court(Choosing(FLAWED, preferring(MENDED)))
+    result = await opened.refine(told(1), rounds=1)
+
+    ways = [sheet.prompt for sheet in opened.asked("edit", "rule_on_findings", "revise", "choose_draft")]
+    assert ways == ["edit", "rule_on_findings", "revise", "choose_draft", "choose_draft"]
+    (mending,) = opened.asked("revise")
+    assert (mending.within("summary"), len(mending.items("points"))) == (FLAWED, 1)
+    assert {sheet.within("first") for sheet in opened.asked("choose_draft")} == {told(1), MENDED}
+    assert [made.accepted for made in result.rounds] == [True, True]
+    assert result.summary == MENDED
+
+
+@pytest.mark.slow
+async def test_a_rewrite_with_a_lasting_error_is_refused(court: Open) -> None:
+    opened = court(Saying(FLAWED))
+    result = await opened.refine(told(1), rounds=1)
+
+    assert (len(opened.asked("edit")), len(opened.asked("revise"))) == (1, 1), "it is corrected once"
+    assert not opened.asked("choose_draft")
+    assert result.rounds[1].reason == "1 new error: The keeper number 3 is called Joe."
+    assert result.summary == told(1)
 
 
 @pytest.mark.slow
@@ -283,34 +382,25 @@ async def test_a_revision_keeps_to_the_limit_of_words(court: Open) -> None:
 
     assert len(keepers_in(result.summary or "")) < 6
     assert all(draft.words <= 33 for draft in opened.store.runs.drafts(result.run.id))
-    assert opened.asked("revise")[0].limit(r"at most (\d+) words") == 33
+    assert opened.asked("edit")[0].limit(r"at most (\d+) words") == 33
 
 
 @pytest.mark.slow
 async def test_without_a_limit_a_summary_may_become_as_long_as_it_is(court: Open) -> None:
-    opened = court(Lazy())
+    opened = court()
     long = POOR + " It" + " is" * 100 + " cold."
     await opened.refine(long, settings={"words": None}, rounds=1)
 
-    assert opened.asked("revise")[0].limit(r"at most (\d+) words") == count_words(long)
-
-
-@pytest.mark.slow
-async def test_the_sentences_that_answer_questions_are_to_be_kept(court: Open) -> None:
-    opened = court()
-    await opened.refine(f"{POOR} The sea is cold.", policy="all")
-
-    kept = opened.asked("revise")[0].items("keep")
-    assert [item["text"] for item in kept.values()] == [told(1)]
+    assert opened.asked("edit")[0].limit(r"at most (\d+) words") == count_words(long)
 
 
 @pytest.mark.slow
 async def test_the_document_is_shown_to_the_writer_only_where_it_fits(court: Open) -> None:
     opened = court(document=island(60))
     await opened.refine(POOR, rounds=1)
-    await opened.refine(POOR, rounds=1, settings={"context_tokens": 3000, "sample": 1})
+    await opened.refine(POOR, rounds=1, settings={"context_tokens": 3200, "sample": 1})
 
-    fits, does_not = opened.asked("revise")[0], opened.asked("revise")[-1]
+    fits, does_not = opened.asked("edit")
     assert fits.within("document") == opened.document.text.strip()
     assert not does_not.within("document")
 
@@ -323,12 +413,9 @@ class Mute(Keepers):
 
 
 @pytest.mark.slow
-@FOLLOWING_OR_NOT
-async def test_a_judge_without_any_verdict_on_the_first_draft_leaves_it_as_it_is_and_unsure(
-    court: Open, policy: PolicyName
-) -> None:
+async def test_the_paper_revises_nothing_without_verdicts(court: Open) -> None:
     opened = court(Mute())
-    result = await opened.refine(POOR, goals={"coverage": 0.8}, policy=policy)
+    result = await opened.refine(POOR, goals={"coverage": 0.8}, policy="paper")
 
     assert (result.status, result.run.stop_reason, result.summary) == ("done", "unsure", POOR)
     assert (result.unsure, result.complete, len(result.rounds)) == (["coverage"], False, 1)
@@ -399,12 +486,11 @@ async def test_a_reviewer_sees_the_findings_before_each_revision(court: Open) ->
         asked.append(question)
         return {}
 
-    result = await court().refine(POOR, review=True, reviewer=nod, settings=TIGHT)
+    result = await court(Lazy()).refine(POOR, review=True, reviewer=nod, settings=TIGHT, rounds=2)
 
     assert [question["round"] for question in asked] == [1, 2]
     assert [{one["id"] for one in question["findings"]} for question in asked] == mended_in(result)
     assert [question["draft"] for question in asked] == [made.base for made in result.rounds[1:]]
-    assert result.run.stop_reason == "goals_met"
 
 
 @pytest.mark.slow
@@ -412,11 +498,18 @@ async def test_a_finding_that_is_dropped_is_never_mended(court: Open) -> None:
     opened = court()
 
     async def spare_bob(question: ReviewQuestion) -> Json:
-        return {"drop": [number for number, one in enumerate(question["findings"], 1) if "Bob" in one["found"]]}
+        dropped = ("Bob", "Tom5")
+        return {
+            "drop": [
+                number
+                for number, one in enumerate(question["findings"], 1)
+                if one["found"] in dropped or one["expected"] in dropped
+            ]
+        }
 
     result = await opened.refine(POOR, review=True, reviewer=spare_bob)
 
-    assert keepers_in(result.summary or "") == keepers_in(GOOD) | {2: "Bob"}
+    assert keepers_in(result.summary or "") == keepers_in(told(1, 3, 4, 6, wrong={2: "Bob"}))
     assert result.run.stop_reason == "nothing_to_fix"
 
 
@@ -426,9 +519,10 @@ async def test_a_request_of_the_reviewer_is_carried_out_and_taken(court: Open) -
     say = answers({"add": ["The sea is cold."]})
     result = await opened.refine(POOR, review=True, reviewer=say, rounds=1)
 
-    assert stories(result)[1] == (1, ("review", "consistency"), True)
-    points = opened.asked("revise")[0].items("points")
-    assert [point["task"] for point in points.values()] == ["change", "correct", *["add"] * 4]
+    assert stories(result)[1] == (1, ("review", "consistency", "coverage"), True)
+    points = opened.asked("edit")[0].items("points")
+    assert [point["task"] for point in points.values()] == ["change", "correct"]
+    assert not opened.asked("choose_draft"), "a person has asked for it"
     assert "The sea is cold." in (result.summary or "")
     assert set(result.scores) == {"coverage", "consistency"}
 
@@ -436,7 +530,7 @@ async def test_a_request_of_the_reviewer_is_carried_out_and_taken(court: Open) -
 @pytest.mark.slow
 async def test_the_request_of_a_refused_round_stays_on_record_beside_a_later_one(court: Open) -> None:
     requests = answers({"add": ["Say more."]}, {"add": ["Say less."]})
-    opened = court(Saying("The sea is cold."))
+    opened = court(Saying(f"{POOR} {told(wrong={3: 'Joe'})}"))
     result = await opened.refine(POOR, review=True, reviewer=requests, rounds=2)
 
     asked = opened.store.judgments.of(result.rounds[0].draft)["review"].findings
@@ -447,7 +541,7 @@ async def test_the_request_of_a_refused_round_stays_on_record_beside_a_later_one
 class Refusing(Keepers):
     """Leaves a person's requests, and corrects the rest."""
 
-    def revise(self, sheet: Sheet) -> Said:
+    def edit(self, sheet: Sheet) -> Said:
         points, text = sheet.items("points"), sheet.within("summary")
         left = {n for n, point in points.items() if point["task"] == "change"}
         for n in points.keys() - left:
@@ -457,20 +551,22 @@ class Refusing(Keepers):
 
 
 class Spoiling(Keepers):
-    """Drops all but one sentence where a person asks for something."""
+    """Adds an error where it edits, and does not correct it."""
+
+    def edit(self, sheet: Sheet) -> Said:
+        return f"{POOR} {told(wrong={3: 'Joe'})}"
 
     def revise(self, sheet: Sheet) -> Said:
-        asked = any(point["task"] == "change" for point in sheet.items("points").values())
-        return told(1) if asked else super().revise(sheet)
+        return sheet.within("summary") if "Joe" in sheet.within("summary") else super().revise(sheet)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "rounds", "state"),
     [
-        (Keepers, [(1, ("review", "consistency"), True)], "fixed"),
-        (Refusing, [(1, ("review", "consistency"), True)], "open"),
-        (Spoiling, [(1, ("review", "consistency"), False), (2, ("consistency",), True)], "open"),
+        (Keepers, [(1, ("review", "consistency", "coverage"), True)], "fixed"),
+        (Refusing, [(1, ("review", "consistency", "coverage"), False), (2, ("consistency",), True)], "open"),
+        (Spoiling, [(1, ("review", "consistency", "coverage"), False), (2, ("consistency",), True)], "open"),
     ],
 )
 async def test_errors_are_corrected_beside_a_request_or_after_it_and_one_that_is_not_met_stays_open(
@@ -478,7 +574,7 @@ async def test_errors_are_corrected_beside_a_request_or_after_it_and_one_that_is
 ) -> None:
     opened = court(script())
     request = Finding("review", "request", "change", "Say how it ends.")
-    goals = RefineConfig(goals={"coverage": 0.3, "consistency": 1.0})
+    goals = RefineConfig(goals={"coverage": 0.1, "consistency": 1.0})
     async with opened.session() as session:
         result = await session.refine(
             opened.document, POOR, settings=opened.settings(), refinement=goals, findings=[request]
@@ -532,15 +628,14 @@ async def test_a_refinement_that_is_done_is_not_done_again(court: Open) -> None:
 @pytest.mark.slow
 async def test_a_fork_begins_with_the_draft_of_a_round_and_asks_nothing_twice(tmp_path: Path) -> None:
     opened = Court(tmp_path, Lazy())
-    first = await opened.refine(POOR, rounds=2)
+    first = await opened.refine(told(1), rounds=2)
     opened.forget()
     async with opened.session() as session:
         forked = await session.fork(first.run.id, 1, refinement=RefineConfig(goals={"coverage": 0.5}))
 
     assert forked.run.parent == first.run.id
     assert forked.initial_scores == {"coverage": 2 / 6, "consistency": 1.0}
-    assert not [sheet for sheet in opened.sheets if "called Bob" in sheet.text]
-    assert not opened.asked("ask_document")
+    assert {sheet.prompt for sheet in opened.sheets} == {"edit"}
     with pytest.raises(RunError, match="no draft of round 9") as caught:
         async with opened.session() as session:
             await session.fork(first.run.id, 9)
@@ -559,10 +654,10 @@ async def test_a_run_whose_prompts_came_with_another_version_is_forked_from_its_
     with pytest.raises(PromptError, match="have changed since it began: revise") as caught:
         await other.resume(begun.run.id, Limits())
     assert f"the code that began it (redraft {version('redraft')})" in caught.value.hint
-    assert f"`redraft fork {begun.run.id}` with round=2" in caught.value.hint
+    assert f"`redraft fork {begun.run.id}` with round=1" in caught.value.hint
     async with other.session() as session:
-        forked = await session.fork(begun.run.id, 2)
-    assert (forked.run.status, forked.initial_scores) == ("done", whole.scores)
+        forked = await session.fork(begun.run.id, 1)
+    assert (forked.run.status, forked.initial_scores) == ("done", {"coverage": 2 / 6, "consistency": 2 / 3})
 
 
 @pytest.mark.slow
@@ -581,7 +676,7 @@ async def test_a_summary_is_drafted_and_refined_in_one_run(tmp_path: Path) -> No
         )
 
     assert result.run.kind == "refine"
-    assert result.initial_scores == {"consistency": 1 / 2, "coverage": 2 / 6}
+    assert result.initial_scores == {"consistency": 1 / 2, "coverage": 1 / 6}
     assert result.scores == {"consistency": 1.0, "coverage": 1.0}
 
 
@@ -592,11 +687,11 @@ async def test_the_result_tells_scores_goals_and_rounds(tmp_path: Path) -> None:
         "kind": "refine",
         "rounds": 1,
         "stop_reason": "rounds",
-        "scores": {"coverage": 2 / 6, "consistency": 1.0},
-        "initial_scores": {"coverage": 2 / 6, "consistency": 1 / 2},
+        "scores": {"coverage": 2 / 6, "consistency": 2 / 3},
+        "initial_scores": {"coverage": 1 / 6, "consistency": 1 / 2},
         "goals": {
             "coverage": {"at_least": 0.9, "met": False, "judged_share": 1.0},
-            "consistency": {"at_least": 1.0, "met": True, "judged_share": 1.0},
+            "consistency": {"at_least": 1.0, "met": False, "judged_share": 1.0},
         },
     }
     assert {key: told_of[key] for key in expected} == expected
