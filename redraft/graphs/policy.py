@@ -107,7 +107,7 @@ class DraftFindings:
 
 
 def errors_in(judged: Judged, aims: Aims, gone: Sequence[str] = ()) -> list[Finding]:
-    """Return what the document contradicts or does not support in a draft, each error once; none that is the same as one
+    """Return what the document contradicts or does not support in a draft, each error once, without the same as one
     in `gone`."""
     errors = [
         finding
