@@ -10,7 +10,7 @@ import secrets
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -73,6 +73,8 @@ class HttpConnection(_Protocol):  # type: ignore[misc]
     """The request whose body is being received."""
     _due = 0.0
     """The deadline of that body."""
+    app_state: Mapping[str, Any]
+    """What the state of each request begins with."""
 
     def __init__(self, strangers: Strangers, **server: Any) -> None:
         super().__init__(**server)
