@@ -19,7 +19,7 @@ from tests.command import Command, Done
 from tests.judges import Keepers, behind, island, told
 
 COMMANDS = {
-    "summarize": ("summarize", "book.md", "-w", "60", "-g", "coverage=0.1", "--allow-self-check"),
+    "summarize": ("summarize", "book.md", "-w", "60", "-m", "extractive", "--judge", MODEL, "-g", "coverage=0.1", "--refine"),
     "evaluate": ("evaluate", "book.md", "poor.md"),
     "refine": ("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100"),
 }
@@ -63,7 +63,7 @@ def delete_folder(folder: Path) -> None:
 
 @contextmanager
 def losing(folder: Path, lose: Callable[[Path], None], faults: Sequence[Fault] = ()) -> Iterator[Command]:
-    """The command with a server that loses the database before it answers the third request, and then has these faults."""
+    """The command with a server that loses the database before the third answer, and has these faults from then on."""
     (folder / "book.md").write_text(island().text, "utf-8")
     (folder / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
     answer, requests = behind(Keepers()), 0
