@@ -20,6 +20,9 @@ T = TypeVar("T")
 
 Section = Literal["source", "summary", "model", "judging", "refining", "limits", "output"]
 """The section of an option in a command's help."""
+FoundRule = Literal["no", "yes", "model", "prompts", "strategy", "metric"]
+"""Whether a settings file that is merely found may set a field: never, always, or if the value is a name that is known
+without the file: of a model, a set of prompts, a strategy or a metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class SettingOption:
     """The default in words, where the field's own is not clear."""
     environment: bool = True
     """Whether it can also be set by the environment and the settings file."""
+    found: FoundRule = "no"
 
     @property
     def parameter(self) -> str:
@@ -49,11 +53,16 @@ def setting(
     *names: str,
     said: str | None = None,
     environment: bool = True,
+    found: FoundRule = "no",
     **bounds: Any,
 ) -> Any:
-    """Declare a field that is also an option; `...` as default makes it required."""
+    """Declare a field that is also an option; `...` as default makes it required.
+
+    A settings file that is merely found may set it only with a mark, `found`. Mark nothing that names an address, a
+    variable, a file, a plugin or a price, that runs anything, or that hides what the file sets.
+    """
     field: FieldInfo = Field(default=default, description=description, **bounds)
-    field.metadata.append(SettingOption(section, metavar, names, said, environment))
+    field.metadata.append(SettingOption(section, metavar, names, said, environment, found))
     return field
 
 
@@ -265,7 +274,7 @@ class ModelSettings(Settings):
     context_tokens: int | None = Field(default=None, ge=64)
     """The token limit of a prompt and its reply."""
     temperature: float | None = setting(
-        None, "The writer's temperature, instead of each prompt's own.", "model", "T", ge=0, le=2
+        None, "The writer's temperature, instead of each prompt's own.", "model", "T", found="yes", ge=0, le=2
     )
     top_p: float | None = setting(
         None,
@@ -273,6 +282,7 @@ class ModelSettings(Settings):
         "model",
         "P",
         said="the model's own",
+        found="yes",
         gt=0,
         le=1,
     )
@@ -284,6 +294,7 @@ class ModelSettings(Settings):
         "model",
         "N",
         said="from the model's name and replies",
+        found="yes",
         ge=0,
     )
     prompts: PathOrName | None = None
@@ -293,6 +304,7 @@ class ModelSettings(Settings):
         "How structured replies are requested: JSON schema, function calling, or plain text.",
         "model",
         said="the first that the server supports",
+        found="yes",
     )
     price: Price | None = None
     """The price of the model, overriding price tables."""

@@ -82,12 +82,27 @@ def is_language_model(model: str) -> bool:
 
 
 # What makes no difference to what is asked, or shows in the prompts' hashes, or in what is read.
-_NO_MATTER = {"chosen", "prompts", "key_env", "replies", "reasoning_tokens", "price", "source_language"}
+_NO_MATTER = {"chosen", "found", "prompts", "key_env", "replies", "reasoning_tokens", "price", "source_language"}
 _LANGUAGES = r"^(([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?(,|$))*$"
 
 
 def _hashed(material: list[object]) -> str:
     return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
+
+
+class FoundSettings(BaseModel):
+    """What a settings file that was merely found has set."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    file: str
+    values: dict[str, str]
+    """The values by option name, as in the file."""
+
+    def __str__(self) -> str:
+        folder, _, name = self.file.rpartition("/")
+        said = [f"{key} {value}" if "=" in value else f"{key}={value}" for key, value in self.values.items()]
+        return f"{name} in {folder or '/'} sets {', '.join(said)}"
 
 
 class DraftConfig(Settings):
@@ -99,17 +114,29 @@ class DraftConfig(Settings):
         " story, and otherwise merges summaries of the parts.",
         "summary",
         "NAME",
+        found="strategy",
     )
     chosen: str = ""
     """Why this strategy was chosen automatically."""
+    found: FoundSettings | None = None
+    """What a settings file that was merely found has set for this run, its judges and their goals."""
     words: int | None = setting(
-        None, "Maximum words in the summary.", "summary", "N", "--words", "-w", said="chosen for the document", ge=10
+        None,
+        "Maximum words in the summary.",
+        "summary",
+        "N",
+        "--words",
+        "-w",
+        said="chosen for the document",
+        found="yes",
+        ge=10,
     )
     words_as: WordsAs = setting(
         "limit",
         "limit: a summary has at most --words; target: it is asked for --words, and may have a token for every 0.65 of"
         " them, as in the BooookScore paper.",
         "summary",
+        found="yes",
     )
     by_chapter: bool = setting(
         False,
@@ -120,7 +147,7 @@ class DraftConfig(Settings):
     )
     until: int | None = setting(
         None, "Read only the first N tokens of the document, up to the end of a sentence.", "summary", "N",
-        said="all", ge=64,
+        said="all", found="yes", ge=64,
     )  # fmt: skip
     query: str | None = setting(
         None,
@@ -134,6 +161,7 @@ class DraftConfig(Settings):
         "summary",
         "NAME",
         said="the document's",
+        found="yes",
         pattern=LANGUAGE_NAME,
     )
     source_language: str | None = setting(
@@ -155,21 +183,24 @@ class DraftConfig(Settings):
         "--model",
         "--writer",
         "-m",
+        found="model",
     )
     base_url: str | None = field_like(ModelSettings, "base_url")
     key_env: str | None = field_like(ModelSettings, "key_env")
-    chunk_tokens: int = setting(2048, "Maximum tokens per chunk.", "summary", "N", ge=16)
+    chunk_tokens: int = setting(2048, "Maximum tokens per chunk.", "summary", "N", found="yes", ge=16)
     chunking: Chunking = setting(
         "natural",
         "natural: chunks end at chapters, scenes or paragraphs, and front and back matter (thanks, notes on the author,"
         " references) is left out; fixed: the whole text, in chunks of full size.",
         "summary",
+        found="yes",
     )
     merge: Merging = setting(
         "summaries",
         "What a merge reads: only summaries, or also the paragraphs of the document behind them, in a third of the"
         " window.",
         "summary",
+        found="yes",
     )
     drafts: int = setting(
         1,
@@ -177,6 +208,7 @@ class DraftConfig(Settings):
         " pairs. With --strategy auto, one of them is drafted another way if the document fits the window.",
         "summary",
         "K",
+        found="yes",
         ge=1,
         le=8,
     )
@@ -186,6 +218,7 @@ class DraftConfig(Settings):
         "model",
         "N",
         said=f"the model's own if known, else {ASSUMED_WINDOW}",
+        found="yes",
         ge=64,
     )
     temperature: float | None = field_like(ModelSettings, "temperature")
@@ -196,9 +229,13 @@ class DraftConfig(Settings):
     price: Price | None = None
     """The price of the model, overriding price tables."""
     prompts: PathOrName = setting(
-        "standard", "Prompts to use: standard, simple (for weak models), or a directory.", "model", "SET|DIR"
+        "standard",
+        "Prompts to use: standard, simple (for weak models), or a directory.",
+        "model",
+        "SET|DIR",
+        found="prompts",
     )
-    sample: int = setting(0, "Seed: another number gives other replies.", "model", "N", ge=0)
+    sample: int = setting(0, "Seed: another number gives other replies.", "model", "N", found="yes", ge=0)
     """Another number draws different replies to the same requests."""
     replies: ReplyForm | None = field_like(ModelSettings, "replies")
 
@@ -238,6 +275,7 @@ class JudgeConfig(Settings):
         "NAME",
         "--metric",
         said=" and ".join(USUAL_METRICS),
+        found="metric",
     )
     judges: tuple[str, ...] = setting(
         (),
@@ -246,6 +284,7 @@ class JudgeConfig(Settings):
         "judging",
         "NAME",
         "--judge",
+        found="model",
     )
     models: dict[str, ModelSettings] = Field(default={})
     """The settings of named judges, validator and decider. A name without an entry is a model name."""
@@ -255,11 +294,12 @@ class JudgeConfig(Settings):
         None, "Address of the judges' server, if it is another one.", "judging", "URL", "--judge-base-url"
     )
     """By default, judges of the writer's provider use the writer's address."""
-    repeat: int = setting(1, "Number of times that each judge judges.", "judging", "K", ge=1, le=50)
+    repeat: int = setting(1, "Number of times that each judge judges.", "judging", "K", found="yes", ge=1, le=50)
     probabilities: bool = setting(
         False,
         "Also give the probability of each verdict: a chat model's log-probabilities, or else the votes of --repeat.",
         "judging",
+        found="yes",
     )
     questions: Questions = setting(
         40,
@@ -267,31 +307,42 @@ class JudgeConfig(Settings):
         " about each part of it, such as 9-15.",
         "judging",
         "N|A-B",
+        found="yes",
     )
     stretch_tokens: int = setting(
-        6144, "Maximum tokens of the document that questions are written about at once.", "judging", "N", ge=256
+        6144,
+        "Maximum tokens of the document that questions are written about at once.",
+        "judging",
+        "N",
+        found="yes",
+        ge=256,
     )
     claims: Questions = setting(
         120,
         "Maximum number of questions about one summary. Or A-B, the most important ones, such as 4-10.",
         "judging",
         "N|A-B",
+        found="yes",
     )
-    batch: int = setting(10, "Sentences per request for booookscore; the paper uses 1.", "judging", "N", ge=1, le=100)
-    top_k: int | None = setting(None, "Use only the K most important questions.", "judging", "K", ge=1)
+    batch: int = setting(
+        10, "Sentences per request for booookscore; the paper uses 1.", "judging", "N", found="yes", ge=1, le=100
+    )
+    top_k: int | None = setting(None, "Use only the K most important questions.", "judging", "K", found="yes", ge=1)
     similarity: SimilarityName = setting(
         "judge",
         "How answers are compared: by the judge, or by a measure as in LongSumEval; cosine needs --embeddings.",
         "judging",
+        found="yes",
     )
     threshold: float = setting(
-        0.6, "Answers with no more than this similarity count as different.", "judging", "X", ge=0, lt=1
+        0.6, "Answers with no more than this similarity count as different.", "judging", "X", found="yes", ge=0, lt=1
     )
     evidence: EvidenceName = setting(
         "auto",
         "What is read before a claim counts as not in the document: all of it (auto; whole also does so to confirm a"
         " contradiction), or only passages found by search, which may leave a claim undecided.",
         "judging",
+        found="yes",
     )
     """`auto` reads the document at once where it fits a judge's window, and part by part otherwise."""
     second_look: bool = setting(
@@ -301,6 +352,7 @@ class JudgeConfig(Settings):
         None,
         "--second-look/--no-second-look",
         said="on",
+        found="yes",
     )
     embeddings: PathOrName | None = setting(
         None,
@@ -321,27 +373,39 @@ class JudgeConfig(Settings):
         "both",
         "Key facts of what the document argues (analytical), of what happens in it (narrative), or both.",
         "judging",
+        found="yes",
     )
     validator: str | None = setting(
-        None, "Model that validates key facts, instead of the first judge.", "judging", "NAME"
+        None, "Model that validates key facts, instead of the first judge.", "judging", "NAME", found="model"
     )
     keyfact_chunks: KeyfactChunks = setting(
         "4096",
         "Tokens of a chunk for key facts; N+ also completes the last sentence, as in HAMLET (4000+).",
         "judging",
         "N|N+",
+        found="yes",
     )
     keyfact_overlap: int = setting(
-        0, "Tokens of the text before it that a chunk for key facts repeats.", "judging", "N", ge=0, le=8192
+        0,
+        "Tokens of the text before it that a chunk for key facts repeats.",
+        "judging",
+        "N",
+        found="yes",
+        ge=0,
+        le=8192,
     )
     verify_against: Literal["chunk", "document"] = setting(
-        "chunk", "What an answer to a key-fact query is verified against; FineSurE uses the document.", "judging"
+        "chunk",
+        "What an answer to a key-fact query is verified against; FineSurE uses the document.",
+        "judging",
+        found="yes",
     )
     confirm: str | None = setting(
         None,
         "Judge that decides what the other judges object to or cannot tell; what it cannot tell stays open.",
         "judging",
         "NAME",
+        found="model",
     )
     """It is the last of the `judges` of a run."""
     calibrations: dict[str, dict[str, Calibration]] = Field(default={})
@@ -372,31 +436,43 @@ class RefineConfig(Settings):
         "METRIC=VALUE",
         "--goal",
         "-g",
+        found="metric",
     )
-    policy: PolicyName = setting("consistency-first", "What to fix first; with agent a model decides.", "refining")
+    policy: PolicyName = setting(
+        "consistency-first", "What to fix first; with agent a model decides.", "refining", found="yes"
+    )
     feedback: FeedbackName | None = setting(
         None,
         "What the reviser is told: findings, with answers and places; questions, as in LongSumEval; or generic, its own"
         " criticism, as in Self-Refine.",
         "refining",
         said="questions with --policy paper, else findings",
+        found="yes",
     )
-    rounds: int = setting(4, "Maximum number of revisions.", "refining", "N", ge=1, le=100)
+    rounds: int = setting(4, "Maximum number of revisions.", "refining", "N", found="yes", ge=1, le=100)
     free_length: bool = setting(
         False,
         "Let revisions be longer than --words or the given summary.",
         "refining",
         None,
         "--free-length/--no-free-length",
+        found="yes",
     )
     tolerance: float = setting(
-        0.02, "How far the score of another goal may fall in an accepted revision.", "refining", "X", ge=0, le=1
+        0.02,
+        "How far the score of another goal may fall in an accepted revision.",
+        "refining",
+        "X",
+        found="yes",
+        ge=0,
+        le=1,
     )
     judged_share: float = setting(
         0.8,
         "Minimum share of a metric's items that must have a verdict for its goal to count as met.",
         "refining",
         "X",
+        found="yes",
         ge=0.5,
         le=1,
     )
@@ -406,6 +482,7 @@ class RefineConfig(Settings):
         "refining",
         None,
         "--review/--no-review",
+        found="yes",
     )
     final_comparison: bool = setting(
         True,
@@ -415,12 +492,13 @@ class RefineConfig(Settings):
         None,
         "--final-comparison/--no-final-comparison",
         said="on",
+        found="yes",
     )
     allow_self_check: bool = setting(
         False, "Allow goals even if the built-in model judges its own summary.", "refining"
     )
     decider: str | None = setting(
-        None, "Model that decides with --policy agent, instead of --model.", "refining", "NAME"
+        None, "Model that decides with --policy agent, instead of --model.", "refining", "NAME", found="model"
     )
 
     @property
@@ -440,12 +518,14 @@ _ALL_OF_A_WAVE = 50_000  # more than a provider takes in one job
 class Limits(Settings):
     """How much a run may spend, and how fast."""
 
-    concurrency: int = setting(16, "Maximum number of concurrent requests.", "limits", "N", ge=1, le=1000)
-    requests_per_minute: int | None = setting(None, "Maximum requests per minute.", "limits", "N", ge=1)
-    tokens_per_minute: int | None = setting(None, "Maximum tokens per minute.", "limits", "N", ge=1)
-    max_cost: float | None = setting(None, "Stop before the cost exceeds this.", "limits", "USD", gt=0)
-    max_calls: int | None = setting(None, "Stop before there are more calls than this.", "limits", "N", ge=1)
-    timeout: float = setting(300.0, "Time limit of a request.", "limits", "SECONDS", gt=0)
+    concurrency: int = setting(16, "Maximum number of concurrent requests.", "limits", "N", found="yes", ge=1, le=1000)
+    requests_per_minute: int | None = setting(None, "Maximum requests per minute.", "limits", "N", found="yes", ge=1)
+    tokens_per_minute: int | None = setting(None, "Maximum tokens per minute.", "limits", "N", found="yes", ge=1)
+    max_cost: float | None = setting(None, "Stop before the cost exceeds this.", "limits", "USD", found="yes", gt=0)
+    max_calls: int | None = setting(
+        None, "Stop before there are more calls than this.", "limits", "N", found="yes", ge=1
+    )
+    timeout: float = setting(300.0, "Time limit of a request.", "limits", "SECONDS", found="yes", gt=0)
     provider_batch: bool = setting(
         False, "Use the provider's batch API: cheaper, but replies may take a day.", "limits"
     )

@@ -24,6 +24,7 @@ from redraft.runs.model_names import judge_settings_of
 from redraft.runs.model_pool import ModelPool, ModelRole, ModelRoles, assign_models
 from redraft.runs.model_pool import open_models as open_models
 from redraft.runs.models import load_openai
+from redraft.runs.own_places import OwnPlaces
 from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, restore, with_calibrations
 from redraft.runs.roster import server_window, with_windows
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits
@@ -123,6 +124,8 @@ class RunManager:
     prepared: dict[str, PreparedDocument] = field(default_factory=dict)
     """Prepared documents of runs that are not open yet."""
     factory: type[JobFactory] = JobFactory
+    places: OwnPlaces = field(default_factory=OwnPlaces)
+    """The servers, keys and files that the user has named for this session."""
     _open: dict[str, _OpenRun] = field(default_factory=dict)
     _opening: dict[str, asyncio.Lock] = field(default_factory=dict)
 
@@ -225,6 +228,10 @@ class RunManager:
                 self._open[run] = await self._begun(await off_loop(self.store.runs.get, run))
             return self._open[run]
 
+    def check_places(self, run: Run) -> None:
+        """Refuse a stored run that names a server, a key or a file which is not the user's own."""
+        self.places.check(run.id, run.settings, run.judging, run.refinement, self.model_roles.objects)
+
     async def _begun(self, run: Run) -> _OpenRun:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(entered_off_loop(self.store.claim(run.id)))
@@ -245,6 +252,7 @@ class RunManager:
         evaluators = tuple(self.own.values())
         prepared = self.prepared.pop(run.id, None)
         if prepared is None:
+            await off_loop(self.check_places, run)
             prepared = await off_loop(restore, self.store, run, evaluators)
         roles = await off_loop(
             assign_models,
@@ -333,6 +341,7 @@ async def record_new_run(
     """Record a new run; invalid settings are raised first. Its own limits replace the session's."""
     store, model_roles, settings = manager.store, manager.model_roles, order.settled(settings)
     document = await off_loop(document_of, store, source)
+    manager.places.add(settings, order.judging, order.refinement, model_roles.objects)
     settings, order, notes = await off_loop(with_windows, settings, order, server_window, model_roles.objects)
     manager.note(*notes)
     writer = model_roles.objects.get(model_roles.model or "")

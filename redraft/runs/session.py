@@ -145,6 +145,7 @@ class Session:
         self._manager = RunManager(
             self.store, self._model_roles, self._own, prices, safe_observer(observer), limits, budget, traced
         )
+        self._manager.places.add_roles(self._model_roles, self._asked.settings, self._asked.judging)
         self._driver = Driver(self.store, self, reviewer, self._manager)
         caller = sys._getframe(1)
         place = caller.f_code.co_filename, caller.f_lineno
@@ -316,6 +317,8 @@ class Session:
         document = await off_loop(self.store.documents.get, run.document)
         bases = settings or run.settings, judging or run.judging, refinement or run.refinement
         request = self._with(*bases, metrics, options).judged_as_before(run.settings, self._model_roles)
+        places = self._manager.places.with_given(settings, judging, options)
+        places.check(run.id, request.settings, request.judging, request.refinement, self._model_roles.objects)
         return await self._made(
             document, request, "refine", given=text, parent=run.id, findings=list_argument(findings, "findings")
         )
@@ -335,6 +338,7 @@ class Session:
         if isinstance(run.purpose, ExperimentPart):
             raise RunError(f"run {run.id} is part of an experiment", hint=f"repeat `redraft experiment {run.kind}`")
         check_installed(run)
+        await off_loop(self._manager.check_places, run)
         if self._model_roles.model is None:
             resolve(run.settings)
         elif self._model_roles.model != run.settings.model:
@@ -483,7 +487,8 @@ class Session:
         session, at = copy(self), self._manager
         session._owned, session._observer = False, observer
         session._manager = RunManager(
-            at.store, at.model_roles, at.own, at.prices, safe_observer(observer), limits, budget, at.traced
+            *(at.store, at.model_roles, at.own, at.prices, safe_observer(observer), limits, budget, at.traced),
+            places=at.places,
         )
         session._driver = Driver(self.store, session, None, session._manager)
         session._forgotten = weakref.finalize(session, close_forgotten, ("", 0), None, [])
