@@ -105,6 +105,8 @@ def _given(verb: str) -> list[str]:
     if context.get_parameter_source("db") is ParameterSource.COMMANDLINE:
         again += ["--db", shlex.quote(shown(context.params["db"]))]
     for name in _AGAIN if verb in ("resume", "batch resume") else ():
-        if (verb, name) != ("batch resume", "output") and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if (verb, name) != ("batch resume", "output") and context.get_parameter_source(
+            name
+        ) is ParameterSource.COMMANDLINE:
             again += [f"--{name.replace('_', '-')}", shlex.quote(str(context.params[name]))]
     return again

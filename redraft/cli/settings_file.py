@@ -218,7 +218,8 @@ def _shared(file: SettingsFile) -> dict[str, Any]:
 
 def _values_for(file: SettingsFile, command: str) -> dict[str, Any]:
     """Return what a file says for a command, by key."""
-    return {**_shared(file), **file.content.get(command, {})}
+    table = file.content.get(command)
+    return {**_shared(file), **(table if isinstance(table, dict) else {})}
 
 
 def _over(stronger: Mapping[str, Any], weaker: Mapping[str, Any]) -> dict[str, Any]:

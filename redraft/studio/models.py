@@ -129,8 +129,9 @@ async def _looked(context: StudioContext) -> LocalServers:
             )
         )
     context.local = usable
-    for model in usable.values() if context.work else ():
-        context.work.session.terms.places.add_model(model)
+    if context.work is not None:
+        for model in usable.values():
+            context.work.session.terms.places.add_model(model)
     return LocalServers(servers=tuple(lines))
 
 

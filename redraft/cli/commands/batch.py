@@ -99,6 +99,7 @@ metrics_option = options.option(
     "--refine",
     section="summary",
     is_flag=True,
+    found="yes",
     help="Judge the summaries, and refine them until they meet their goals.",
 )
 @options.goal_options

@@ -12,7 +12,13 @@ from redraft.cli.terminal import echo_json, wrapped
 from redraft.errors import UsageError
 
 _set = options.option(
-    "--prompts", "choice", section="model", metavar="SET|DIR", default="standard", help="The set to look at."
+    "--prompts",
+    "choice",
+    section="model",
+    metavar="SET|DIR",
+    default="standard",
+    found="prompts",
+    help="The set to look at.",
 )
 
 
