@@ -1,4 +1,4 @@
-"""A database that somebody else wrote: servers, keys and files that it names are used only if they are the user's own."""
+"""A database that somebody else wrote: servers, keys and files that it names are used only if they are the user's."""
 
 from __future__ import annotations
 
