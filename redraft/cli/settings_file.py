@@ -16,10 +16,10 @@ from platformdirs import user_config_path
 
 from redraft import plugins
 from redraft.errors import UsageError
-from redraft.fields import EXTRACTIVE, FoundRule
 from redraft.sources import MAX_SETTINGS_BYTES, read_file
 
 if TYPE_CHECKING:
+    from redraft.fields import FoundRule
     from redraft.settings import FoundSettings, ModelSettings, RubricSettings
 
 
@@ -280,6 +280,8 @@ def _refuse_harm(key: str, rule: FoundRule, value: object, file: SettingsFile) -
     """Raise if a found file may not set this: what is not marked as harmless, and names that add something."""
     words = [str(word) for word in value] if isinstance(value, list) else [str(value)]
     if rule == "model":
+        from redraft.fields import EXTRACTIVE
+
         known = {EXTRACTIVE, *model_tables()}
         harmless = all(word in known or (word.startswith("openai:") and "//" not in word) for word in words)
     elif rule == "prompts":
