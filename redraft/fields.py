@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -64,6 +65,25 @@ def setting(
     field: FieldInfo = Field(default=default, description=description, **bounds)
     field.metadata.append(SettingOption(section, metavar, names, said, environment, found))
     return field
+
+
+harmless = partial(setting, found="yes")
+"""Declare a setting that a settings file may set although it is merely found."""
+
+
+class FoundSettings(BaseModel):
+    """What a settings file that was merely found has set."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    file: str
+    values: dict[str, str]
+    """The values by option name, as in the file."""
+
+    def __str__(self) -> str:
+        folder, _, name = self.file.rpartition("/")
+        said = [f"{key} {value}" if "=" in value else f"{key}={value}" for key, value in self.values.items()]
+        return f"{name} in {folder or '/'} sets {', '.join(said)}"
 
 
 def field_like(model: type[BaseModel], name: str) -> Any:

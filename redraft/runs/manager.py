@@ -14,6 +14,7 @@ from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.base import Evaluator
 from redraft.events import Notice, Observer, RunDone, RunStarted, Waiting, for_run
 from redraft.graphs.job import Job, best_so_far
+from redraft.graphs.strategies import check_installed
 from redraft.llm.addresses import OPENAI, provider_of
 from redraft.llm.base import Model
 from redraft.llm.budget import Budget, PriceTable
@@ -117,6 +118,8 @@ class RunManager:
     """A budget shared by all runs; by default each run has its own."""
     traced: bool = False
     """Whether prompts and replies may be sent to LangSmith."""
+    places: OwnPlaces = field(default_factory=OwnPlaces)
+    """The servers, keys and files that the user has named for this session."""
     shared: dict[str, Budget] = field(default_factory=dict)
     """The budgets of runs that draw on another run's, such as chapters."""
     limited: dict[str, Limits | None] = field(default_factory=dict)
@@ -124,8 +127,6 @@ class RunManager:
     prepared: dict[str, PreparedDocument] = field(default_factory=dict)
     """Prepared documents of runs that are not open yet."""
     factory: type[JobFactory] = JobFactory
-    places: OwnPlaces = field(default_factory=OwnPlaces)
-    """The servers, keys and files that the user has named for this session."""
     _open: dict[str, _OpenRun] = field(default_factory=dict)
     _opening: dict[str, asyncio.Lock] = field(default_factory=dict)
 
@@ -228,8 +229,9 @@ class RunManager:
                 self._open[run] = await self._begun(await off_loop(self.store.runs.get, run))
             return self._open[run]
 
-    def check_places(self, run: Run) -> None:
-        """Refuse a stored run that names a server, a key or a file which is not the user's own."""
+    def check_stored(self, run: Run) -> None:
+        """Refuse a stored run whose strategy is missing, or that names a server, a key or a file of somebody else."""
+        check_installed(run)
         self.places.check(run.id, run.settings, run.judging, run.refinement, self.model_roles.objects)
 
     async def _begun(self, run: Run) -> _OpenRun:
@@ -252,7 +254,7 @@ class RunManager:
         evaluators = tuple(self.own.values())
         prepared = self.prepared.pop(run.id, None)
         if prepared is None:
-            await off_loop(self.check_places, run)
+            await off_loop(self.check_stored, run)
             prepared = await off_loop(restore, self.store, run, evaluators)
         roles = await off_loop(
             assign_models,
