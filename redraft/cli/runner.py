@@ -38,6 +38,7 @@ from redraft.runs.dry_run import plan_run
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.forms import fill, form_paper, form_plans
 from redraft.runs.model_pool import ModelLike
+from redraft.runs.own_places import OwnPlaces
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import with_places
 from redraft.runs.session import Session
@@ -279,8 +280,10 @@ def run_task(
     quiet: bool,
     decider: ModelLike | None = None,
     settings: DraftConfig | None = None,
+    places: OwnPlaces | None = None,
 ) -> T:
-    """Run a task to the end, or to a stop with a hint on how to continue."""
+    """Run a task to the end, or to a stop with a hint on how to continue. `places` are those that the user names for
+    stored runs."""
     run = ""
 
     with open_progress(quiet=quiet) as progress:
@@ -303,6 +306,7 @@ def run_task(
                 reviewer=person,
                 observer=observe,
             )
+            session.terms.places.update(places or OwnPlaces())
             async with session:
                 return await task(session)
 

@@ -70,7 +70,10 @@ def in_words(name: str, judging: JudgeConfig) -> str:
 
 
 def drafting(result: Result) -> Iterator[str]:
-    """Yield why the strategy was chosen, if the user named none, and the outcome of other drafts."""
+    """Yield why the strategy was chosen, if the user named none, what a found settings file set, and the outcome of
+    other drafts."""
+    if result.settings.found:
+        yield str(result.settings.found)
     if result.settings.chosen:
         yield result.settings.chosen
     yield from (candidate_result.line(len(result.candidates)) for candidate_result in result.candidates)
