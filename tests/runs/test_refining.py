@@ -302,7 +302,9 @@ async def test_a_comparison_sees_what_matters_and_errors(court: Open) -> None:
         assert {(item["weight"], item["question"], item["answer"]) for item in items} == {
             ("1", f"What is keeper number {number} called?", f"Tom{number}") for number in range(1, 7)
         }
-        assert not any(item.keys() & {"draft", "lacks", "quote"} for item in items), "it is not told which draft is which"
+        assert not any(item.keys() & {"draft", "lacks", "quote"} for item in items), (
+            "it is not told which draft is which"
+        )
         assert sheet.within("errors") == "The keeper number 2 is called Bob. (the document: Tom2)"
         assert sheet.within("query") == "Who are the keepers?"
 
