@@ -17,7 +17,7 @@ from redraft.errors import ModelError, PromptError, ProviderError, RunError, Tra
 from redraft.llm import rate_limiter
 from redraft.report.dossier.build import read_dossier
 from redraft.report.history.results import Result
-from redraft.settings import JudgeConfig, PolicyName
+from redraft.settings import FormulaName, JudgeConfig, PolicyName
 from redraft.text.words import count_words
 from tests.chatserver import Answer
 from tests.judges import KEY, Court, Json, Keepers, Lazy, Said, Saying, Sheet, island, keepers_in, looked_up, told
@@ -60,12 +60,14 @@ def mended_in(result: Result) -> list[set[str]]:
 async def test_each_policy_comes_to_the_goals_in_its_order(
     court: Open, policy: PolicyName, aims: list[tuple[str, ...]]
 ) -> None:
-    result = await court().refine(POOR, policy=policy, settings=TIGHT)
+    formula: FormulaName = "paper" if policy == "paper" else "weighted"
+    result = await court().refine(POOR, policy=policy, settings=TIGHT, judging=JudgeConfig(formula=formula))
 
     assert [made.aims for made in result.rounds[1:]] == aims
     assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
     assert result.complete
-    assert result.initial_scores == {"coverage": 2 / 6, "consistency": 1 / 2}
+    answered = 2 if formula == "paper" else 1
+    assert result.initial_scores == {"coverage": answered / 6, "consistency": 1 / 2}
     assert result.scores == {"coverage": 1.0, "consistency": 1.0}
     assert keepers_in(result.summary or "") == keepers_in(GOOD)
 
@@ -457,11 +459,11 @@ class Refusing(Keepers):
 
 
 class Spoiling(Keepers):
-    """Drops all but one sentence where a person asks for something."""
+    """Drops what the pack asks about where a person asks for something."""
 
     def revise(self, sheet: Sheet) -> Said:
         asked = any(point["task"] == "change" for point in sheet.items("points").values())
-        return told(1) if asked else super().revise(sheet)
+        return told(7) if asked else super().revise(sheet)
 
 
 @pytest.mark.slow
@@ -478,7 +480,7 @@ async def test_errors_are_corrected_beside_a_request_or_after_it_and_one_that_is
 ) -> None:
     opened = court(script())
     request = Finding("review", "request", "change", "Say how it ends.")
-    goals = RefineConfig(goals={"coverage": 0.3, "consistency": 1.0})
+    goals = RefineConfig(goals={"coverage": 0.1, "consistency": 1.0})
     async with opened.session() as session:
         result = await session.refine(
             opened.document, POOR, settings=opened.settings(), refinement=goals, findings=[request]
@@ -581,7 +583,7 @@ async def test_a_summary_is_drafted_and_refined_in_one_run(tmp_path: Path) -> No
         )
 
     assert result.run.kind == "refine"
-    assert result.initial_scores == {"consistency": 1 / 2, "coverage": 2 / 6}
+    assert result.initial_scores == {"consistency": 1 / 2, "coverage": 1 / 6}
     assert result.scores == {"consistency": 1.0, "coverage": 1.0}
 
 
@@ -593,7 +595,7 @@ async def test_the_result_tells_scores_goals_and_rounds(tmp_path: Path) -> None:
         "rounds": 1,
         "stop_reason": "rounds",
         "scores": {"coverage": 2 / 6, "consistency": 1.0},
-        "initial_scores": {"coverage": 2 / 6, "consistency": 1 / 2},
+        "initial_scores": {"coverage": 1 / 6, "consistency": 1 / 2},
         "goals": {
             "coverage": {"at_least": 0.9, "met": False, "judged_share": 1.0},
             "consistency": {"at_least": 1.0, "met": True, "judged_share": 1.0},
