@@ -107,15 +107,17 @@ class DraftFindings:
 
 
 def errors_in(judged: Judged, aims: Aims, gone: Sequence[str] = ()) -> list[Finding]:
-    """Return what the document contradicts or does not support in a draft, each error once; none that is the same as one
-    in `gone`."""
-    errors = [
-        finding
-        for finding in findings_of(judged)
-        if finding.task in ACCUSING and finding.metric != REVIEW and aims.get(finding.metric) != "form"
-    ]
-    gone_errors = [error for error in errors if error.id in gone]
-    return distinct_errors([error for error in errors if not any(is_same_error(error, other) for other in gone_errors)])
+    """Return what the document contradicts or does not support in a draft, each error once."""
+    return distinct_errors(
+        [
+            finding
+            for finding in findings_of(judged)
+            if finding.task in ACCUSING
+            and finding.metric != REVIEW
+            and aims.get(finding.metric) != "form"
+            and finding.id not in gone
+        ]
+    )
 
 
 def is_same_error(error: Finding, other: Finding) -> bool:
@@ -124,6 +126,14 @@ def is_same_error(error: Finding, other: Finding) -> bool:
     places = [finding.evidence.span for finding in (error, other) if finding.evidence and finding.evidence.span]
     overlap = len(places) == 2 and places[0].overlaps(places[1])
     return overlap or (bool(error.found) and is_same(error.found, other.found)) or error.id == other.id
+
+
+def with_same_errors(ids: Sequence[str], judged: Judged) -> list[str]:
+    """Return the ids of findings, and of all others that object to the same claims."""
+    errors = [finding for finding in findings_of(judged) if finding.task in ACCUSING]
+    named = [error for error in errors if error.id in ids]
+    same = (error.id for error in errors if any(is_same_error(error, other) for other in named))
+    return [*dict.fromkeys([*ids, *same])]
 
 
 def distinct_errors(errors: Sequence[Finding]) -> list[Finding]:

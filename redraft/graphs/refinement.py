@@ -55,6 +55,7 @@ from redraft.graphs.policy import (
     reviser_feedback,
     scores_of,
     undecided_metrics,
+    with_same_errors,
 )
 from redraft.graphs.review import ReviewAnswer, answered, question, requests, reviewed
 from redraft.graphs.state import SessionProtocol, State, Update, node
@@ -87,7 +88,8 @@ async def settle(state: State, job: Job) -> Update:
         await _pass_on_requests(state, job, draft)
         return {**settled, **status, "best": draft, "tried": [], "refused": 0}
     # What a new text was to solve may still be corrected in place; what a correction could not fix is not tried again.
-    tried = state["to_fix"] if state["way"] == "correct" else [*_requests_in(state, await job.judged(state["best"]))]
+    judged = await job.judged(state["best"])
+    tried = with_same_errors(state["to_fix"], judged) if state["way"] == "correct" else _requests_in(state, judged)
     return {**settled, "refused": state["refused"] + 1, "tried": [*state["tried"], *tried]}
 
 
@@ -348,7 +350,7 @@ async def review(state: State, job: Job) -> Update:
         edited = await job.add_draft(answer.edited, _EDITED_BY_HAND, number, parents=[Parent.of_draft(draft)])
         by_hand: Update = {"way": "edit", "aims": [], "to_fix": [], "why": "", "instruction": "", "by_hand": True}
         return {**by_hand, "draft": edited, "round": number, "next": "judge"}
-    dropped = [str(one) for one in answer.drop]
+    dropped = with_same_errors([str(one) for one in answer.drop], judged)
     left = [finding for finding in state["to_fix"] if finding not in dropped]
     passed: Update = {"dropped": [*state["dropped"], *dropped]}
     if not added:
