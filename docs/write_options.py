@@ -28,9 +28,10 @@ _HEAD = """# Options
 that commands share, in groups, then each command with its groups (besides Output) and the options of its own. *Also*
 names shared options with another meaning or default there. This page is written by `python docs/write_options.py`.
 
-An option marked † can also be set in the environment, as `REDRAFT_MAX_COST=5` for `--max-cost 5`, and in
-`redraft.toml`, as `max-cost = 5`. The command line overrides the environment, and that overrides the file. Options that
-may be repeated are separated by spaces in the environment and are a list in the file.
+An option marked † can also be set in the environment, as `REDRAFT_MAX_COST=5` for `--max-cost 5`, and in a
+[settings file](models.md#addresses-and-keys), as `max-cost = 5`; `redraft --config FILE COMMAND` names one. The command
+line overrides the environment, and that overrides the file. Options that may be repeated are separated by spaces in the
+environment and are a list in the file.
 """
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -20,6 +21,9 @@ T = TypeVar("T")
 
 Section = Literal["source", "summary", "model", "judging", "refining", "limits", "output"]
 """The section of an option in a command's help."""
+FoundRule = Literal["no", "yes", "model", "prompts", "strategy", "metric"]
+"""Whether a settings file that is merely found may set a field: never, always, or if the value is a name that is known
+without the file: of a model, a set of prompts, a strategy or a metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,7 @@ class SettingOption:
     """The default in words, where the field's own is not clear."""
     environment: bool = True
     """Whether it can also be set by the environment and the settings file."""
+    found: FoundRule = "no"
 
     @property
     def parameter(self) -> str:
@@ -49,12 +54,36 @@ def setting(
     *names: str,
     said: str | None = None,
     environment: bool = True,
+    found: FoundRule = "no",
     **bounds: Any,
 ) -> Any:
-    """Declare a field that is also an option; `...` as default makes it required."""
+    """Declare a field that is also an option; `...` as default makes it required.
+
+    A settings file that is merely found may set it only with a mark, `found`. Mark nothing that names an address, a
+    variable, a file, a plugin or a price, that runs anything, or that hides what the file sets.
+    """
     field: FieldInfo = Field(default=default, description=description, **bounds)
-    field.metadata.append(SettingOption(section, metavar, names, said, environment))
+    field.metadata.append(SettingOption(section, metavar, names, said, environment, found))
     return field
+
+
+harmless = partial(setting, found="yes")
+"""Declare a setting that a settings file may set although it is merely found."""
+
+
+class FoundSettings(BaseModel):
+    """What a settings file that was merely found has set."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    file: str
+    values: dict[str, str]
+    """The values by option name, as in the file."""
+
+    def __str__(self) -> str:
+        folder, _, name = self.file.rpartition("/")
+        said = [f"{key} {value}" if "=" in value else f"{key}={value}" for key, value in self.values.items()]
+        return f"{name} in {folder or '/'} sets {', '.join(said)}"
 
 
 def field_like(model: type[BaseModel], name: str) -> Any:
@@ -265,7 +294,7 @@ class ModelSettings(Settings):
     context_tokens: int | None = Field(default=None, ge=64)
     """The token limit of a prompt and its reply."""
     temperature: float | None = setting(
-        None, "The writer's temperature, instead of each prompt's own.", "model", "T", ge=0, le=2
+        None, "The writer's temperature, instead of each prompt's own.", "model", "T", found="yes", ge=0, le=2
     )
     top_p: float | None = setting(
         None,
@@ -273,6 +302,7 @@ class ModelSettings(Settings):
         "model",
         "P",
         said="the model's own",
+        found="yes",
         gt=0,
         le=1,
     )
@@ -284,6 +314,7 @@ class ModelSettings(Settings):
         "model",
         "N",
         said="from the model's name and replies",
+        found="yes",
         ge=0,
     )
     prompts: PathOrName | None = None
@@ -293,6 +324,7 @@ class ModelSettings(Settings):
         "How structured replies are requested: JSON schema, function calling, or plain text.",
         "model",
         said="the first that the server supports",
+        found="yes",
     )
     price: Price | None = None
     """The price of the model, overriding price tables."""

@@ -13,6 +13,7 @@ from redraft.errors import UsageError
 from redraft.fields import EXTRACTIVE as EXTRACTIVE
 from redraft.fields import MAX_QUESTIONS as MAX_QUESTIONS
 from redraft.fields import Calibration as Calibration
+from redraft.fields import FoundSettings as FoundSettings
 from redraft.fields import KeyfactChunks as KeyfactChunks
 from redraft.fields import ModelSettings as ModelSettings
 from redraft.fields import PathOrName as PathOrName
@@ -20,7 +21,7 @@ from redraft.fields import Price as Price
 from redraft.fields import Questions as Questions
 from redraft.fields import ReplyForm as ReplyForm
 from redraft.fields import RubricSettings as RubricSettings
-from redraft.fields import Settings, field_like, setting
+from redraft.fields import Settings, field_like, harmless, setting
 
 MERGING = "hierarchical"  # the strategy that merges summaries
 AUTO = "auto"  # in place of a strategy that is found out when the document is known, and then is on record
@@ -86,7 +87,7 @@ def is_language_model(model: str) -> bool:
 
 
 # What makes no difference to what is asked, or shows in the prompts' hashes, or in what is read.
-_NO_MATTER = {"chosen", "prompts", "key_env", "replies", "reasoning_tokens", "price", "source_language"}
+_NO_MATTER = {"chosen", "found", "prompts", "key_env", "replies", "reasoning_tokens", "price", "source_language"}
 _LANGUAGES = r"^(([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?(,|$))*$"
 
 
@@ -103,13 +104,16 @@ class DraftConfig(Settings):
         " merges summaries of the parts.",
         "summary",
         "NAME",
+        found="strategy",
     )
     chosen: str = ""
     """Why this strategy was chosen automatically."""
-    words: int | None = setting(
+    found: FoundSettings | None = None
+    """What a settings file that was merely found has set for this run, its judges and their goals."""
+    words: int | None = harmless(
         None, "Maximum words in the summary.", "summary", "N", "--words", "-w", said="chosen for the document", ge=10
     )
-    words_as: WordsAs = setting(
+    words_as: WordsAs = harmless(
         "limit",
         "limit: a summary has at most --words; target: it is asked for --words, and may have a token for every 0.65 of"
         " them, as in the BooookScore paper.",
@@ -122,7 +126,7 @@ class DraftConfig(Settings):
         "summary",
         environment=False,
     )
-    until: int | None = setting(
+    until: int | None = harmless(
         None, "Read only the first N tokens of the document, up to the end of a sentence.", "summary", "N",
         said="all", ge=64,
     )  # fmt: skip
@@ -132,7 +136,7 @@ class DraftConfig(Settings):
         "summary",
         "TEXT",
     )
-    language: str | None = setting(
+    language: str | None = harmless(
         None,
         "Language to write in, by its English name, such as German.",
         "summary",
@@ -159,23 +163,24 @@ class DraftConfig(Settings):
         "--model",
         "--writer",
         "-m",
+        found="model",
     )
     base_url: str | None = field_like(ModelSettings, "base_url")
     key_env: str | None = field_like(ModelSettings, "key_env")
-    chunk_tokens: int = setting(2048, "Maximum tokens per chunk.", "summary", "N", ge=16)
-    chunking: Chunking = setting(
+    chunk_tokens: int = harmless(2048, "Maximum tokens per chunk.", "summary", "N", ge=16)
+    chunking: Chunking = harmless(
         "natural",
         "natural: chunks end at chapters, scenes or paragraphs, and front and back matter (thanks, notes on the author,"
         " references) is left out; fixed: the whole text, in chunks of full size.",
         "summary",
     )
-    merge: Merging = setting(
+    merge: Merging = harmless(
         "summaries",
         "What a merge reads: only summaries, or also the paragraphs of the document behind them, in a third of the"
         " window.",
         "summary",
     )
-    drafts: int = setting(
+    drafts: int = harmless(
         1,
         "Make K drafts and keep the best: by score if drafts are judged, otherwise (or if equal) by comparing"
         " pairs. With --strategy auto, one of them is drafted another way if the document fits the window.",
@@ -184,7 +189,7 @@ class DraftConfig(Settings):
         ge=1,
         le=8,
     )
-    context_tokens: int = setting(
+    context_tokens: int = harmless(
         ASSUMED_WINDOW,
         "The writer's window: maximum tokens of a prompt and its reply.",
         "model",
@@ -200,9 +205,13 @@ class DraftConfig(Settings):
     price: Price | None = None
     """The price of the model, overriding price tables."""
     prompts: PathOrName = setting(
-        "standard", "Prompts to use: standard, simple (for weak models), or a directory.", "model", "SET|DIR"
+        "standard",
+        "Prompts to use: standard, simple (for weak models), or a directory.",
+        "model",
+        "SET|DIR",
+        found="prompts",
     )
-    sample: int = setting(0, "Seed: another number gives other replies.", "model", "N", ge=0)
+    sample: int = harmless(0, "Seed: another number gives other replies.", "model", "N", ge=0)
     """Another number draws different replies to the same requests."""
     replies: ReplyForm | None = field_like(ModelSettings, "replies")
 
@@ -243,6 +252,7 @@ class JudgeConfig(Settings):
         "NAME",
         "--metric",
         said=" and ".join(USUAL_METRICS),
+        found="metric",
     )
     judges: tuple[str, ...] = setting(
         (),
@@ -251,6 +261,7 @@ class JudgeConfig(Settings):
         "judging",
         "NAME",
         "--judge",
+        found="model",
     )
     models: dict[str, ModelSettings] = Field(default={})
     """The settings of named judges, validator and decider. A name without an entry is a model name."""
@@ -260,52 +271,52 @@ class JudgeConfig(Settings):
         None, "Address of the judges' server, if it is another one.", "judging", "URL", "--judge-base-url"
     )
     """By default, judges of the writer's provider use the writer's address."""
-    repeat: int = setting(1, "Number of times that each judge judges.", "judging", "K", ge=1, le=50)
-    probabilities: bool = setting(
+    repeat: int = harmless(1, "Number of times that each judge judges.", "judging", "K", ge=1, le=50)
+    probabilities: bool = harmless(
         False,
         "Also give the probability of each verdict: a chat model's log-probabilities, or else the votes of --repeat.",
         "judging",
     )
-    questions: Questions = setting(
+    questions: Questions = harmless(
         40,
         "Maximum number of questions about the document; it grows with the square root of its length. Or A-B questions"
         " about each part of it, such as 9-15.",
         "judging",
         "N|A-B",
     )
-    stretch_tokens: int = setting(
+    stretch_tokens: int = harmless(
         6144, "Maximum tokens of the document that questions are written about at once.", "judging", "N", ge=256
     )
-    claims: Questions = setting(
+    claims: Questions = harmless(
         120,
         "Maximum number of questions about one summary. Or A-B, the most important ones, such as 4-10.",
         "judging",
         "N|A-B",
     )
-    batch: int = setting(10, "Sentences per request for booookscore; the paper uses 1.", "judging", "N", ge=1, le=100)
-    top_k: int | None = setting(None, "Use only the K most important questions.", "judging", "K", ge=1)
-    similarity: SimilarityName = setting(
+    batch: int = harmless(10, "Sentences per request for booookscore; the paper uses 1.", "judging", "N", ge=1, le=100)
+    top_k: int | None = harmless(None, "Use only the K most important questions.", "judging", "K", ge=1)
+    similarity: SimilarityName = harmless(
         "judge",
         "How answers are compared: by the judge, or by a measure as in LongSumEval; cosine needs --embeddings.",
         "judging",
     )
-    threshold: float = setting(
+    threshold: float = harmless(
         0.6, "Answers with no more than this similarity count as different.", "judging", "X", ge=0, lt=1
     )
-    evidence: EvidenceName = setting(
+    evidence: EvidenceName = harmless(
         "auto",
         "What is read before a claim counts as not in the document: all of it (auto; whole also does so to confirm a"
         " contradiction), or only passages found by search, which may leave a claim undecided.",
         "judging",
     )
     """`auto` reads the document at once where it fits a judge's window, and part by part otherwise."""
-    formula: FormulaName = setting(
+    formula: FormulaName = harmless(
         "weighted",
         "How coverage counts: weighted by what a summary needs most, with a half for half an answer; or as in the"
         " LongSumEval paper, where questions count the same and an answer counts right or wrong.",
         "judging",
     )
-    second_look: bool = setting(
+    second_look: bool = harmless(
         True,
         "Before answers count as different, have the judge compare them again with more of the document.",
         "judging",
@@ -328,24 +339,24 @@ class JudgeConfig(Settings):
     """The id of a pack; by default the document's is used or built."""
     keyfacts: str | None = setting(None, "Key facts to judge by, instead of the document's own.", "judging", "ID")
     """The id of key facts; by default the document's are used or built."""
-    perspective: PerspectiveName = setting(
+    perspective: PerspectiveName = harmless(
         "both",
         "Key facts of what the document argues (analytical), of what happens in it (narrative), or both.",
         "judging",
     )
     validator: str | None = setting(
-        None, "Model that validates key facts, instead of the first judge.", "judging", "NAME"
+        None, "Model that validates key facts, instead of the first judge.", "judging", "NAME", found="model"
     )
-    keyfact_chunks: KeyfactChunks = setting(
+    keyfact_chunks: KeyfactChunks = harmless(
         "4096",
         "Tokens of a chunk for key facts; N+ also completes the last sentence, as in HAMLET (4000+).",
         "judging",
         "N|N+",
     )
-    keyfact_overlap: int = setting(
+    keyfact_overlap: int = harmless(
         0, "Tokens of the text before it that a chunk for key facts repeats.", "judging", "N", ge=0, le=8192
     )
-    verify_against: Literal["chunk", "document"] = setting(
+    verify_against: Literal["chunk", "document"] = harmless(
         "chunk", "What an answer to a key-fact query is verified against; FineSurE uses the document.", "judging"
     )
     confirm: str | None = setting(
@@ -353,6 +364,7 @@ class JudgeConfig(Settings):
         "Judge that decides what the other judges object to or cannot tell; what it cannot tell stays open.",
         "judging",
         "NAME",
+        found="model",
     )
     """It is the last of the `judges` of a run."""
     calibrations: dict[str, dict[str, Calibration]] = Field(default={})
@@ -383,29 +395,30 @@ class RefineConfig(Settings):
         "METRIC=VALUE",
         "--goal",
         "-g",
+        found="metric",
     )
-    policy: PolicyName = setting(
+    policy: PolicyName = harmless(
         "editor",
         "How to revise. editor: write the whole text anew from what judges and a newcomer found, and keep it if it is"
         " preferred; agent: the same, but a model chooses what to change; paper: as in LongSumEval.",
         "refining",
     )
-    feedback: FeedbackName | None = setting(
+    feedback: FeedbackName | None = harmless(
         None,
         "What --policy paper tells the reviser: questions, as in LongSumEval; findings, with answers and places; or"
         " generic, its own criticism, as in Self-Refine.",
         "refining",
         said="questions",
     )
-    rounds: int = setting(3, "Maximum number of revisions.", "refining", "N", ge=0, le=100)
-    free_length: bool = setting(
+    rounds: int = harmless(3, "Maximum number of revisions.", "refining", "N", ge=0, le=100)
+    free_length: bool = harmless(
         False,
         "Let revisions be longer than --words or the given summary.",
         "refining",
         None,
         "--free-length/--no-free-length",
     )
-    judged_share: float = setting(
+    judged_share: float = harmless(
         0.8,
         "Minimum share of a metric's items that must have a verdict for its goal to count as met.",
         "refining",
@@ -413,7 +426,7 @@ class RefineConfig(Settings):
         ge=0.5,
         le=1,
     )
-    review: bool = setting(
+    review: bool = harmless(
         False,
         "Before each revision, show draft and findings, and let you drop findings, add requests, or edit the draft.",
         "refining",
@@ -424,7 +437,7 @@ class RefineConfig(Settings):
         False, "Allow goals even if the built-in model judges its own summary.", "refining"
     )
     decider: str | None = setting(
-        None, "Model that decides with --policy agent, instead of --model.", "refining", "NAME"
+        None, "Model that decides with --policy agent, instead of --model.", "refining", "NAME", found="model"
     )
 
     @property
@@ -444,12 +457,12 @@ _ALL_OF_A_WAVE = 50_000  # more than a provider takes in one job
 class Limits(Settings):
     """How much a run may spend, and how fast."""
 
-    concurrency: int = setting(16, "Maximum number of concurrent requests.", "limits", "N", ge=1, le=1000)
-    requests_per_minute: int | None = setting(None, "Maximum requests per minute.", "limits", "N", ge=1)
-    tokens_per_minute: int | None = setting(None, "Maximum tokens per minute.", "limits", "N", ge=1)
-    max_cost: float | None = setting(None, "Stop before the cost exceeds this.", "limits", "USD", gt=0)
-    max_calls: int | None = setting(None, "Stop before there are more calls than this.", "limits", "N", ge=1)
-    timeout: float = setting(300.0, "Time limit of a request.", "limits", "SECONDS", gt=0)
+    concurrency: int = harmless(16, "Maximum number of concurrent requests.", "limits", "N", ge=1, le=1000)
+    requests_per_minute: int | None = harmless(None, "Maximum requests per minute.", "limits", "N", ge=1)
+    tokens_per_minute: int | None = harmless(None, "Maximum tokens per minute.", "limits", "N", ge=1)
+    max_cost: float | None = harmless(None, "Stop before the cost exceeds this.", "limits", "USD", gt=0)
+    max_calls: int | None = harmless(None, "Stop before there are more calls than this.", "limits", "N", ge=1)
+    timeout: float = harmless(300.0, "Time limit of a request.", "limits", "SECONDS", gt=0)
     provider_batch: bool = setting(
         False, "Use the provider's batch API: cheaper, but replies may take a day.", "limits"
     )

@@ -700,7 +700,7 @@ class Court:
 
     async def resume(self, run: str, limits: Limits | None = None, reviewer: Reviewer | None = None) -> Result:
         """Go on with a run."""
-        async with self.session(reviewer=reviewer) as session:
+        async with self.session(settings=self.settings(), reviewer=reviewer) as session:
             return await session.resume(run, limits=limits)
 
 

@@ -101,7 +101,8 @@ async def resume_batch(
     check_session(session)
     _check_workers(session, workers)
     limits = settings_argument(Limits, limits, "limits")
-    return await run_batch(session, await off_loop(open_again, session.store, name, limits), workers)
+    opened = await off_loop(open_again, session.store, name, session.terms.places, limits)
+    return await run_batch(session, opened, workers)
 
 
 async def run_batch(session: Session, opened: Batch, workers: int | None = None) -> BatchResult:

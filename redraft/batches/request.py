@@ -21,6 +21,7 @@ from redraft.readers.parts import Selection
 from redraft.report.entry import Entry
 from redraft.report.tables import Cell, Table
 from redraft.runs.dry_run import SampledDryRuns, prepare_plan
+from redraft.runs.own_places import OwnPlaces
 from redraft.runs.plans import total_cost
 from redraft.runs.prepare import RunSpec
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig, purpose_of_draft
@@ -59,6 +60,7 @@ class BatchRequest:
     def name(self, sources: Sequence[str], folder: str) -> str:
         """Return the default name of a batch of these sources: the same for the same command."""
         asked = record_json(self)
+        asked["settings"].pop("found", None)
         if asked["refinement"]:
             # Permitting self-checks does not change the identity of a batch.
             del asked["refinement"]["allow_self_check"]
@@ -106,12 +108,15 @@ def open_batch(
     return store.batches.get(called)
 
 
-def open_again(store: Store, name: str, limits: Limits | None = None) -> Batch:
+def open_again(store: Store, name: str, places: OwnPlaces, limits: Limits | None = None) -> Batch:
     """Open a batch that there is, for what is left of it; what failed or was set aside is tried anew.
 
-    It keeps what is asked of it, and its folder. Other limits replace its own.
+    It keeps what is asked of it, and its folder, if they name only `places` of the user's own. Other limits replace its
+    own.
     """
     batch = store.batches.get(name)
+    asked = BatchRequest.from_json(batch.asked)
+    places.check(f"of batch {name}", asked.settings, asked.judging, asked.refinement)
     bounds = batch.limits if limits is None else limits.model_dump(mode="json")
     store.batches.open(Batch(name, batch.asked, bounds, batch.folder))
     store.batches.try_again(name)

@@ -46,6 +46,7 @@ writer_options = options.grouped(
         section="model",
         type=click.IntRange(16),
         metavar="N",
+        found="yes",
         help="Maximum tokens of a writer's reply, not counting its reasoning.",
     ),
     options.dry_run,

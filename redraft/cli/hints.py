@@ -29,6 +29,8 @@ _SPARE = 1.1
 _DOLLARS = re.compile(r"\$(\d[\d,]*\.\d+)")
 _ROUNDED = 0.005
 """What an amount in whole cents may have lost."""
+_AGAIN = ("output", "base_url", "key_env", "judge_base_url", "embeddings", "prompts", "prices")
+"""The options that a resumed run needs again."""
 _OF_A_RUN = re.compile(r"\bredraft (resume|show|trace|diff|fork) ([0-9a-f]{8})\b(?! --?\w)")
 
 
@@ -102,6 +104,9 @@ def _given(verb: str) -> list[str]:
     again = ["--format", form] if form else []
     if context.get_parameter_source("db") is ParameterSource.COMMANDLINE:
         again += ["--db", shlex.quote(shown(context.params["db"]))]
-    if verb == "resume" and context.get_parameter_source("prices") is ParameterSource.COMMANDLINE:
-        again += ["--prices", shlex.quote(str(context.params["prices"]))]
+    for name in _AGAIN if verb in ("resume", "batch resume") else ():
+        if (verb, name) != ("batch resume", "output") and context.get_parameter_source(
+            name
+        ) is ParameterSource.COMMANDLINE:
+            again += [f"--{name.replace('_', '-')}", shlex.quote(str(context.params[name]))]
     return again

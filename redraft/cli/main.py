@@ -9,13 +9,14 @@ from collections import UserDict
 from collections.abc import Sequence
 from difflib import get_close_matches
 from itertools import pairwise
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import click
 
 from redraft.cli.hints import NearestGroup
-from redraft.cli.settings_file import read_config
+from redraft.cli.settings_file import NAMED_FILE, read_config
 from redraft.cli.terminal import (
     DONE,
     FAILED,
@@ -51,7 +52,7 @@ Examples:
   redraft resume 3fa2c1d0
 
 Results go to stdout, everything else to stderr. Options can also be set as
-REDRAFT_<OPTION> in the environment, or in a file redraft.toml.
+REDRAFT_<OPTION> in the environment, or in a settings file.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 incomplete (a goal missed, a part
 left out, the budget used up), 130 interrupted."""
@@ -116,7 +117,6 @@ COMMANDS = {
     "prompts": HelpEntry("configuration:prompts", "List, show and export the prompts."),
     "forget": HelpEntry("store:forget", "Remove runs and documents for good."),
     "store": HelpEntry("store:store", "Copy a database to another place."),
-    "trust": HelpEntry("configuration:trust", "Trust the redraft.toml of this directory."),
     "help": HelpEntry("help:help_", "Show all options of a command, or of all commands."),
 }
 
@@ -125,9 +125,13 @@ COMMANDS = {
     cls=Overview, commands=Commands(COMMANDS), epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.version_option(package_name="redraft", message="%(version)s")
+@click.option("--config", metavar="FILE", help="Settings file to use, before the command: redraft --config FILE ...")
 @click.pass_context
-def app(context: click.Context) -> None:
+def app(context: click.Context, config: str | None) -> None:
     """Summaries of book-length documents that you can trust."""
+    if config is not None and not Path(config).exists():
+        raise UsageError("there is no such file", place=config)
+    context.meta[NAMED_FILE] = config
     context.default_map = read_config(app.commands)
 
 

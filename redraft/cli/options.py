@@ -80,6 +80,7 @@ def of_field(model: type[BaseModel], name: str, **otherwise: Any) -> Callable[[F
     settings: dict[str, Any] = {
         "section": setting_option.section,
         "metavar": setting_option.metavar,
+        "found": setting_option.found,
         "help": text if has_default or not said else f"{text}  [default: {said}]",
         "default": field.default if has_default else None,
         **_kind(field, setting_option.names),
@@ -237,6 +238,23 @@ other_model = grouped(
 model_options = grouped(of_field(DraftConfig, "model"), setup_options)
 embeddings = of_field(JudgeConfig, "embeddings")
 
+
+def _again(model: type[BaseModel], name: str, what: str) -> Callable[[F], F]:
+    text = f"{what}, as the database has it: only one that is named again is used."
+    return of_field(model, name, default=None, help=text)
+
+
+own_place_options = grouped(
+    _again(DraftConfig, "base_url", "Address of the writer's server"),
+    _again(DraftConfig, "key_env", "Environment variable with the key of that server"),
+    _again(JudgeConfig, "base_url", "Address of the judges' server"),
+    _again(DraftConfig, "model", "Writer from a plugin or on this machine"),
+    _again(JudgeConfig, "judges", "Judge from a plugin or on this machine, such as nli:NAME"),
+    _again(JudgeConfig, "embeddings", "Embedding model"),
+    _again(DraftConfig, "prompts", "Folder of prompts"),
+)
+"""What a stored run may name only if the user names it now, since a stranger may have written the database."""
+
 max_source = option(
     "--max-source",
     section="limits",
@@ -258,6 +276,7 @@ part_options = grouped(
         section="source",
         metavar="KINDS",
         multiple=True,
+        found="yes",
         help="Leave out front, notes, contents, index, gutenberg, or none.  [default: contents,index,gutenberg]",
     ),
     of_field(DraftConfig, "source_language"),
@@ -468,6 +487,7 @@ def usual_preset(default: str | None) -> Callable[[F], F]:
         default=default,
         is_eager=True,
         expose_value=False,
+        found="yes",
         callback=_lay_under,
         listing=_names,
         help=f"Default to the settings of a paper ({LISTED}): see docs/presets.md.",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from redraft.cli.sections import FOUND
 from redraft.cli.terminal import say
 from redraft.errors import DocumentError, UsageError
 from redraft.fields import parameters_of, validated
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from redraft.domain import Document, Finding
     from redraft.llm.budget import PriceTable
     from redraft.readers.parts import Selection
+    from redraft.runs.own_places import OwnPlaces
     from redraft.settings import ModelSettings
     from redraft.store.runs import Run
     from redraft.store.store import Store
@@ -67,6 +69,8 @@ def settings(given: Given) -> DraftConfig:
         own = {**dict.fromkeys(_PLACES), **{name: getattr(table, name) for name in table.model_fields_set}}
         own |= {"key_env": None} if "base_url" in here else {}
         values |= {name: value for name, value in own.items() if name not in here and not _is_said(name)}
+    context = click.get_current_context(silent=True)
+    values |= {"found": context.meta[FOUND]} if context and context.meta.get(FOUND) else {}
     return _checked(DraftConfig, values)
 
 
@@ -74,6 +78,26 @@ def _is_said(name: str) -> bool:
     """Return whether the command line or the environment sets a field of a model's table, such as its temperature."""
     source = click.get_current_context().get_parameter_source(name)
     return name in _DRAWING and source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+
+
+def own_places(given: Given) -> OwnPlaces:
+    """Return the servers, keys and files that the options, the environment and the user's configuration name now."""
+    from redraft.cli.settings_file import model_tables
+    from redraft.prompts.book import prompt_choice
+    from redraft.runs.own_places import OwnPlaces
+
+    places = OwnPlaces()
+    for table in model_tables().values():
+        places.add_model(table)
+    address, judges_address, key_env = (given.get(name) for name in ("base_url", "judge_base_url", "key_env"))
+    if judges_address:
+        places.add_address(judges_address)
+    if address or key_env:
+        places.add_address(address, key_env)
+    names = (*given.get("judge", ()), *(given.get(name) for name in ("model", "validator", "embeddings")))
+    prompts = given.get("prompts")
+    places.names |= {name for name in names if name} | ({prompt_choice(prompts)} if prompts else set())
+    return places
 
 
 def named_models(given: Given) -> dict[str, ModelSettings]:

@@ -38,6 +38,7 @@ from redraft.runs.dry_run import plan_run
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.forms import fill, form_paper, form_plans
 from redraft.runs.model_pool import ModelLike
+from redraft.runs.own_places import OwnPlaces
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import with_places
 from redraft.runs.session import Session
@@ -279,8 +280,10 @@ def run_task(
     quiet: bool,
     decider: ModelLike | None = None,
     settings: DraftConfig | None = None,
+    places: OwnPlaces | None = None,
 ) -> T:
-    """Run a task to the end, or to a stop with a hint on how to continue."""
+    """Run a task to the end, or to a stop with a hint on how to continue. `places` are those that the user names for
+    stored runs."""
     run = ""
 
     with open_progress(quiet=quiet) as progress:
@@ -303,16 +306,22 @@ def run_task(
                 reviewer=person,
                 observer=observe,
             )
+            session.terms.places.update(places or OwnPlaces())
             async with session:
                 return await task(session)
 
         try:
             return asyncio.run(run_until_stopped(worked()))
         except (KeyboardInterrupt, asyncio.CancelledError):
+            if run and (loss := store.connection.loss):
+                raise StoppedError("", f"stopped; {loss}") from None
             if run:
                 raise StoppedError(f"Resume: {hints.run_command('resume', run)}") from None
             raise KeyboardInterrupt from None
         except RedraftError as error:
+            if loss := store.connection.loss:
+                error.hint = loss
+                raise
             # The settings of a run cannot change: one begun by mistake has to be begun again.
             if run and not isinstance(error, UsageError) and f"redraft resume {run}" not in error.hint:
                 error.hint = f"{error.hint}\n  Resume: {hints.resume_hint(run, limits, error.message)}".strip()
@@ -363,8 +372,8 @@ class StoppedError(RedraftError):
 
     code = "interrupted"
 
-    def __init__(self, hint: str) -> None:
-        super().__init__("stopped; finished work is kept", hint=hint)
+    def __init__(self, hint: str, message: str = "stopped; finished work is kept") -> None:
+        super().__init__(message, hint=hint)
 
 
 async def run_until_stopped(task: Coroutine[Any, Any, T]) -> T:

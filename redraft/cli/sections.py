@@ -10,10 +10,10 @@ import click
 from click.types import OptionHelpExtra
 
 from redraft.cli import hints
+from redraft.cli.settings_file import found_settings
 from redraft.cli.terminal import say, say_reading
-from redraft.cli.trust import check_trusted
 from redraft.errors import RedraftError
-from redraft.fields import Section
+from redraft.fields import FoundRule, Section
 
 Record = tuple[str, str]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,11 +40,18 @@ LISTED = "{listed}"
 class SectionOption(click.Option):
     """An option in a section of the help."""
 
-    def __init__(self, *args: Any, section: Section, listing: Callable[[], str] | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        section: Section,
+        listing: Callable[[], str] | None = None,
+        found: FoundRule = "no",
+        **settings: Any,
+    ) -> None:
         """Create the option. The result of `listing` replaces `LISTED` in the help; it is called only when the help is
-        shown."""
+        shown. `found` says whether a settings file that is merely found may set it."""
         super().__init__(*args, **settings)
-        self.section = section
+        self.section, self.found = section, found
         self._listing = listing
 
     @property
@@ -75,6 +82,8 @@ class SourceArgument(click.Argument):
         return [given] if isinstance(given, str) else [*given[:_MAX_NAMED], *(["..."] if given[_MAX_NAMED:] else [])]
 
 
+FOUND = "redraft.found"
+"""The key of the context's `meta` with what a settings file that was merely found has set."""
 CHECK = "redraft.check"
 """The key of the context's `meta` with a check that needs all parameters."""
 
@@ -112,7 +121,10 @@ class Command(click.Command):
     def invoke(self, context: click.Context) -> Any:
         """Say what is read, then run the command; complete the commands in an error's hint, to be copied."""
         try:
-            check_trusted(context)
+            quiet = bool(context.params.get("quiet"))
+            context.meta[FOUND] = found = found_settings(context)
+            if found is not None and not quiet:
+                say(str(found))
             context.meta.get(CHECK, lambda: None)()
             _mind_tracing(context)
             read = [

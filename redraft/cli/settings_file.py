@@ -1,43 +1,67 @@
-"""The settings file `redraft.toml`: defaults of commands, named models, and rubrics."""
+"""Settings files `redraft.toml`: defaults of commands, named models, and rubrics."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
+from platformdirs import user_config_path
 
+from redraft import plugins
 from redraft.errors import UsageError
 from redraft.sources import MAX_SETTINGS_BYTES, read_file
 
 if TYPE_CHECKING:
-    from redraft.settings import ModelSettings, RubricSettings
+    from redraft.fields import FoundRule
+    from redraft.settings import FoundSettings, ModelSettings, RubricSettings
 
 
 FILE_NAME = "redraft.toml"
+NAMED_FILE = "redraft.settings_file"
+"""The key of the context's `meta` with the file that `--config` or `REDRAFT_CONFIG` names."""
 MODELS = "models"
 """The table that contains a table for each named model."""
 RUBRICS = "rubrics"
 """The same for each metric that is stated in a sentence."""
 
 
-def settings_file() -> Path:
-    """Return the path of the settings file, which need not exist."""
-    return Path(os.environ.get("REDRAFT_CONFIG", FILE_NAME))
+@dataclass(frozen=True)
+class SettingsFile:
+    """A settings file. One that is merely found may be a stranger's, so it may set only what does no harm."""
+
+    path: Path
+    content: dict[str, Any]
+    is_found: bool = False
+
+    def tables(self, name: str) -> object:
+        """Return the table of named tables: models or rubrics."""
+        return self.content.get(name, {})
 
 
-def content_found() -> dict[str, Any]:
-    """Return the content of the settings file; empty if there is none."""
-    path = settings_file()
-    return content_of(path) if path.exists() else {}
+def own_configuration() -> Path:
+    """Return the path of the user's own configuration, which need not exist."""
+    return user_config_path("redraft") / FILE_NAME
 
 
-def is_found() -> bool:
-    """Return whether the file lies in the current directory and was not named by the user."""
-    return "REDRAFT_CONFIG" not in os.environ and Path(FILE_NAME).exists()
+def settings_files() -> list[SettingsFile]:
+    """Return the settings files that exist, the strongest first: the named one, the user's own configuration, and, if
+    none is named, the one found in the current directory. A found file is outranked by whatever is the user's own."""
+    context = click.get_current_context(silent=True)
+    named = (context and context.meta.get(NAMED_FILE)) or os.environ.get("REDRAFT_CONFIG")
+    paths = [Path(named)] if named else []
+    paths += [own_configuration()]
+    files = [SettingsFile(path, content_of(path)) for path in paths if path.exists()]
+    found = Path(FILE_NAME)
+    if not named and found.exists() and not (paths[-1].exists() and found.samefile(paths[-1])):
+        files.append(SettingsFile(found, content_of(found), is_found=True))
+    return files
 
 
 def content_of(path: Path) -> dict[str, Any]:
@@ -61,8 +85,12 @@ _RUBRICS = 'write, for example,\n[rubrics.plain_tone]\nrequirement = "Written fo
 
 
 def model_tables() -> dict[str, ModelSettings]:
-    """Return the checked model tables of the settings file by name; empty if there are none."""
-    return checked_tables(content_found().get(MODELS, {}), str(settings_file()))
+    """Return the checked model tables of the settings files by name; empty if there are none. A file that is merely
+    found defines no models."""
+    files = [file for file in reversed(settings_files()) if not file.is_found]
+    return {
+        name: model for file in files for name, model in checked_tables(file.tables(MODELS), str(file.path)).items()
+    }
 
 
 def checked_tables(tables: object, place: str) -> dict[str, ModelSettings]:
@@ -73,8 +101,12 @@ def checked_tables(tables: object, place: str) -> dict[str, ModelSettings]:
 
 
 def rubric_tables() -> dict[str, RubricSettings]:
-    """Return the checked rubrics of the settings file by name; empty if there are none."""
-    return checked_rubrics(content_found().get(RUBRICS, {}), str(settings_file()))
+    """Return the checked rubrics of the settings files by name; empty if there are none."""
+    return {
+        name: rubric
+        for file in reversed(settings_files())
+        for name, rubric in checked_rubrics(file.tables(RUBRICS), str(file.path)).items()
+    }
 
 
 def checked_rubrics(tables: object, place: str) -> dict[str, RubricSettings]:
@@ -152,41 +184,132 @@ def _checked(name: str, table: object, place: str) -> ModelSettings:
 
 
 def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
-    """Return the defaults of each command: the file's top-level keys and those of the command's table.
+    """Return the defaults of each command: the files' top-level keys and those of the command's table.
 
     Keys are long option names. A key that no command has is a typo and raises an error. A group's table applies to all
     of its commands.
     """
-    path, content = settings_file(), content_found()
-    if not content:
-        return {}
-    if (models := content.pop(MODELS, None)) is not None:
-        # Errors in model tables are reported by every command, like those in other settings.
-        checked_tables(models, str(path))
-    if (rubrics := content.pop(RUBRICS, None)) is not None:
-        checked_rubrics(rubrics, str(path))
-    shared = {key: value for key, value in content.items() if not isinstance(value, dict)}
-    tables = {key: value for key, value in content.items() if isinstance(value, dict)}
+    config: dict[str, Any] = {}
+    for file in reversed(settings_files()):
+        _check_tables(file, commands)
+        defaults = {name: _defaults(command, _values_for(file, name), file) for name, command in commands.items()}
+        config = _over(defaults, config)
+    return config
+
+
+def _check_tables(file: SettingsFile, commands: Mapping[str, click.Command]) -> None:
+    """Raise for errors in the tables of a file, whatever the command; they are reported like those in settings."""
+    place = str(file.path)
+    if file.is_found and MODELS in file.content:
+        raise _refused(f"[{MODELS}]", file)
+    checked_tables(file.tables(MODELS), place)
+    checked_rubrics(file.tables(RUBRICS), place)
     known = {name: _keys(command) for name, command in commands.items()}
-    _refuse_unknown(set(shared), set().union(*known.values()), str(path))
-    _refuse_unknown(set(tables), set(known), str(path))
-    for command, table in tables.items():
-        _refuse_unknown(set(table), known[command], f"{path} [{command}]")
-    return {
-        name: _defaults(command, {**shared, **tables.get(name, {})}, str(path)) for name, command in commands.items()
+    _refuse_unknown(_shared(file).keys(), set().union(*known.values()), place)
+    tables = {key: value for key, value in file.content.items() if isinstance(value, dict)}
+    _refuse_unknown(tables.keys() - {MODELS, RUBRICS}, set(known), place)
+    for command in tables.keys() - {MODELS, RUBRICS}:
+        _refuse_unknown(tables[command].keys(), known[command], f"{place} [{command}]")
+
+
+def _shared(file: SettingsFile) -> dict[str, Any]:
+    return {key: value for key, value in file.content.items() if not isinstance(value, dict)}
+
+
+def _values_for(file: SettingsFile, command: str) -> dict[str, Any]:
+    """Return what a file says for a command, by key."""
+    table = file.content.get(command)
+    return {**_shared(file), **(table if isinstance(table, dict) else {})}
+
+
+def _over(stronger: Mapping[str, Any], weaker: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the defaults of a stronger file over those of a weaker one."""
+    groups = {
+        name: _over(value, weaker.get(name, {})) for name, value in stronger.items() if isinstance(value, Mapping)
     }
+    return {**weaker, **stronger, **groups}
 
 
-def _defaults(command: click.Command, values: Mapping[str, object], place: str) -> dict[str, Any]:
+def found_settings(context: click.Context) -> FoundSettings | None:
+    """Return what a file that was merely found sets for the command that is invoked; None if nothing."""
+    from redraft.settings import FoundSettings
+
+    files = settings_files()
+    if not files or not files[-1].is_found:
+        return None
+    below_root, command = context, context.command
+    while below_root.parent is not None and below_root.parent.parent is not None:
+        below_root = below_root.parent
+    *own, found = [(file, _values_for(file, str(below_root.info_name))) for file in files]
+    outranked = {name for file, values in own for name in _defaults(command, values, file)}
+    options = _options(command)
+    values = {
+        key: value
+        for key, value in found[1].items()
+        if key in options
+        and options[key].name not in outranked
+        and context.get_parameter_source(str(options[key].name)) is ParameterSource.DEFAULT_MAP
+    }
+    rubrics = {RUBRICS: list(found[0].content.get(RUBRICS, {}))} if {"metric", "goal"} & options.keys() else {}
+    texts = {key: _text(value) for key, value in {**values, **rubrics}.items() if value != []}
+    return FoundSettings(file=str(found[0].path.resolve()), values=texts) if texts else None
+
+
+def _text(value: object) -> str:
+    return (
+        ",".join(map(_text, value))
+        if isinstance(value, list)
+        else str(value).lower()
+        if value in (True, False)
+        else str(value)
+    )
+
+
+_OWN_WORD = "give it as an option, in the environment, in your own configuration ({}), or in a file: --config FILE"
+
+
+def _refused(key: str, file: SettingsFile) -> UsageError:
+    return UsageError(
+        f"{key} cannot be set by a settings file that was merely found in a folder, because it could do harm",
+        place=str(file.path.resolve()),
+        hint=_OWN_WORD.format(own_configuration()),
+    )
+
+
+def _refuse_harm(key: str, rule: FoundRule, value: object, file: SettingsFile) -> None:
+    """Raise if a found file may not set this: what is not marked as harmless, and names that add something."""
+    words = [str(word) for word in value] if isinstance(value, list) else [str(value)]
+    if rule == "model":
+        from redraft.fields import EXTRACTIVE
+
+        known = {EXTRACTIVE, *model_tables()}
+        harmless = all(word in known or (word.startswith("openai:") and "//" not in word) for word in words)
+    elif rule == "prompts":
+        from redraft.prompts.book import SETS
+
+        harmless = {*SETS}.issuperset(words)
+    elif rule == "strategy":
+        harmless = not set(plugins.names("strategies")).intersection(words)
+    elif rule == "metric":
+        harmless = not set(plugins.names("metrics")).intersection(word.partition("=")[0].strip() for word in words)
+    else:
+        harmless = rule == "yes"
+    if not harmless:
+        raise _refused(key if rule == "no" else f"{key} = {','.join(words)}", file)
+
+
+def _defaults(command: click.Command, values: Mapping[str, object], file: SettingsFile) -> dict[str, Any]:
     """Return the values for a command's options by parameter name; for a group, by command."""
     if isinstance(command, click.Group):
-        return {name: _defaults(one, values, place) for name, one in command.commands.items()}
+        return {name: _defaults(one, values, file) for name, one in command.commands.items()}
     options = _options(command)
-    return {
-        str(options[key].name): _value(options[key], key, value, place)
-        for key, value in values.items()
-        if key in options
-    }
+    defaults: dict[str, Any] = {}
+    for key, value in values.items():
+        if key in options:
+            if file.is_found:
+                _refuse_harm(key, getattr(options[key], "found", "no"), value, file)
+            defaults[str(options[key].name)] = _value(options[key], key, value, str(file.path))
+    return defaults
 
 
 def _value(option: click.Option, key: str, value: object, place: str) -> object:
@@ -224,7 +347,7 @@ def _options(command: click.Command) -> dict[str, click.Option]:
     return {name[2:]: one for one in found for name in one.opts if name.startswith("--")}
 
 
-def _refuse_unknown(given: set[str], known: set[str], place: str) -> None:
+def _refuse_unknown(given: AbstractSet[str], known: AbstractSet[str], place: str) -> None:
     if unknown := sorted(given - known):
         raise UsageError(
             f"unknown setting {', '.join(unknown)}",

@@ -199,4 +199,5 @@ class ExperimentRunner:
         else:
             opened = Session(self.store, limits=self.limits, prices=self.prices, observer=watch, budget=self.budget)
         async with opened as session:
+            session.terms.places.add(settings, order.judging, order.refinement, self._objects)
             return await (session.resume(run.id) if run else session.begin_order(document, settings, order))

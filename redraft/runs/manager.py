@@ -14,6 +14,7 @@ from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.base import Evaluator
 from redraft.events import Notice, Observer, RunDone, RunStarted, Waiting, for_run
 from redraft.graphs.job import Job, best_so_far
+from redraft.graphs.strategies import check_installed
 from redraft.llm.addresses import OPENAI, provider_of
 from redraft.llm.base import Model
 from redraft.llm.budget import Budget, PriceTable
@@ -24,6 +25,7 @@ from redraft.runs.model_names import judge_settings_of
 from redraft.runs.model_pool import ModelPool, ModelRole, ModelRoles, assign_models
 from redraft.runs.model_pool import open_models as open_models
 from redraft.runs.models import load_openai
+from redraft.runs.own_places import OwnPlaces
 from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, restore, with_calibrations
 from redraft.runs.roster import server_window, with_windows
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits
@@ -116,6 +118,8 @@ class RunManager:
     """A budget shared by all runs; by default each run has its own."""
     traced: bool = False
     """Whether prompts and replies may be sent to LangSmith."""
+    places: OwnPlaces = field(default_factory=OwnPlaces)
+    """The servers, keys and files that the user has named for this session."""
     shared: dict[str, Budget] = field(default_factory=dict)
     """The budgets of runs that draw on another run's, such as chapters."""
     limited: dict[str, Limits | None] = field(default_factory=dict)
@@ -225,6 +229,11 @@ class RunManager:
                 self._open[run] = await self._begun(await off_loop(self.store.runs.get, run))
             return self._open[run]
 
+    def check_stored(self, run: Run) -> None:
+        """Refuse a stored run whose strategy is missing, or that names a server, a key or a file of somebody else."""
+        check_installed(run)
+        self.places.check(run.id, run.settings, run.judging, run.refinement, self.model_roles.objects)
+
     async def _begun(self, run: Run) -> _OpenRun:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(entered_off_loop(self.store.claim(run.id)))
@@ -245,6 +254,7 @@ class RunManager:
         evaluators = tuple(self.own.values())
         prepared = self.prepared.pop(run.id, None)
         if prepared is None:
+            await off_loop(self.check_stored, run)
             prepared = await off_loop(restore, self.store, run, evaluators)
         roles = await off_loop(
             assign_models,
@@ -333,6 +343,7 @@ async def record_new_run(
     """Record a new run; invalid settings are raised first. Its own limits replace the session's."""
     store, model_roles, settings = manager.store, manager.model_roles, order.settled(settings)
     document = await off_loop(document_of, store, source)
+    manager.places.add(settings, order.judging, order.refinement, model_roles.objects)
     settings, order, notes = await off_loop(with_windows, settings, order, server_window, model_roles.objects)
     manager.note(*notes)
     writer = model_roles.objects.get(model_roles.model or "")

@@ -57,6 +57,11 @@ class RunRequest:
     config: Mapping[str, Any] = field(default_factory=dict)
     """Callbacks, tags and metadata for LangChain."""
 
+    @property
+    def parts(self) -> tuple[DraftConfig, JudgeConfig, RefineConfig | None]:
+        """Return the settings of drafting, judging and refining."""
+        return self.settings, self.judging, self.refinement
+
     def with_bases(
         self, settings: DraftConfig | None, judging: JudgeConfig | None, refinement: RefineConfig | None
     ) -> RunRequest:

@@ -26,7 +26,7 @@ from redraft.events import Event, Observer, ignore_event, safe_observer
 from redraft.fields import list_argument, settings_argument
 from redraft.graphs.job import Job
 from redraft.graphs.state import CallOptions, Scope, Task
-from redraft.graphs.strategies import Strategy, check_installed, name_of
+from redraft.graphs.strategies import Strategy, name_of
 from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import Tracing, check_config, configured, is_traced, tracing
 from redraft.report.history.citations import Answer, read_answer
@@ -134,17 +134,17 @@ class Session:
             name_of(strategy)
         limits = settings_argument(Limits, limits, "limits")
         check_config(config)
-        self._owned = not isinstance(store, Store)
+        self._owned, self._observer, self._config = not isinstance(store, Store), observer, config
         self.store = store if isinstance(store, Store) else Store(store)
         self._model_roles = model_roles(model, judges, validator, decider)
         self._asked = RunRequest().with_bases(settings, judging, refinement).with_metrics(metrics)
         self._own: dict[str, Evaluator] = dict(self._asked.own)
         known_metrics(self._asked.metrics, tuple(self._own.values()))
-        self._observer, self._config = observer, config
         traced = is_traced(trace_to_langsmith)
         self._manager = RunManager(
             self.store, self._model_roles, self._own, prices, safe_observer(observer), limits, budget, traced
         )
+        self._manager.places.add_roles(self._model_roles, self._asked.settings, self._asked.judging)
         self._driver = Driver(self.store, self, reviewer, self._manager)
         caller = sys._getframe(1)
         place = caller.f_code.co_filename, caller.f_lineno
@@ -316,6 +316,8 @@ class Session:
         document = await off_loop(self.store.documents.get, run.document)
         bases = settings or run.settings, judging or run.judging, refinement or run.refinement
         request = self._with(*bases, metrics, options).judged_as_before(run.settings, self._model_roles)
+        own = self._manager.places.with_given(settings, judging, options)
+        own.check(run.id, *request.parts, self._model_roles.objects)
         return await self._made(
             document, request, "refine", given=text, parent=run.id, findings=list_argument(findings, "findings")
         )
@@ -334,7 +336,7 @@ class Session:
         run = await off_loop(self.store.runs.get, key)
         if isinstance(run.purpose, ExperimentPart):
             raise RunError(f"run {run.id} is part of an experiment", hint=f"repeat `redraft experiment {run.kind}`")
-        check_installed(run)
+        await off_loop(self._manager.check_stored, run)
         if self._model_roles.model is None:
             resolve(run.settings)
         elif self._model_roles.model != run.settings.model:
@@ -483,7 +485,7 @@ class Session:
         session, at = copy(self), self._manager
         session._owned, session._observer = False, observer
         session._manager = RunManager(
-            at.store, at.model_roles, at.own, at.prices, safe_observer(observer), limits, budget, at.traced
+            at.store, at.model_roles, at.own, at.prices, safe_observer(observer), limits, budget, at.traced, at.places
         )
         session._driver = Driver(self.store, session, None, session._manager)
         session._forgotten = weakref.finalize(session, close_forgotten, ("", 0), None, [])

@@ -139,8 +139,10 @@ async def stop(request: Request) -> RunStatus:
 async def ask(request: Request) -> StartedRun:
     """Start the run that answers a question."""
     body = validated(QuestionBody, await json_of(request))
-    order = await read(request, question_order, await run_of(request), body.question)
-    run = await work_of(request).start(*order)
+    asked_about = await run_of(request)
+    document, settings, spec = await read(request, question_order, asked_about, body.question)
+    work_of(request).session.terms.places.check(asked_about.id, settings, spec.judging)
+    run = await work_of(request).start(document, settings, spec)
     return StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 

@@ -137,6 +137,8 @@ async def _opened(config: StudioConfig, closing: AsyncExitStack) -> StudioContex
     if not config.read_only:
         session = Session(await off_loop(Store, config.database), limits=config.limits, prices=config.prices)
         closing.push_async_callback(off_loop, session.store.close)
+        for model in config.models.values():
+            session.terms.places.add_model(model)
         await closing.enter_async_context(session)
         experiments = ExperimentManager(session.store, config.results, config.limits, config.prices)
         work = WorkManager(session, experiments)

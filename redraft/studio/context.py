@@ -160,7 +160,8 @@ class WorkManager:
     def _opened_again(self, name: str, max_cost: float | None) -> Batch:
         store = self.session.store
         limits = Limits.model_validate(store.batches.get(name).limits)
-        return open_again(store, name, limits.model_copy(update={"max_cost": max_cost}) if max_cost else None)
+        replaced = limits.model_copy(update={"max_cost": max_cost}) if max_cost else None
+        return open_again(store, name, self.session.terms.places, replaced)
 
     def _at_work_on(self, opened: Batch) -> str:
         if opened.name not in self.batches():

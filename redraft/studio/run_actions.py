@@ -161,6 +161,7 @@ def plan_fork(store: Store, run: Run, asked: ForkBody, work: WorkManager, models
     request = RunRequest(drafting, judging, validated(RefineConfig, known | said)).judged_as_before(run.settings, roles)
     findings = requests([one for one in asked.requests if one.strip()])
     settings, spec = request.order("refine", roles, given=given, parent=run.id, findings=findings)
+    work.session.terms.places.check(run.id, settings, spec.judging, spec.refinement, roles.objects)
     return PlannedStart(store.documents.get(run.document), settings, spec)
 
 

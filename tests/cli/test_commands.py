@@ -249,10 +249,11 @@ def test_a_run_whose_prompts_have_changed_is_not_resumed(command: Command, tmp_p
     assert stopped.code == 3, stopped.err
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    assert Inside(elsewhere, REDRAFT_DB=str(command.database)).run("resume", stopped.json["run"]).code == 3
+    resume = ("resume", stopped.json["run"], "--prompts", str(tmp_path / "mine"))
+    assert Inside(elsewhere, REDRAFT_DB=str(command.database)).run(*resume).code == 3
     chunk = tmp_path / "mine" / "summarize_chunk.md"
     chunk.write_text(chunk.read_text() + "\nPlease.")
-    done = command.run("resume", stopped.json["run"])
+    done = command.run(*resume)
 
     assert done.code == 1
     assert "have changed since it began: summarize_chunk" in done.err

@@ -40,14 +40,14 @@ def hinted(text: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_hint_to_resume_names_the_database_and_the_file_is_remembered(command: Inside) -> None:
+def test_the_hint_to_resume_names_the_database_and_the_file(command: Inside) -> None:
     own = ("--db", "my runs.db", "-o", "the summary.md")
     stopped = command.run("summarize", "book.md", "-w", "60", "--chunk-tokens", "100", "--max-calls", "1", *own)
     assert stopped.code == 3
 
     arguments = hinted(stopped.err)
     assert arguments[0] == "resume"
-    assert arguments[2:3] + arguments[4:] == ["--max-calls", "--db", "my runs.db"]
+    assert arguments[2:3] + arguments[4:] == ["--max-calls", "--db", "my runs.db", "--output", "the summary.md"]
     # What there is by now is in the file already.
     (command.folder / "the summary.md").unlink(missing_ok=True)
     done = command.run(*arguments)
@@ -108,7 +108,8 @@ def test_what_the_library_advises_is_completed_once(command: Inside) -> None:
         advice = "wait, then `redraft resume 3fa2c1d0`, or redraft trace 3fa2c1d0"
         completed = hints.complete_commands(advice)
         assert completed == (
-            "wait, then `redraft resume 3fa2c1d0 --db 'x y.db'`, or redraft trace 3fa2c1d0 --db 'x y.db'"
+            "wait, then `redraft resume 3fa2c1d0 --db 'x y.db' --output out.md`,"
+            " or redraft trace 3fa2c1d0 --db 'x y.db'"
         )
         assert hints.complete_commands(completed) == completed
     assert hints.complete_commands(advice) == advice
@@ -194,7 +195,7 @@ def test_the_suggested_limit_of_cost_is_enough_for_the_rest(command: Inside) -> 
         stopped = command.run("summarize", "book.md", "-w", "60", *asked, "--max-cost", "0.01")
         assert stopped.code == 3, stopped.err
         arguments = hinted(stopped.err)
-        assert hinted(command.run("show", arguments[1]).err) == arguments
+        assert [*hinted(command.run("show", arguments[1]).err), "--base-url", server.base_url] == arguments
         done = command.run(*arguments, "--json")
     assert done.code == 0, done.err
     assert done.json["usage"]["cost_usd"] <= float(arguments[3]) <= 0.1

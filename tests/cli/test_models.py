@@ -202,7 +202,7 @@ def test_a_table_is_checked_under_its_name_with_its_key(tmp_path: Path) -> None:
         server.seen.clear(), server.looked.clear()
         del command.environment["REDRAFT_CONFIG"]
         for more in ((), ("--check", "near")):
-            assert "is not trusted yet" in command.run("models", *more).err
+            assert "merely found" in command.run("models", *more).err
         assert (server.seen, server.looked) == ([], [])
 
 
@@ -291,7 +291,7 @@ price = { prompt = 1.0, completion = 2 }
 )
 def test_what_makes_no_sense_is_said_with_its_place(tmp_path: Path, lines: str, words: str) -> None:
     (tmp_path / "redraft.toml").write_text(lines, "utf-8")
-    done = Inside(tmp_path).run("runs", "--json")
+    done = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml").run("runs", "--json")
     assert done.code == 2
     error = done.json["error"]
     assert re.search(words, error["message"]), error
@@ -299,7 +299,7 @@ def test_what_makes_no_sense_is_said_with_its_place(tmp_path: Path, lines: str, 
 
 def test_a_price_that_makes_no_sense_is_answered_with_a_whole_one(tmp_path: Path) -> None:
     (tmp_path / "redraft.toml").write_text('[models.a]\nmodel = "openai:w"\nprice = 3', "utf-8")
-    hint = Inside(tmp_path).run("runs", "--json").json["error"]["hint"]
+    hint = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml").run("runs", "--json").json["error"]["hint"]
     assert hint.startswith("write price = { prompt = 0.25, completion = 2.0 }")
 
 

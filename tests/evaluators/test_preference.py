@@ -278,7 +278,7 @@ async def test_after_the_budget_is_used_up_only_what_is_missing_is_asked(bench: 
     assert (run.kind, run.status) == ("compare", "stopped")
 
     store = bench.court.store
-    async with bench.court.session(model=None) as session:
+    async with bench.court.session(model=None, settings=run.settings) as session:
         one = compared(store, await session.resume(run.id, limits=Limits(max_calls=100)))
         assert len(bench.seen) == 4
         assert (one.winner, one.preference.judged) == ("a", 2)

@@ -267,7 +267,8 @@ async def test_a_death_leaves_every_text_with_its_parents(
             process.start()
             await asyncio.to_thread(process.join, 60)
             assert process.exitcode == -signal.SIGKILL
-            async with Session(database) as session:
+            own = DraftConfig(model="openai:m", base_url=server.base_url)
+            async with Session(database, settings=own) as session:
                 (run,) = session.store.runs.latest(1)
                 result = await session.resume(run.id)
             assert recorded(database, result) == undisturbed

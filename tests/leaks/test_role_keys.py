@@ -114,7 +114,7 @@ def test_where_several_could_have_it_it_goes_where_it_is_known_to_belong(two: Tw
 
 
 @pytest.mark.parametrize("role", ["--judge", "-m", "--validator", "--decider"])
-def test_the_tables_of_a_found_file_need_the_users_word(two: Two, tmp_path: Path, role: str) -> None:
+def test_the_tables_of_a_found_file_are_refused(two: Two, tmp_path: Path, role: str) -> None:
     home = {"HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path / "home" / "config")}
     two.command.environment |= home
     two.says("[models.kind]", 'model = "openai:j"', 'base_url = "JUDGE"')
@@ -122,16 +122,8 @@ def test_the_tables_of_a_found_file_need_the_users_word(two: Two, tmp_path: Path
     run = ("summarize", "book.md", "-w", "60", "--refine", role, "kind", "--policy", "agent")
     run = run if role == "-m" else (*run, "-m", "extractive")
     done = two.command.run(*run)
-    assert (done.code, "is not trusted yet" in done.err) == (2, True), done.err
-    assert "[models.kind] base_url" in done.err
+    assert (done.code, "[models]" in done.err) == (2, True), done.err
     assert (two.judge.seen, two.judge.looked) == ([], [])
-    # A key that the user has set for just that is the word; the usual one does not go there.
-    two.says("[models.kind]", 'model = "openai:j"', 'base_url = "JUDGE"', 'key_env = "REDRAFT_KEY_KIND"')
-    del two.command.environment["REDRAFT_CONFIG"]
-    assert two.command.run(*run).code == 2
-    two.command.environment["REDRAFT_KEY_KIND"] = LOCAL
-    assert "is not trusted yet" not in two.command.run(*run).err
-    assert keys_at(two.judge) <= {LOCAL}
 
 
 def test_a_table_without_its_key_is_refused_before_anything_is_sent(two: Two) -> None:

@@ -116,16 +116,6 @@ async def test_it_ends_when_no_rewrite_is_preferred(court: Open) -> None:
     assert (result.summary, len(opened.asked("edit"))) == (told(1), 1)
 
 
-@pytest.mark.slow
-async def test_errors_are_corrected_after_a_refused_rewrite(court: Open) -> None:
-    opened = court(Choosing(f"{POOR} The sea is cold.", lambda _: "tie"))
-    result = await opened.refine(POOR, rounds=2)
-
-    assert stories(result)[1:] == [(1, ("consistency", "coverage"), False), (2, ("consistency",), True)]
-    assert [sheet.within("summary") for sheet in opened.asked("edit", "revise")] == [POOR, POOR]
-    assert result.summary == told(1, 2)
-
-
 async def test_it_ends_when_there_is_nothing_to_fix(court: Open) -> None:
     opened = court()
     result = await opened.refine("The sea is cold.", policy="paper", goals={"consistency": 0.5})

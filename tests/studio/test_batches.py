@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 import redraft
-from redraft import DraftConfig, Limits, Session
+from redraft import DraftConfig, Limits, ModelSettings, Session
 from redraft.batches.request import BatchRequest
 from redraft.batches.sources import add_items
 from redraft.batches.tables import read_batch
@@ -107,7 +107,8 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gate: Gate) -> Iterato
         (tmp_path / "out").mkdir()
         store.batches.open(Batch("b", record_json(BatchRequest(settings)), limits, str(tmp_path / "out")))
         add_items(store, "b", [str(tmp_path / "in")])
-        with served(tmp_path) as made:
+        own = {"m": ModelSettings(model="openai:m", base_url=server.base_url)}
+        with served(tmp_path, models=own) as made:
             yield made
         gate.opened.set()
 
@@ -324,9 +325,8 @@ def test_a_batch_is_gone_on_with_paused_cancelled_and_brought_to_its_end(work: S
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("work")
-def test_a_studio_that_ends_hands_back_what_was_at_work(tmp_path: Path) -> None:
-    with served(tmp_path) as another, another.client() as client:
+def test_a_studio_that_ends_hands_back_what_was_at_work(work: Served, tmp_path: Path) -> None:
+    with served(tmp_path, models=work.told.models) as another, another.client() as client:
         client.post("/api/batches/b/resume")
         until(lambda: snapshot(client).items.leased == 2)
     with Store(tmp_path / "redraft.db") as store:

@@ -208,4 +208,4 @@ def test_the_page_of_models_has_the_certificates_of_judges(at: Served) -> None:
     assert "openai:gpt-5</bdi></td><td" in page
     assert "agrees with people 0.41 (0.30 to 0.50) on QAGS, 235 summaries" in page
     assert page.count("agrees with people") > 1, "the built-in judge's own, too"
-    assert "<code>redraft trust</code>" in page
+    assert "<code>redraft --config models.toml studio</code>" in page

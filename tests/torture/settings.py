@@ -1,7 +1,7 @@
 """Found settings: whatever a stranger's `redraft.toml` says, only a few harmless things of it take effect unasked.
 
 A file is made of settings of the commands and of tables of models, each with some kind of value, in some place. A
-command that finds it asks for the user's word, or refuses, or nothing but what is harmless is set.
+command that finds it refuses it, or nothing but what is harmless is set.
 
     python -m tests.torture --tries 20000 --only settings
 """
@@ -23,7 +23,6 @@ from click.core import ParameterSource
 
 from redraft.cli.main import app
 from redraft.cli.settings_file import read_config
-from redraft.cli.trust import check_trusted
 from redraft.errors import UsageError
 from redraft.settings import ModelSettings
 
@@ -31,12 +30,13 @@ Command = tuple[str, ...]
 
 # Written down a second time on purpose: an option that is added later must not get in by itself.
 MAY = {
-    *("words", "language", "skip", "chunk-tokens", "until", "preset", "quiet", "strategy", "metric", "goal"),
+    *("words", "language", "skip", "chunk-tokens", "until", "preset", "strategy", "metric", "goal"),
     *("context-tokens", "temperature", "top-p", "sample", "seed", "replies", "reasoning-tokens", "repeat"),
     *("questions", "stretch-tokens", "claims", "batch", "top-k", "similarity", "threshold", "second-look"),
     *("perspective", "refine", "rounds", "policy", "tolerance", "judged-share", "review", "concurrency"),
     *("requests-per-minute", "tokens-per-minute", "max-cost", "max-calls", "timeout"),
     *("feedback", "free-length", "max-tokens", "keyfact-overlap", "verify-against"),
+    *("words-as", "chunking", "merge", "drafts", "evidence", "keyfact-chunks", "final-comparison"),
     "probabilities",
 }
 """What may be set unasked, whatever the value."""
@@ -101,14 +101,12 @@ class Set(NamedTuple):
 
     values: Mapping[str, object] = {}
     """Those values of the command's settings that are the file's, and other ones than without it."""
-    models: frozenset[str] = frozenset()
-    """All that its settings and arguments have as values, among them the names of models."""
     refused: str = ""
 
     @property
-    def is_asked(self) -> bool:
-        """Whether it is the user's word that is missing."""
-        return "is not trusted yet" in self.refused
+    def is_harm(self) -> bool:
+        """Whether it is refused because it could do harm."""
+        return "merely found" in self.refused
 
 
 def taken(path: Command, content: str) -> Set:
@@ -126,12 +124,11 @@ def taken(path: Command, content: str) -> Set:
         context = click.Context(command, info_name=path[-1], default_map=config)
         with context:
             command.parse_args(context, words)
-            check_trusted(context)
     except UsageError as error:
         return Set(refused=error.message)
     except click.ClickException as error:
         return Set(refused=error.format_message())
-    return Set(_from_file(context, content), frozenset(_texts(context.params)))
+    return Set(_from_file(context, content))
 
 
 def _from_file(context: click.Context, content: str) -> dict[str, object]:
@@ -145,34 +142,18 @@ def _from_file(context: click.Context, content: str) -> dict[str, object]:
     return found
 
 
-def _texts(params: Mapping[str, object]) -> Iterator[str]:
-    for value in params.values():
-        yield from (one for one in (value if isinstance(value, list | tuple) else [value]) if isinstance(one, str))
-
-
-def is_harmless(key: str, value: object, tables: Mapping[str, Any]) -> bool:
+def is_harmless(key: str, value: object) -> bool:
     """Whether a stranger may set this."""
     values = [str(one) for one in (value if isinstance(value, list | tuple) else [value])]
     if key in MODELS:
-        return all(
-            one == "extractive" or (one.startswith("openai:") and "//" not in one) or one in tables for one in values
-        )
+        return all(one == "extractive" or (one.startswith("openai:") and "//" not in one) for one in values)
     return key in MAY or (key == "prompts" and {*values} <= {"standard", "simple"})
 
 
-def wrongly_set(path: Command, tables: Mapping[str, Any], found: Set) -> list[str]:
+def wrongly_set(tables: Mapping[str, Any], found: Set) -> list[str]:
     """What a file has set that it may not."""
-    wrong = [f"{key} = {value!r}" for key, value in found.values.items() if not is_harmless(key, value, tables)]
-    if found.refused:
-        return wrong
-    # In the studio each of them can be chosen.
-    used = tables if path[-1] == "studio" or path[0] == "models" else {name for name in tables if name in found.models}
-    return wrong + [
-        f"[models.{name}] {key} = {value!r}"
-        for name in used
-        for key, value in tables[name].items()
-        if key != "max_tokens" and not is_harmless(key.replace("_", "-"), value, {})
-    ]
+    wrong = [f"{key} = {value!r}" for key, value in found.values.items() if not is_harmless(key, value)]
+    return wrong if found.refused else wrong + [f"[models.{name}]" for name in tables]
 
 
 class _Verbatim(str):
@@ -303,7 +284,7 @@ def unasked(count: int, seed: int) -> Iterator[str]:
                 (kind,) = rng.choices([one for one, _ in _KINDS], [weight for _, weight in _KINDS])
                 path, content, tables = kind(rng)
                 try:
-                    wrong = wrongly_set(path, tables, taken(path, content))
+                    wrong = wrongly_set(tables, taken(path, content))
                 except Exception as error:  # noqa: BLE001  (it is what is looked for)
                     wrong = [f"{type(error).__name__}: {error}"]
                 yield from (f"#{number}, {' '.join(path)}: {one} by {content[:300]!r}" for one in wrong)

@@ -99,6 +99,7 @@ metrics_option = options.option(
     "--refine",
     section="summary",
     is_flag=True,
+    found="yes",
     help="Judge the summaries, and refine them until they meet their goals.",
 )
 @options.goal_options
@@ -166,6 +167,7 @@ def _say_skipped(names: Sequence[str]) -> None:
 
 @command(short_help="Resume a batch; failed documents are tried again.")
 @click.argument("name")
+@options.own_place_options
 @options.limit_options
 @options.max_source
 @options.prices
@@ -182,7 +184,7 @@ def resume(name: str, **given: Any) -> int:
     with parse_options.store_to_read(given["db"]) as store:
         limits = parse_options.limits(given, Limits.model_validate(store.batches.get(name).limits))
         engine = _engine(store, given)
-        open_again(store, name, limits)
+        open_again(store, name, parse_options.own_places(given), limits)
         return _worked(store, engine, name, limits, given)
 
 

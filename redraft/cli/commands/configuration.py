@@ -1,4 +1,4 @@
-"""`redraft prompts` and `redraft trust`: templates to copy and override, and trust in the settings file."""
+"""`redraft prompts`: templates to copy and override."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from pathlib import Path
 import click
 
 from redraft.cli import options
-from redraft.cli.sections import CommandGroup, command
-from redraft.cli.settings_file import FILE_NAME, content_of
-from redraft.cli.terminal import echo_json, say, wrapped
+from redraft.cli.sections import CommandGroup
+from redraft.cli.terminal import echo_json, wrapped
 from redraft.errors import UsageError
 
 _set = options.option(
-    "--prompts", "choice", section="model", metavar="SET|DIR", default="standard", help="The set to look at."
+    "--prompts",
+    "choice",
+    section="model",
+    metavar="SET|DIR",
+    default="standard",
+    found="prompts",
+    help="The set to look at.",
 )
 
 
@@ -82,24 +87,4 @@ def export_prompts(directory: str, choice: str, force: bool) -> int:
     except OSError as error:
         raise UsageError(f"cannot be written: {error.strerror}", place=str(target)) from error
     click.echo(f"{len(files)} templates written to {target}; use them with --prompts {target}", err=True)
-    return 0
-
-
-@command()
-def trust() -> int:
-    """Trust the redraft.toml of this directory to set addresses, keys and files, as long as it does not change.
-
-    A command asks for this once before it uses addresses, keys, folders or prices from such a file. Options,
-    environment variables and a file named in REDRAFT_CONFIG need no trust.
-    """
-    from redraft.cli import trust as trusting
-
-    path = Path(FILE_NAME)
-    if not path.exists():
-        raise UsageError("there is no such file in this directory", place=FILE_NAME)
-    places = trusting.settings_in_need(content_of(path))
-    trusting.trust(path.resolve(), places)
-    for key, value in places.items():
-        say(f"{key} = {value}")
-    say("trusted" if places else "nothing in it needs your trust")
     return 0

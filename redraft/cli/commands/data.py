@@ -95,6 +95,7 @@ def check(files: tuple[str, ...], output: str | None, as_json: bool, quiet: bool
     section="summary",
     type=click.IntRange(min=1),
     metavar="N",
+    found="yes",
     help="Documents of each FILE, evenly spread.  [default: all]",
 )
 @options.max_source

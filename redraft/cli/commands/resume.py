@@ -10,7 +10,7 @@ import click
 from redraft.cli import options, parse_options
 from redraft.cli.output_files import target
 from redraft.cli.sections import command
-from redraft.cli.terminal import say_reading
+from redraft.cli.terminal import say, say_reading
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ Examples:
 
 @command(epilog=_RESUME_EPILOG)
 @click.argument("run_id", metavar="RUN")
+@options.own_place_options
 @options.limit_options
 @options.prices
 @options.summary_output
@@ -36,7 +37,9 @@ Examples:
 def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **given: Any) -> int:
     """Resume RUN where it stopped; nothing is paid for twice.
 
-    The run keeps its settings and its output file. Limits given here replace its own.
+    The run keeps its settings. Limits given here replace its own. A database may come from somebody else, so an
+    address, a key's variable or a folder in it is used only if you name it now, in an option, the environment or your
+    own configuration, and an output file only with --output.
     """
     say_reading(f"run {run_id}", quiet=quiet)
     from redraft.cli.runner import run_task
@@ -49,10 +52,17 @@ def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **
             raise UsageError(
                 f"run {run.id} makes no summary, so --format does not apply", hint="leave it out, or use --format json"
             )
-        to = target(output or run.output, form, as_json=given["as_json"])
+        if run.output and not output and not quiet:
+            say(f"note: not written to {run.output}, which the database names; to write it there, add -o")
+        to = target(output, form, as_json=given["as_json"])
         limits = parse_options.limits(given, run.limits)
         result = run_task(
-            store, lambda session: session.resume(run_id, limits=limits), limits=limits, prices=table, quiet=quiet
+            store,
+            lambda session: session.resume(run_id, limits=limits),
+            limits=limits,
+            prices=table,
+            quiet=quiet,
+            places=parse_options.own_places(given),
         )
         return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
 
@@ -119,6 +129,8 @@ def fork(
         # What a settings file says is meant for new runs; this one has its settings from the other.
         refinement = parse_options.refinement(parse_options.typed(given), before)
         settings, judging = _settings(given, before), _judging(given, before)
+        places = parse_options.own_places(given)
+        places.check(before.id, settings, judging, refinement)
         limits = parse_options.limits(given, before.limits)
         wanted = parse_options.findings_to_fix(findings, requests, settings.model, review=refinement.review)
         result = run_task(
@@ -131,6 +143,7 @@ def fork(
             quiet=quiet,
             # The run that it is forked from knows nothing of who is named only now.
             decider=parse_options.named_models(parse_options.typed(given)).get(refinement.decider or ""),
+            places=places,
         )
         return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
 
@@ -141,7 +154,8 @@ def _settings(given: Mapping[str, Any], before: Run) -> DraftConfig:
     if not typed.keys() <= {"words"}:
         settings = parse_options.settings({"model": before.settings.model, **typed})
         typed |= {
-            name: getattr(settings, name) for name in ("model", "base_url", "key_env", *settings.model_fields_set)
+            name: getattr(settings, name)
+            for name in {"model", "base_url", "key_env", *settings.model_fields_set} - {"found"}
         }
     return before.settings.model_copy(update=typed)
 

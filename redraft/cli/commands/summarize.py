@@ -65,7 +65,11 @@ Options on goals and judges need --refine: see `redraft refine --help`.
 @options.drafting_options
 @options.by_chapter
 @options.option(
-    "--refine", section="summary", is_flag=True, help="Judge the summary, and refine it until it meets its goals."
+    "--refine",
+    section="summary",
+    found="yes",
+    is_flag=True,
+    help="Judge the summary, and refine it until it meets its goals.",
 )
 @options.refining_options
 @options.judging_options

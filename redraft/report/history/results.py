@@ -104,6 +104,8 @@ class Result:
     """Irregularities in the replies: another model answered, or the usage is unknown."""
     requests: tuple[RequestOutcome, ...] = ()
     """The outcome of each of a person's requests that a revision tried."""
+    unstored: str = ""
+    """Why the run is not stored although it was carried out: its database was deleted meanwhile. Usually empty."""
     round_shown: str = ""
     """Which round this is, if it is an earlier one than the last."""
 
@@ -251,12 +253,13 @@ class Result:
 
     @property
     def complete(self) -> bool:
-        """Whether the run did all it was asked for: nothing left out, no metric failed, and every goal met."""
+        """Whether the run did all it was asked for and is stored: nothing left out, no metric failed, and every goal
+        met."""
         judged = all(evaluation.outcome != "failed" for evaluation in self.evaluations.values())
         met = all(goal["met"] for goal in self.goals.values())
         chapters = all(chapter.result is not None and chapter.result.complete for chapter in self.chapters)
         whole = not self.gaps and (self.draft is None or self.draft.node != SHORTENED)
-        return self.run.status == "done" and whole and judged and met and chapters
+        return self.run.status == "done" and not self.unstored and whole and judged and met and chapters
 
     @property
     def source(self) -> dict[str, object]:
@@ -395,6 +398,7 @@ def _result(store: Store, run: Run) -> Result:
         lost=tuple(lost_rounds(store, run)),
         oddities=tuple(store.calls.oddities(run.id)),
         requests=tuple(request_outcomes(store, rounds)),
+        unstored=store.connection.loss,
     )
 
 
@@ -540,6 +544,8 @@ class RunResult(Entry, defer_build=True):
     usage: Totals
     chapters: Annotated[tuple[ChapterResult, ...], Field(exclude_if=lambda some: not some)] = ()
     """The chapters with their results, if they were summarized separately."""
+    unstored: Annotated[str, Field(exclude_if=lambda loss: not loss)] = ""
+    """Why the run is not stored: its database was deleted while it was carried out."""
     candidates: Annotated[tuple[CandidateResult, ...], Field(exclude_if=lambda some: not some)] = ()
 
 

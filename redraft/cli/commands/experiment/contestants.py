@@ -31,6 +31,7 @@ def models_that(does: str, *, required: bool = False) -> Callable[[F], F]:
         multiple=True,
         required=required,
         metavar="NAME",
+        found="model",
         help=f"Model that {does}: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in"
         " redraft.toml; may be repeated.",
     )
@@ -61,7 +62,9 @@ def strategies_of(
 ) -> Callable[[F], F]:
     """The option for the strategies that are compared."""
     make = option if environment else typed_option
-    return make("--strategy", section="summary", multiple=True, metavar="NAME", default=(usual,), help=text)
+    return make(
+        "--strategy", section="summary", multiple=True, metavar="NAME", default=(usual,), found="strategy", help=text
+    )
 
 
 steps = typed_option(

@@ -299,6 +299,7 @@ hamlet = _experiment(
         section="summary",
         type=click.IntRange(min=0),
         metavar="N",
+        found="yes",
         help="Choose other queries: a random one from each part of the document, instead of the middle one.",
     ),
     options.strategy,

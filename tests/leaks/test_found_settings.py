@@ -1,4 +1,4 @@
-"""A settings file that lies in the directory: nothing of it goes anywhere, nor is set, without the user's word."""
+"""A settings file that lies in the directory: it sets what does no harm, says so, and is refused for anything else."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from unittest.mock import patch
 import click
 import pytest
 
-from redraft.cli import trust
-from redraft.cli.trust import settings_in_need
 from tests.chatserver import ChatServer
-from tests.cli.inside import Inside, on_terminal
+from tests.cli.inside import Inside
 from tests.command import Done
-from tests.torture.settings import HARMFUL, MAY, SETTINGS, Command, lines, required, taken, toml, typical, unasked
+from tests.torture.settings import HARMFUL, MAY, SETTINGS, Command, taken, toml, typical, unasked
 
 KEY = "sk-the-users-own-0123456789"
 RUN = ("summarize", "book.md", "-w", "60")
@@ -58,9 +56,9 @@ def found(tmp_path: Path) -> Iterator[Found]:
 def refused(found: Found, *arguments: str) -> str:
     done = found.run(*arguments)
     assert done.code == 2, done.err
-    assert "is not trusted yet" in done.err
-    assert "redraft trust" in done.err
-    assert found.stranger.seen == []
+    assert "merely found" in done.err
+    assert "--config FILE" in done.err
+    assert (found.stranger.seen, found.stranger.looked) == ([], [])
     return done.err
 
 
@@ -68,6 +66,7 @@ def refused(found: Found, *arguments: str) -> str:
     "lines",
     [
         ['base-url = "STRANGER"'],
+        ['base-url = "STRANGER"', 'key-env = "REDRAFT_KEY_HERE"'],
         ["[summarize]", 'base-url = "STRANGER"'],
         ['base-url = "STRANGER"', 'key-env = "OPENAI_API_KEY"'],
         ['base-url = "STRANGER"', 'key-env = "AWS_SECRET_ACCESS_KEY"'],
@@ -95,99 +94,83 @@ def test_a_database_of_a_found_file_is_refused(found: Found, command: tuple[str,
     """Documents would go there, and the password that the environment has for another one."""
     del found.command.environment["REDRAFT_DB"]
     found.says('db = "postgresql://ann:hidden@stranger.example/books"')
-    said = refused(found, *command)
-    assert "stranger.example" in said
-    assert "hidden" not in said
+    assert "hidden" not in refused(found, *command)
     found.says('db = "notes.db"')
     refused(found, *command)
 
 
-def test_the_word_is_remembered_outside_and_holds_for_what_was_said(found: Found, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_named_file_and_the_users_own_configuration_set_anything(found: Found, tmp_path: Path) -> None:
     refused(found)
-    assert found.run("trust").code == 0
-    assert found.run().code == 0
+    named = found.run("--config", "redraft.toml", *RUN)
+    assert named.code == 0, named.err
     assert found.keys == {KEY}
-    kept = tmp_path / "home" / "config" / "redraft" / "trusted.json"
-    assert kept.stat().st_mode & 0o777 == 0o600
-    assert {path.name for path in found.command.folder.iterdir()} == {
-        *("book.md", "summary.md", "redraft.toml"),
-        *(path.name for path in found.command.folder.glob("redraft.db*")),
-        *(path.name for path in found.command.folder.glob("redraft.checkpoints.db*")),
-    }
-
-    # Whatever else the file says is its own affair; another address, another table, another directory are not.
+    assert "sets" not in named.err
     found.stranger.seen.clear()
-    found.says('base-url = "STRANGER"', "sample = 2")
-    assert found.run().code == 0
+
+    own = tmp_path / "home" / "config" / "redraft" / "redraft.toml"
+    own.parent.mkdir(parents=True)
+    own.write_bytes((found.command.folder / "redraft.toml").read_bytes())
+    (found.command.folder / "redraft.toml").write_text("chunk-tokens = 500\n")
+    assert found.run(*RUN, "--sample", "2").code == 0
     assert found.stranger.seen
-    found.stranger.seen.clear()
-    found.says('base-url = "STRANGER/other"')
-    refused(found)
-    found.says('base-url = "STRANGER"', "[summarize]", 'base-url = "STRANGER/other"')
-    refused(found)
-    other = tmp_path / "other"
-    found.command.folder.rename(other)
-    moved = Inside(other, **{name: value for name, value in found.command.environment.items() if name != "REDRAFT_DB"})
-    assert "is not trusted yet" in moved.run(*RUN).err
+
+
+def test_a_file_that_is_named_and_missing_is_an_error(found: Found) -> None:
+    done = found.run("--config", "nowhere.toml", "runs")
+    assert (done.code, "nowhere.toml: there is no such file" in done.err) == (2, True)
 
 
 @pytest.mark.slow
-def test_what_the_user_says_needs_no_word(found: Found) -> None:
-    url = found.stranger.base_url
-    assert found.run(*RUN, "--base-url", f"{url}/").code == 0
-    assert found.run(*RUN, "--sample", "2", "--dry-run").code == 0
-    found.command.environment["REDRAFT_BASE_URL"] = url
-    assert found.run(*RUN, "--sample", "3").code == 0
-    del found.command.environment["REDRAFT_BASE_URL"]
-    found.command.environment["REDRAFT_CONFIG"] = "redraft.toml"
-    assert found.run(*RUN, "--sample", "4").code == 0
-    del found.command.environment["REDRAFT_CONFIG"]
-    # Commands that send nothing anywhere do not ask.
-    assert found.run("runs").code == 0
-    found.says()
-    found.command.environment["OPENAI_BASE_URL"] = url
-    assert found.run(*RUN, "--sample", "5").code == 0
+def test_what_the_user_says_outranks_a_found_file(found: Found, tmp_path: Path) -> None:
+    own = tmp_path / "home" / "config" / "redraft" / "redraft.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text('words = 70\nmax-calls = 5\n[models.near]\nmodel = "openai:m"\nbase_url = "http://127.0.0.1:9/v1"\n')
+    (found.command.folder / "redraft.toml").write_text('words = 30\nmax-calls = 9000\nsample = 3\nwriter = "near"\n')
+    done = found.run("summarize", "book.md", "-m", "extractive", "--json")
+    settings = found.run("show", done.json["run"], "--json").json["settings"]
+    assert (settings["words"], settings["sample"]) == (70, 3)
+    assert f"redraft.toml in {found.command.folder.resolve()} sets sample=3\n" in done.err
+    planned = found.run("summarize", "book.md", "--dry-run", "--json")
+    assert planned.code == 0, "a model may be named that the user has described"
+    assert planned.json["model"] == "openai:m"
 
 
 @pytest.mark.slow
-def test_a_key_of_its_own_is_the_word_for_its_address_and_for_no_other(found: Found) -> None:
-    found.says('base-url = "STRANGER"', 'key-env = "REDRAFT_KEY_HERE"')
-    refused(found)
-    found.command.environment["REDRAFT_KEY_HERE"] = "own-0123456789"
-    assert found.run().code == 0
-    assert found.keys == {"own-0123456789"}
+def test_what_a_found_file_sets_is_said_and_stands_in_the_record(found: Found) -> None:
+    """A score that it has steered can be told from the record, even where nobody has read stderr."""
+    (found.command.folder / "redraft.toml").write_text('questions = 1\ntop-k = 1\ngoal = "coverage=0.5"\n')
+    line = f"redraft.toml in {found.command.folder.resolve()} sets questions=1, top-k=1"
+    evaluate = ("evaluate", "book.md", "summary.md", "--metric", "coverage", "-m", "extractive")
+    assert line in found.run(*evaluate).err
+    done = found.run(*evaluate, "--json", "--quiet", "--sample", "2")
+    assert done.err == ""
+    run = done.json["run"]
+    record = found.run("show", run, "--json").json["settings"]["found"]
+    assert record == {
+        "file": str(found.command.folder.resolve() / "redraft.toml"),
+        "values": {"questions": "1", "top-k": "1"},
+    }
+    assert line in found.run("show", run).err
+    assert line in " ".join(found.run("trace", run).out.split())
+    (found.command.folder / "redraft.toml").unlink()
+    other = found.run(*evaluate, "--json", "--sample", "3").json["run"]
+    assert found.run("show", other, "--json").json["settings"]["found"] is None
 
-    # What went there with that key goes on with it, and a judge elsewhere never sees it.
-    run = found.run("runs", "--json").json["runs"][0]["run"]
-    assert found.run("show", run, "--json").json["settings"]["key_env"] == "REDRAFT_KEY_HERE"
-    with ChatServer(lambda _: "nothing to say") as judge:
-        arguments = ("evaluate", "book.md", "summary.md", "--metric", "coverage", "--judge", "openai:j")
-        found.run(*arguments, "--judge-base-url", judge.base_url)
-        assert {seen.authorization for seen in judge.seen} == {f"Bearer {KEY}"}
-    assert found.keys == {"own-0123456789"}
-    assert found.run(*RUN, "-m", "extractive").code == 2
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 2), (b"\n", 2)])
-def test_on_a_terminal_it_is_asked_once(found: Found, answer: bytes, code: int) -> None:
-    done = on_terminal(found.command, *RUN, typed=answer)
-    assert done.code == code, done.err
-    assert "Trust it from now on" in done.err
-    assert found.stranger.base_url in done.err
-    assert bool(found.stranger.seen) == (code == 0)
-    if code == 0:
-        assert "Trust it from now on" not in on_terminal(found.command, *RUN, term="dumb", typed=answer).err
+def test_a_found_file_cannot_silence_what_it_sets(found: Found) -> None:
+    (found.command.folder / "redraft.toml").write_text("quiet = true\n")
+    refused(found, "summarize", "book.md", "-m", "extractive")
 
 
 def is_refused(path: Command, content: str) -> bool:
-    """Whether a command asks for the user's word before it does as a file says that lies in the directory."""
-    return taken(path, content).is_asked
+    """Whether a command refuses a file that lies in the directory, because it could do harm."""
+    return taken(path, content).is_harm
 
 
 @pytest.fixture
 def nowhere(tmp_path: Path) -> Iterator[Path]:
-    """A directory to write a file into, and a home where nothing was ever trusted."""
+    """A directory to write a file into, and a home without a configuration."""
     home = {
         "HOME": str(tmp_path / "home"),
         "XDG_CONFIG_HOME": str(tmp_path / "home" / "config"),
@@ -205,8 +188,7 @@ def test_a_setting_is_refused_unless_it_is_known_to_be_harmless(nowhere: Path, k
         if name != key:
             continue
         said = f"{key} = {toml(typical(key, option))}\n"
-        more = lines(required(path, option))
-        for content in (more + said, *([f"{more}[{path[0]}]\n{said}"] if path[0] != "models" else [])):
+        for content in (said, *([f"[{path[0]}]\n{said}"] if path[0] != "models" else [])):
             assert is_refused(path, content) == (key not in MAY), (path, content)
 
 
@@ -217,9 +199,9 @@ def test_no_text_of_a_found_file_is_a_place(nowhere: Path, value: str) -> None:
     del nowhere
     texts = [one for one in SETTINGS if type(one[2].type) is click.types.StringParamType and one[1] not in MAY]
     assert len(texts) > 20
-    for path, key, option in texts:
-        found = taken(path, f'{lines(required(path, option))}{key} = "{value}"\n')
-        assert found.is_asked or (value == "" and found.refused.endswith("the name is empty.")), (path, key)
+    for path, key, _ in texts:
+        found = taken(path, f'{key} = "{value}"\n')
+        assert found.is_harm or (value == "" and found.refused.endswith("the name is empty.")), (path, key)
 
 
 @pytest.mark.slow
@@ -230,8 +212,9 @@ def test_files_of_a_stranger_set_nothing_unasked() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("let_in", ["embeddings", "prompts"])
 def test_the_files_notice_what_gets_in(let_in: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trust, "_HARMLESS", trust._HARMLESS | {let_in})
-    assert any(f"{let_in} = " in one for one in unasked(3000, 1))
+    for option in [option for _, key, option in SETTINGS if key == let_in]:
+        monkeypatch.setattr(option, "found", "yes")
+    assert any(f"{let_in} = " in wrong for wrong in unasked(3000, 1))
 
 
 @pytest.mark.parametrize("content", ["a = " + "[" * 3_000, "a." * 3_000 + "b = 1"])
@@ -253,25 +236,13 @@ def test_models_that_are_built_in_or_at_the_users_own_server_may_be_named(nowher
         assert is_refused(("evaluate",), f'judge = ["extractive", "{value}"]\n') == refused
 
 
-@pytest.mark.parametrize(
-    ("field", "refused"),
-    [
-        *(
-            (one, False)
-            for one in ("context_tokens = 4096", "temperature = 0.5", 'prompts = "simple"', 'replies = "plain"')
-        ),
-        *((one, True) for one in ('base_url = "http://x"', 'key_env = "HOME"', 'prompts = "./p"')),
-        ("price = { prompt = 0.0, completion = 0.0 }", True),
-    ],
-)
-def test_a_table_of_a_model_may_say_as_little(nowhere: Path, field: str, refused: bool) -> None:
+def test_a_found_file_defines_no_model(nowhere: Path) -> None:
     del nowhere
-    content = f'model = "m"\n[models.m]\nmodel = "openai:m"\n{field}\n'
-    assert is_refused(("summarize",), content) == refused
-    assert is_refused(("studio",), content.partition("\n")[2]) == refused, "its models can be chosen in the studio"
+    for path in (("summarize",), ("studio",), ("runs",), ("mcp",)):
+        assert is_refused(path, '[models.m]\nmodel = "openai:m"\n')
 
 
-def test_what_an_installed_package_adds_needs_the_word(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_an_installed_package_adds_is_refused(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     del nowhere
     monkeypatch.setattr("redraft.plugins.names", lambda kind: ("theirs",))
     assert is_refused(("summarize",), 'strategy = "theirs"\n')
@@ -284,9 +255,4 @@ def test_a_dry_run_reads_no_folder_either(tmp_path: Path) -> None:
     (tmp_path / "redraft.toml").write_text('prompts = "./theirs"\n', "utf-8")
     done = Inside(tmp_path, XDG_CONFIG_HOME=str(tmp_path / "config")).run("summarize", "book.md", "--dry-run")
     assert done.code == 2
-    assert "is not trusted yet" in done.err
-
-
-def test_all_that_needs_the_word_is_shown_before_it_is_given() -> None:
-    content = {"words": 50, "prompts": "./p", "models": {"m": {"model": "openai:m", "price": {"prompt": 0}}}}
-    assert list(settings_in_need(content)) == ["prompts", "[models.m] price"]
+    assert "merely found" in done.err

@@ -1,0 +1,283 @@
+"""A database that somebody else wrote: servers, keys and files that it names are used only if they are the user's."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft import DraftConfig, Limits, Session, resume_batch
+from redraft.errors import UsageError
+from tests.chatserver import ChatServer
+from tests.cli.inside import Inside
+from tests.studio.served import served
+
+USUAL, OTHER = "sk-usual-0123456789", "sk-other-0123456789"
+SENTENCE = "The keeper kept the light."
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A folder with a run that has stopped, the user's own server, and another one."""
+
+    command: Inside
+    server: ChatServer
+    stranger: ChatServer
+    run: str
+
+    def edit(self, column: str, changes: Mapping[str, Any], table: str = "runs") -> None:
+        """Change what the database says, as a stranger could; STRANGER stands for the other server's address."""
+        text = json.dumps(changes).replace("STRANGER", self.stranger.base_url)
+        with closing(sqlite3.connect(self.command.database)) as database:
+            database.execute(f"UPDATE {table} SET {column} = json_patch(coalesce({column}, '{{}}'), ?)", (text,))
+            database.commit()
+
+    def set(self, column: str, value: str) -> None:
+        """Change a column of all runs."""
+        with closing(sqlite3.connect(self.command.database)) as database:
+            database.execute(f"UPDATE runs SET {column} = ?", (value,))
+            database.commit()
+
+    def refused(self, *arguments: str) -> str:
+        """Run a command that has to be refused, and return its message."""
+        self.forget()
+        done = self.command.run(*(arguments or ("resume", self.run, "--max-calls", "100")))
+        assert done.code == 2, done.err
+        assert "which only its database names" in done.err, done.err
+        assert (self.stranger.seen, self.stranger.looked) == ([], [])
+        assert self.server.seen == []
+        return done.err
+
+    def resumed(self, *arguments: str) -> None:
+        """Resume the run, which has to succeed."""
+        self.forget()
+        done = self.command.run("resume", self.run, "--max-calls", "100", *arguments)
+        assert done.code == 0, done.err
+
+    def forget(self) -> None:
+        for server in (self.server, self.stranger):
+            server.seen.clear()
+            server.looked.clear()
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    sentences = [f"In the year {year} the keeper kept the light through the storm." for year in range(1800, 1960)]
+    (tmp_path / "book.md").write_text(" ".join(sentences), "utf-8")
+    (tmp_path / "summary.md").write_text(SENTENCE, "utf-8")
+    with ChatServer(lambda _: SENTENCE) as server, ChatServer(lambda _: SENTENCE) as stranger:
+        config = str(tmp_path / "home" / "config")
+        command = Inside(tmp_path, server.base_url, XDG_CONFIG_HOME=config, OTHER_SECRET_KEY=OTHER)
+        command.environment["OPENAI_API_KEY"] = USUAL
+        draft = ("summarize", "book.md", "-m", "openai:m", "-w", "60", "--chunk-tokens", "400")
+        done = command.run(*draft, "--strategy", "hierarchical", "--max-calls", "1")
+        assert done.code == 3, done.err
+        run = command.run("runs", "--json").json["runs"][0]["run"]
+        yield Scene(command, server, stranger, run)
+
+
+@pytest.mark.slow
+def test_a_run_is_resumed_at_the_users_own_server(scene: Scene) -> None:
+    scene.resumed()
+    assert scene.server.seen
+    assert scene.stranger.seen == []
+
+
+@pytest.mark.slow
+def test_an_address_on_record_gets_nothing_until_it_is_given_again(scene: Scene) -> None:
+    scene.edit("settings", {"base_url": "STRANGER"})
+    refusal = scene.refused()
+    assert f"openai:m at {scene.stranger.base_url}" in refusal
+    assert f"--base-url {scene.stranger.base_url}" in refusal
+    assert scene.command.run("show", scene.run, "--json").json["status"] == "stopped", "the run is as it was"
+    scene.resumed("--base-url", f"{scene.stranger.base_url}/")
+    assert {seen.authorization for seen in scene.stranger.seen} == {f"Bearer {USUAL}"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["OPENAI_BASE_URL", "REDRAFT_BASE_URL", "configuration"])
+def test_an_address_of_the_environment_or_configuration_is_the_users_own(scene: Scene, way: str) -> None:
+    scene.edit("settings", {"base_url": "STRANGER"})
+    if way == "configuration":
+        own = Path(scene.command.environment["XDG_CONFIG_HOME"], "redraft", "redraft.toml")
+        own.parent.mkdir(parents=True)
+        own.write_text(f'base-url = "{scene.stranger.base_url}"\n', "utf-8")
+    else:
+        scene.command.environment[way] = scene.stranger.base_url
+    scene.resumed()
+    assert scene.stranger.seen
+
+
+@pytest.mark.slow
+def test_a_found_file_does_not_make_an_address_the_users_own(scene: Scene) -> None:
+    scene.edit("settings", {"base_url": "STRANGER"})
+    (scene.command.folder / "redraft.toml").write_text(f'base-url = "{scene.stranger.base_url}"\n', "utf-8")
+    done = scene.command.run("resume", scene.run)
+    assert (done.code, scene.stranger.seen) == (2, [])
+
+
+@pytest.mark.slow
+def test_a_variable_on_record_is_not_read_until_it_is_named_again(scene: Scene) -> None:
+    """Even the user's own server does not get a secret that the database has chosen."""
+    scene.edit("settings", {"key_env": "OTHER_SECRET_KEY"})
+    assert "--key-env OTHER_SECRET_KEY" in scene.refused()
+    scene.resumed("--key-env", "OTHER_SECRET_KEY")
+    assert {seen.authorization for seen in scene.server.seen} == {f"Bearer {OTHER}"}
+
+
+@pytest.mark.slow
+def test_a_table_of_the_configuration_allows_its_own_address_with_its_own_key_only(scene: Scene) -> None:
+    table = (
+        f'[models.other]\nmodel = "openai:m"\nbase_url = "{scene.stranger.base_url}"\nkey_env = "OTHER_SECRET_KEY"\n'
+    )
+    (scene.command.folder / "own.toml").write_text(table, "utf-8")
+    resume = ("--config", "own.toml", "resume", scene.run, "--max-calls", "100")
+    scene.edit("settings", {"base_url": "STRANGER"})
+    scene.refused(*resume)
+    scene.edit("settings", {"key_env": "OTHER_SECRET_KEY"})
+    assert scene.command.run(*resume).code == 0
+    assert {seen.authorization for seen in scene.stranger.seen} == {f"Bearer {OTHER}"}
+
+
+JUDGES = {
+    "address": {"base_url": "STRANGER", "judges": ["openai:j"]},
+    "table": {"judges": ["j"], "models": {"j": {"model": "openai:j", "base_url": "STRANGER"}}},
+    "key": {"judges": ["j"], "models": {"j": {"model": "openai:j", "key_env": "OTHER_SECRET_KEY"}}},
+    "validator": {"validator": "j", "models": {"j": {"model": "openai:j", "base_url": "STRANGER"}}},
+    "provider": {"judges": ["j"], "models": {"j": {"model": "ollama:j", "base_url": "STRANGER"}}},
+    "entailment model": {"judges": ["nli:./theirs"]},
+    "embeddings": {"embeddings": "./theirs"},
+    "prompts": {"judges": ["j"], "models": {"j": {"model": "openai:j", "prompts": "/theirs"}}},
+}
+
+
+@pytest.fixture
+def judged(scene: Scene) -> Scene:
+    """A run that judges instead, and has stopped."""
+    evaluate = ("evaluate", "book.md", "summary.md", "--metric", "coverage", "-m", "openai:m", "--max-calls", "1")
+    scene.command.run(*evaluate)
+    run = scene.command.run("runs", "--json").json["runs"][0]["run"]
+    return Scene(scene.command, scene.server, scene.stranger, run)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(JUDGES))
+def test_a_judge_on_record_is_held_to_the_same_rule(judged: Scene, name: str) -> None:
+    judged.edit("judging", JUDGES[name])
+    judged.refused("resume", judged.run, "--max-calls", "100")
+
+
+@pytest.mark.slow
+def test_a_decider_on_record_is_held_to_the_same_rule(judged: Scene) -> None:
+    judged.edit("judging", {"models": {"d": {"model": "openai:d", "base_url": "STRANGER"}}})
+    judged.edit("refinement", {"goals": {"coverage": 0.9}, "policy": "agent", "decider": "d"})
+    judged.set("kind", "refine")
+    judged.refused("resume", judged.run, "--max-calls", "100")
+
+
+@pytest.mark.slow
+def test_a_judges_address_that_is_given_again_is_used(judged: Scene) -> None:
+    judged.edit("judging", JUDGES["address"])
+    judged.command.run("resume", judged.run, "--max-calls", "100", "--judge-base-url", judged.stranger.base_url)
+    assert judged.stranger.seen
+
+
+@pytest.mark.slow
+def test_a_folder_of_prompts_on_record_is_not_read(scene: Scene) -> None:
+    theirs = scene.command.folder / "theirs"
+    assert scene.command.run("prompts", "export", str(theirs)).code == 0
+    scene.edit("settings", {"prompts": str(theirs)})
+    assert f"--prompts {theirs}" in scene.refused()
+    scene.resumed("--prompts", "theirs")
+
+
+@pytest.mark.slow
+def test_a_fork_and_a_batch_are_held_to_the_same_rule(scene: Scene) -> None:
+    scene.resumed()
+    scene.edit("settings", {"base_url": "STRANGER"})
+    fork = ("fork", scene.run, "--round", "0", "-g", "coverage=0.9", "--rounds", "1")
+    scene.refused(*fork)
+    scene.refused(*fork, "-w", "80")
+    assert scene.command.run(*fork, "-m", "openai:m", "--judge", "extractive").code in (0, 3)
+    assert scene.stranger.seen == []
+
+    batch = ("batch", "run", "book.md", "-m", "openai:m", "-w", "60", "--name", "mine", "--workers", "1")
+    scene.command.run(*batch, "--chunk-tokens", "300", "--max-calls", "1")
+    scene.edit("asked", {"settings": {"base_url": "STRANGER"}}, "batches")
+    assert "batch mine" in scene.refused("batch", "resume", "mine", "--max-calls", "100")
+
+
+async def test_from_python_an_address_is_given_with_the_session(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "NO_PROXY"):
+        monkeypatch.setenv(name, scene.command.environment[name])
+    scene.edit("settings", {"base_url": "STRANGER"})
+    async with Session(scene.command.database) as session:
+        with pytest.raises(UsageError, match="only its database names"):
+            await session.resume(scene.run)
+        with pytest.raises(UsageError, match="only its database names"):
+            async with session.visiting(scene.run):
+                pass
+    assert scene.stranger.seen == []
+    own = DraftConfig(model="openai:m", base_url=scene.stranger.base_url)
+    async with Session(scene.command.database, settings=own) as session:
+        await session.resume(scene.run, limits=Limits(max_calls=100))
+    assert scene.stranger.seen
+
+
+@pytest.mark.slow
+async def test_a_batch_from_python_is_held_to_the_same_rule(scene: Scene) -> None:
+    scene.command.run("batch", "run", "book.md", "-m", "openai:m", "-w", "60", "--name", "mine", "--max-calls", "1")
+    scene.edit("asked", {"settings": {"base_url": "STRANGER"}}, "batches")
+    async with Session(scene.command.database) as session:
+        with pytest.raises(UsageError, match="only its database names"):
+            await resume_batch(session, "mine")
+
+
+@pytest.mark.nightly
+def test_the_studio_is_held_to_the_same_rule(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "NO_PROXY"):
+        monkeypatch.setenv(name, scene.command.environment[name])
+    scene.resumed()
+    scene.edit("settings", {"base_url": "STRANGER"})
+    scene.set("status", "interrupted")
+    with served(scene.command.folder) as studio, studio.client() as client:
+        for path, body in (
+            (f"/api/runs/{scene.run}/resume", {}),
+            (f"/api/runs/{scene.run}/fork", {"round": 0, "rounds": 1}),
+            (f"/api/runs/{scene.run}/ask", {"question": "Who kept the light?"}),
+        ):
+            reply = client.post(path, json=body)
+            assert reply.status_code in (409, 422), (path, reply.text)
+            assert "only its database names" in reply.text, (path, reply.text)
+    assert (scene.stranger.seen, scene.stranger.looked) == ([], [])
+
+
+@pytest.mark.slow
+def test_an_output_file_on_record_is_not_written(scene: Scene) -> None:
+    place = scene.command.folder / "theirs.md"
+    scene.set("output", str(place))
+    done = scene.command.run("resume", scene.run, "--max-calls", "100")
+    assert done.code == 0, done.err
+    assert SENTENCE in done.out
+    assert f"not written to {place}" in done.err
+    assert not place.exists()
+    assert scene.command.run("resume", scene.run, "-o", str(place)).code == 0
+    assert place.exists()
+
+
+def test_the_hint_to_resume_names_what_is_needed_again(scene: Scene) -> None:
+    places = ("--base-url", scene.stranger.base_url, "--key-env", "OTHER_SECRET_KEY", "-o", "out.md")
+    draft = ("summarize", "book.md", "-m", "openai:m", "-w", "70", "--chunk-tokens", "400", "--max-calls", "1")
+    done = scene.command.run(*draft, "--strategy", "hierarchical", *places)
+    hint = next(line for line in done.err.splitlines() if "redraft resume" in line)
+    words = f"--output out.md --base-url {scene.stranger.base_url} --key-env OTHER_SECRET_KEY"
+    assert words in hint
+    command = hint[hint.index("redraft resume") :].split()[1:]
+    assert scene.command.run(*command).code in (0, 3)
+    assert (scene.command.folder / "out.md").exists()
