@@ -6,13 +6,96 @@ from collections.abc import Callable
 
 import pytest
 
-from redraft import Finding
+from redraft import ReviewQuestion
 from redraft.cli.views.history import trace_lines
 from redraft.domain import record_json
 from redraft.report.history.trace import read_trace
-from tests.judges import Json, Keepers, Lazy, Said, Saying, Sheet, asked_of, island, named, told
+from redraft.settings import PolicyName
+from tests.judges import Json, Keepers, Lazy, Said, Saying, Sheet, asked_of, island, keepers_in, named, told
 from tests.runs.courts import Open
 from tests.runs.test_refining import GOOD, POOR, stories
+
+
+class Weighing(Keepers):
+    """Gives the questions on the first keepers a weight, and half an answer for a keeper called half by name."""
+
+    def ask_document(self, sheet: Sheet) -> Said:
+        questions = super().ask_document(sheet)["questions"]
+        weights = {4: 3, 2: 2}
+        return {"questions": [one | {"weight": weights.get(asked_of(one["question"]), 1)} for one in questions]}
+
+    def compare_answers(self, sheet: Sheet) -> Said:
+        comparisons = super().compare_answers(sheet)["comparisons"]
+        half = {n for n, pair in sheet.items("pairs").items() if pair["summary"] == "Tim4"}
+        return {
+            "comparisons": [
+                one | ({"verdict": "part", "reason": "His surname is missing."} if one["id"] in half else {})
+                for one in comparisons
+            ]
+        }
+
+
+# Right; wrong; half right; a stop; on no list.
+DRAFT = f"{told(1, wrong={2: 'Bob', 4: 'Tim4'})} The keeper number 9 left. The sea is cold."
+
+
+@pytest.mark.parametrize("policy", ["editor", "agent"])
+async def test_an_editor_is_told_what_matters(court: Open, policy: PolicyName) -> None:
+    opened = court(Weighing())
+    await opened.refine(DRAFT, policy=policy, goals={"coverage": 0.9}, rounds=1)
+
+    (sheet, *_) = opened.asked("edit")
+    must_know = [
+        (item["weight"], asked_of(item["question"]), item["answer"], item["draft"], item.get("lacks", ""))
+        for item in sheet.items("must_know").values()
+    ]
+    assert must_know == [
+        ("3", 4, "Tom4", "in part", "His surname is missing."),
+        ("2", 2, "Tom2", "wrongly", ""),
+        ("1", 1, "Tom1", "in full", ""),
+        *(("1", number, f"Tom{number}", "not at all", "") for number in (3, 5, 6)),
+    ]
+    (point,) = [point for point in sheet.items("points").values() if point["says"] == "Bob"]
+    assert (point["task"], point["answer"]) == ("correct", "Tom2")
+    assert sheet.within("stops") == f"“keeper number 9” {named(9)}"
+    assert sheet.within("may_go").split("\n") == ["The keeper number 9 left.", "The sea is cold."]
+    assert sheet.within("document") == opened.document.text.strip()
+    assert not any("quote" in item for item in sheet.items("must_know").values()), "the document has them"
+    assert not any(map(sheet.within, ("parts", "passages", "keep")))
+
+
+@pytest.mark.nightly
+async def test_an_editor_without_document_reads_its_parts(court: Open) -> None:
+    opened = court(document=island(250))
+    await opened.refine(POOR, settings={"context_tokens": 6000, "words": 100}, rounds=1)
+
+    (sheet,) = opened.asked("edit")
+    parts = [sorted(keepers_in(part["text"])) for part in sheet.items("parts").values()]
+    assert len(parts) == len(opened.asked("summarize_chunk")) > 2
+    assert parts == sorted(parts)
+    passages = sheet.within("passages")
+    missing = [item for item in sheet.items("must_know").values() if item["draft"] == "not at all"]
+    assert missing
+    assert all(item["quote"] for item in missing)
+    assert missing[0]["quote"] in passages
+    assert 2 in keepers_in(passages), "what is wrong is looked up"
+    assert not sheet.within("document")
+
+
+@pytest.mark.slow
+async def test_a_met_request_stays_in_later_edits(court: Open) -> None:
+    requests: list[Json] = [{"add": ["Say how it ends."]}, {}]
+
+    async def reviewer(_question: ReviewQuestion) -> Json:
+        return requests.pop(0)
+
+    opened = court(Lazy())
+    await opened.refine(told(1), review=True, reviewer=reviewer, rounds=2)
+
+    first, second = opened.asked("edit")
+    assert [point["instruction"] for point in first.items("points").values()] == ["Say how it ends."]
+    assert (first.within("keep"), second.within("keep")) == ("", "Say how it ends.")
+    assert not second.items("points")
 
 
 class Choosing(Saying):
@@ -100,7 +183,9 @@ async def test_a_comparison_sees_what_matters_and_errors(court: Open) -> None:
         assert {(item["weight"], item["question"], item["answer"]) for item in items} == {
             ("1", f"What is keeper number {number} called?", f"Tom{number}") for number in range(1, 7)
         }
-        assert not any(item.keys() & {"draft", "lacks", "quote"} for item in items), "it is not told which draft is which"
+        assert not any(item.keys() & {"draft", "lacks", "quote"} for item in items), (
+            "it is not told which draft is which"
+        )
         assert sheet.within("errors") == "The keeper number 2 is called Bob. (the document: Tom2)"
         assert sheet.within("query") == "Who are the keepers?"
 
@@ -155,5 +240,3 @@ async def test_errors_are_corrected_after_a_refused_rewrite(court: Open) -> None
     assert stories(result)[1:] == [(1, ("consistency", "coverage"), False), (2, ("consistency",), True)]
     assert [sheet.within("summary") for sheet in opened.asked("edit", "revise")] == [POOR, POOR]
     assert result.summary == told(1, 2)
-
-

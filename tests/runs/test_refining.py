@@ -12,13 +12,10 @@ from typing import Any
 import pytest
 
 from redraft import Finding, Limits, RefineConfig, ReviewQuestion
-from redraft.cli.views.history import trace_lines
-from redraft.domain import record_json
 from redraft.errors import ModelError, PromptError, ProviderError, RunError, TransientError
 from redraft.llm import rate_limiter
 from redraft.report.dossier.build import read_dossier
 from redraft.report.history.results import Result
-from redraft.report.history.trace import read_trace
 from redraft.settings import JudgeConfig, PolicyName
 from redraft.text.words import count_words
 from tests.chatserver import Answer
