@@ -121,11 +121,13 @@ def errors_in(judged: Judged, aims: Aims, gone: Sequence[str] = ()) -> list[Find
 
 
 def is_same_error(error: Finding, other: Finding) -> bool:
-    """Return whether two findings, of one draft or of two, object to the same claim: to the same answer, or by the same
-    words of the document."""
+    """Return whether two findings, of one draft or of two, object to the same claim: by the same words of the document,
+    or to the same answer to one question, in one sentence, or for the same reason."""
     places = [finding.evidence.span for finding in (error, other) if finding.evidence and finding.evidence.span]
-    overlap = len(places) == 2 and places[0].overlaps(places[1])
-    return overlap or (bool(error.found) and is_same(error.found, other.found)) or error.id == other.id
+    if error.id == other.id or (len(places) == 2 and places[0].overlaps(places[1])):
+        return True
+    subjects = ((error.question, other.question), (error.sentence, other.sentence), (error.expected, other.expected))
+    return is_same(error.found, other.found) and any(is_same(*pair) for pair in subjects)
 
 
 def with_same_errors(ids: Sequence[str], judged: Judged) -> list[str]:

@@ -95,6 +95,7 @@ def test_findings_are_sorted_by_what_editors_do() -> None:
     [
         (error("bob", COVERAGE), 1),  # the same answer
         (error("Joe"), 2),
+        (replace(error("Bob"), sentence="Bob left.", expected="Joe"), 2),  # the same answer about something else
         (replace(error("Joe"), evidence=Evidence("x", Span(5, 9))), 1),  # the same words of the document
         (replace(error("Joe"), evidence=Evidence("x", Span(9, 12))), 2),
         (replace(error("Bob"), metric=REVIEW), 1),  # a request accuses nobody
