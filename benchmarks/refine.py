@@ -51,7 +51,7 @@ async def refined(document: Document, words: int, rounds: int, session: Session)
 
 
 async def gains(words: int, rounds: int, most: int) -> None:
-    print(f"{rounds} rounds from the first {words} words, goals of 1.0 for both metrics, policy consistency-first\n")
+    print(f"{rounds} rounds from the first {words} words, goals of 1.0 for both metrics, policy editor\n")
     rows: list[tuple[object, ...]] = [("", "words", "coverage", "after", "consistency", "after", "taken", "stop")]
     results: list[Result] = []
     async with fresh() as session:

@@ -26,8 +26,8 @@ Way = Literal["edit", "correct"]
 FINDINGS_AT_ONCE = 6
 ACCUSING = ("remove", "correct")
 """The tasks of findings that say that the document does not support the draft."""
-_ESSENTIAL, _OF_WEIGHT = 3, 2
-"""The weight of what nobody understands the whole without, and the least for which a round is made."""
+_ESSENTIAL = 3
+"""The weight of what nobody understands the whole without."""
 _WRONG_ANSWER = ("coverage", "contradicted")
 # The paper raises coverage first, then consistency (Algorithm 2).
 _PAPER_ORDER: tuple[MetricAim, ...] = ("content", "truth", "form")
@@ -91,19 +91,19 @@ class DraftFindings:
 
     @property
     def of_weight(self) -> tuple[Finding, ...]:
-        """Return what another round is made for: errors, requests, and what is missing of some weight or while its goal
-        is missed. Stops alone are solved in the first round: rewriting a whole text for a few more costs as much as it
-        gains."""
+        """Return what another round is made for: errors, requests, and what is missing that is essential or keeps a
+        goal from being met. Stops alone are solved in the first round: to write a whole text anew for a few more costs
+        as much as it gains."""
         stops = [stop for stop in self.stops if stop.metric in self.missed]
-        return (*self.points, *stops, *self._missing(_OF_WEIGHT))
+        return (*self.points, *stops, *self._missing())
 
     @property
     def are_errors_alone(self) -> bool:
         """Return whether there are errors, and nothing else for which the text would be written anew."""
-        return bool(self.errors) and not (self.requests or self.stops or self._missing(_ESSENTIAL))
+        return bool(self.errors) and not (self.requests or self.stops or self._missing())
 
-    def _missing(self, least: int) -> list[Finding]:
-        return [finding for finding in self.missing if finding.weight >= least or finding.metric in self.missed]
+    def _missing(self) -> list[Finding]:
+        return [finding for finding in self.missing if finding.weight >= _ESSENTIAL or finding.metric in self.missed]
 
 
 def errors_in(judged: Judged, aims: Aims, gone: Sequence[str] = ()) -> list[Finding]:

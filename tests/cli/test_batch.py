@@ -46,17 +46,6 @@ def test_what_dead_workers_still_have_counts_for_how_many_are_needed(command: In
     assert "batch mine: 4 documents, 2 workers" in resumed.err
 
 
-def test_the_final_comparison_of_refined_drafts_can_be_left_out(command: Inside) -> None:
-    plans = [
-        command.run("batch", "in", *_OPTIONS, "--refine", "--dry-run", "--json", *more)
-        for more in ((), ("--no-final-comparison",))
-    ]
-    compared, alone = (
-        next(row["all documents"] for row in one.json["rows"] if row["what"] == "calls") for one in plans
-    )
-    assert alone < compared
-
-
 @pytest.mark.slow
 def test_files_with_the_same_text_are_named_once_with_both_names(command: Inside, tmp_path: Path) -> None:
     (tmp_path / "in" / "copy.md").write_bytes((tmp_path / "in" / "light-1.md").read_bytes())

@@ -6,13 +6,14 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from redraft import Session, read_lineage, read_trace
-from redraft.domain import FinalComparison, Finding, Ruling
+from redraft.domain import DraftComparison, Finding, Ruling
 from redraft.errors import RunError
 from redraft.evaluators.metric_info import WithdrawnFinding
 from redraft.llm.base import Request
@@ -104,20 +105,16 @@ def test_a_withdrawn_finding_is_shown_with_the_words_that_overrule_it(dossier: D
 
 
 @pytest.mark.parametrize("show", [dossier_page, dossier_markdown], ids=["page", "markdown"])
-def test_how_the_first_and_the_best_draft_compare_is_told_with_the_votes(shelf: tuple[Store, str], show: Show) -> None:
+def test_the_judges_reasons_stand_with_their_round(shelf: tuple[Store, str], show: Show) -> None:
     store, run = shelf
-    made = store.judgments.rounds(run)
-    drafts = made[0].draft, made[-1].draft
+    *_, last = store.judgments.rounds(run)
     try:
-        told = FinalComparison(run, *drafts, first_won=True, reason="It tells more.", votes=(3, 1, 2))
-        store.rulings.keep_comparison(told)
+        store.judgments.keep_round(run, replace(last, comparison=DraftComparison(2, 0, 0, ("It tells more.",))))
         shown = show(read_dossier(store, run))
     finally:
-        store.rulings.forget_comparison(run)
-    assert (
-        "First and best draft compared: the first draft is preferred (3 to 1, 2 for neither). It tells more." in shown
-    )
-    assert "draft compared" not in show(read_dossier(store, run))
+        store.judgments.keep_round(run, last)
+    assert "It tells more." in shown
+    assert "It tells more." not in show(read_dossier(store, run))
 
 
 def test_findings_about_a_sentence_stand_beside_it(dossier: Dossier) -> None:

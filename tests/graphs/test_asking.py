@@ -70,7 +70,7 @@ async def test_the_question_can_be_read_by_itself(bench: Bench) -> None:
     assert json.loads(json.dumps(question)) == question
     assert (question["run"], question["round"], question["draft"]) == (run.id, 1, run.draft)
     assert (question["text"], question["words"], question["goals"]) == (POOR, 14, GOALS)
-    assert question["scores"] == {"coverage": 2 / 6, "consistency": 0.5}
+    assert question["scores"] == {"coverage": 1 / 6, "consistency": 0.5}
     wrong, *lacking = question["findings"]
     # For what is lacking there are free words.
     assert [(one["metric"], one["expected"]) for one in lacking] == [("coverage", f"Tom{n}") for n in (3, 4, 5, 6)]

@@ -270,7 +270,7 @@ async def test_the_updates_of_a_refinement_say_what_goes_on(bench: Bench) -> Non
         (True, "consistency gained 0.50"),
         (True, "coverage gained 0.50"),
     ]
-    assert settled[0]["scores"] == {"coverage": 2 / 6, "consistency": 0.5}
+    assert settled[0]["scores"] == {"coverage": 1 / 6, "consistency": 0.5}
     assert [update["decide"]["aims"] for update in updates if "aims" in update.get("decide", {})] == [
         ["consistency"],
         ["coverage"],

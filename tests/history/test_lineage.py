@@ -190,7 +190,7 @@ async def test_an_unchanged_sentence_keeps_its_citations_and_a_new_one_has_those
 @pytest.mark.slow
 async def test_a_fork_goes_back_to_the_run_that_it_was_forked_from(tmp_path: Path) -> None:
     court = Court(tmp_path)
-    first = await court.refine(told(1, wrong={2: "Bob"}), policy="all")
+    first = await court.refine(told(1, wrong={2: "Bob"}))
     async with court.session() as session:
         fork = await session.fork(first.run.id, 1, goals={"coverage": 0.1})
         found = await session.lineage(fork.run.id)

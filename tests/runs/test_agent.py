@@ -118,7 +118,7 @@ async def test_it_sees_how_the_summary_stands_what_is_wrong_and_what_was_tried(c
         {name: row[name] for name in ("metric", "score", "goal", "met")} for row in first.items("scoreboard").values()
     ]
     assert board == [
-        {"metric": "coverage", "score": "0.3333", "goal": "0.9", "met": "no"},
+        {"metric": "coverage", "score": "0.1667", "goal": "0.9", "met": "no"},
         {"metric": "consistency", "score": "0.5000", "goal": "1", "met": "no"},
     ]
     known = [one for said in result.initial.values() for one in said.findings]

@@ -13,7 +13,7 @@ from redraft.domain import record_json
 from redraft.errors import ModelError, ProviderError
 from redraft.evaluators.metric_info import withdrawn
 from redraft.report.history.trace import read_trace
-from redraft.settings import PolicyName
+from redraft.settings import JudgeConfig, PolicyName
 from tests.judges import Json, Keepers, Said, Sheet, asked_of, fact_of, island, keepers_in, told
 from tests.runs.courts import Open
 from tests.runs.test_refining import POLICIES, stories
@@ -247,7 +247,9 @@ async def test_a_judge_that_cannot_read_the_document_does_not_bring_back_an_erro
     assert bool(opened.asked("prefer_summary")) == compared
 
 
-@pytest.mark.parametrize("options", [{"final_comparison": False}, {"policy": "paper"}])
+@pytest.mark.parametrize(
+    "options", [{"final_comparison": False}, {"policy": "paper", "judging": JudgeConfig(formula="paper")}]
+)
 async def test_nobody_is_asked_where_that_is_not_wanted(court: Open, options: Json) -> None:
     opened = court(_scripted(_first_draft))
     result = await opened.refine(POOR, **options)

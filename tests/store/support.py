@@ -18,9 +18,9 @@ from redraft.domain import (
     Chunk,
     Document,
     DocumentSection,
+    DraftComparison,
     Evaluation,
     Evidence,
-    FinalComparison,
     Finding,
     Gap,
     KeyFact,
@@ -203,6 +203,9 @@ RULING = Ruling(
 )
 
 
+BESIDE = DraftComparison(0, 1, 1, ("It is möre.",))
+
+
 def rounds(first: str, second: str) -> list[Round]:
     """Rounds on two drafts: the first draft, a revision that was accepted, one that waits to be judged, and one that a
     model has led and the reviser has answered point by point.
@@ -214,7 +217,7 @@ def rounds(first: str, second: str) -> list[Round]:
         Round(0, first),
         Round(1, second, first, ("coverage",), (finding().id,), accepted=True, reason="coverage rose"),
         Round(2, first, second, ("consistency", "coverage")),
-        Round(3, second, first, ("coverage",), accepted=False, reason="no gain", **told),
+        Round(3, second, first, ("coverage",), accepted=False, reason="no gain", **told, comparison=BESIDE),
     ]
 
 
@@ -272,7 +275,6 @@ def fill_judged(store: Store, parent: str) -> str:
     store.judgments.keep_lookups(fork, 1, LOOKUPS)
     store.judgments.keep_verdicts(VERDICTS, content_id(PRINTABLE))
     store.rulings.keep([RULING])
-    store.rulings.keep_comparison(FinalComparison(fork, first, second, True, "It is möre.", (1, 0, 0), True))
     store.opinions.keep(HumanOpinion(fork, finding().id, first, agrees=False, note="She did nöt. \U0001f600"))
     store.runs.choose_draft(fork, second)
     store.runs.set_status(fork, "done", stop_reason="decided", why="Nöthing is left.")

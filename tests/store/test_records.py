@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redraft.document import Mark
-from redraft.domain import Chunk, Document, FinalComparison, Gap, Span, Totals, Usage, content_id, record_json
+from redraft.domain import Chunk, Document, Gap, Span, Totals, Usage, content_id, record_json
 from redraft.errors import RunError, StoreError
 from redraft.report.tables import Table
 from redraft.settings import Limits
@@ -239,15 +239,6 @@ def test_what_is_no_unicode_and_a_day_that_is_left_out(place: Path | str) -> Non
 
 
 def test_a_record_as_json_has_aliases_and_computed_values_and_no_excluded_fields() -> None:
-    compared = record_json(FinalComparison("run", "d1", "d2", first_won=True, votes=(3, 1, 2)))
-    assert compared.pop("preferred") == "d1", "it is computed"
-    assert compared == {
-        "first": "d1",
-        "best": "d2",
-        "reason": "",
-        "votes": {"first": 3, "best": 1, "neither": 2},
-        "document_read": False,
-    }
     table = record_json(Table("t", "T", "", "", ("name", "n"), (("one", 1),)))
     assert (table["columns"], table["rows"]) == (["name", "n"], [{"name": "one", "n": 1}])
     assert "standing" not in record_json(AGREEMENT)

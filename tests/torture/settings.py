@@ -33,7 +33,7 @@ MAY = {
     *("words", "language", "skip", "chunk-tokens", "until", "preset", "strategy", "metric", "goal"),
     *("context-tokens", "temperature", "top-p", "sample", "seed", "replies", "reasoning-tokens", "repeat"),
     *("questions", "stretch-tokens", "claims", "batch", "top-k", "similarity", "threshold", "second-look"),
-    *("perspective", "refine", "rounds", "policy", "tolerance", "judged-share", "review", "concurrency"),
+    *("perspective", "refine", "rounds", "policy", "judged-share", "review", "concurrency"),
     *("requests-per-minute", "tokens-per-minute", "max-cost", "max-calls", "timeout"),
     *("feedback", "free-length", "max-tokens", "keyfact-overlap", "verify-against"),
     *("words-as", "chunking", "merge", "drafts", "evidence", "keyfact-chunks", "final-comparison"),
