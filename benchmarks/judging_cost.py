@@ -89,18 +89,18 @@ class Reader:
         return question, answer
 
     def ask_document(self, given: qa.AskDocumentInput) -> qa.DocumentQuestions:
-        lines = _sentences(given.excerpt)
+        lines = _sentences(given.document or given.excerpt or "")
         chosen = lines[:: max(1, len(lines) // given.count)][: given.count]
         asked = [(self._asked(one, 1), one) for one in chosen]
         return qa.DocumentQuestions(
             questions=[
-                qa.DocumentQuestion(question=question, kind="what", answer=answer, quote=_first_ten(one))
+                qa.DocumentQuestion(question=question, kind="what", answer=answer, quote=_first_ten(one), weight=2)
                 for (question, answer), one in asked
             ]
         )
 
     def rank_questions(self, given: qa.RankInput) -> qa.Ranking:
-        return qa.Ranking(order=[one.id for one in given.candidates])
+        return qa.Ranking(essential=[], important=[one.id for one in given.candidates], minor=[])
 
     def answer_from_summary(self, given: qa.AnswerFromSummaryInput) -> qa.SummaryAnswers:
         answers = []

@@ -99,6 +99,11 @@ def asked_of(question: str) -> int:
     return int(found.group())
 
 
+WANTED = r"Write (?:at most |\d+ to )?(\d+) questions"
+"""How many questions about a document a prompt asks for."""
+_SHOWN = ("document", "excerpt", "passages")
+
+
 def named(number: int) -> str:
     """The question about a keeper."""
     return f"What is keeper number {number} called?"
@@ -133,14 +138,17 @@ class Sheet:
         found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", self.text, re.DOTALL)
         return found.group(1) if found else ""
 
+    def _has(self, field: str) -> bool:
+        return field in PROMPTS[self.prompt].given.model_fields
+
     def _mark(self, field: str) -> Fence:
         marks = PROMPTS[self.prompt].given.model_fields[field].metadata
         return next(mark for mark in marks if isinstance(mark, Fence))
 
     @property
     def shown(self) -> str:
-        """What the prompt shows of the document: all of it, or passages."""
-        return self.within("document") or self.within("passages")
+        """What the prompt shows of the document: all of it, an excerpt or passages."""
+        return next(filter(None, (self.within(name) for name in _SHOWN if self._has(name))), "")
 
     @property
     def judged(self) -> dict[str, str]:
@@ -186,14 +194,15 @@ class Keepers:
         return said
 
     def ask_document(self, sheet: Sheet) -> Said:
-        found = list(re.finditer(r"The keeper number (\d+) is called (\w+) and lives", sheet.within("excerpt")))
+        found = list(re.finditer(r"The keeper number (\d+) is called (\w+) and lives", sheet.shown))
         asked = [
-            {"question": named(int(one[1])), "kind": "who", "answer": one[2], "quote": one.group()} for one in found
+            {"question": named(int(one[1])), "kind": "who", "answer": one[2], "quote": one.group(), "weight": 1}
+            for one in found
         ]
-        return {"questions": asked[: sheet.limit(r"Write (?:\d+ to )?(\d+) questions")]}
+        return {"questions": asked[: sheet.limit(WANTED)]}
 
     def rank_questions(self, sheet: Sheet) -> Said:
-        return {"order": sheet.ids}
+        return {"essential": [], "important": [], "minor": sheet.ids}
 
     def answer_from_summary(self, sheet: Sheet) -> Said:
         sentences = {n: keepers_in(sentence_of(item)) for n, item in sheet.items("sentences").items()}

@@ -28,7 +28,7 @@ from redraft.text.vectors import telling_terms
 from redraft.text.words import same_words
 
 # What one entry of a reply may hold.
-QUESTION = EntryBudget(frame=32, words=28, sentences=1)
+QUESTION = EntryBudget(frame=38, words=34, sentences=1)
 CLAIM = EntryBudget(frame=46, words=38)
 ANSWER = EntryBudget(frame=42, words=12, sentences=1)
 COMPARISON = EntryBudget(frame=32, words=20)
@@ -88,42 +88,27 @@ class Examiner:
     judge: Judge
 
     async def ask_document(
-        self,
-        excerpt: str,
-        count: tuple[int, int],
-        label: str,
-        attempt: Attempt | None = None,
-        outline: str | None = None,
+        self, asked: qa.AskDocumentInput, label: str, attempt: Attempt | None = None
     ) -> tuple[list[qa.DocumentQuestion], bool]:
-        """Return distinct questions about an excerpt, most important first, and whether the reply was cut. With an
+        """Return questions about a document or an excerpt, most important first, and whether the reply was cut. With an
         `attempt`, the caller retries a cut reply."""
-        least, most = count
-        document_input = qa.AskDocumentInput(
-            excerpt=excerpt, at_least=least if least < most else None, count=most, outline=outline
-        )
         reply = await self.judge.ask(
-            qa.ASK_DOCUMENT, document_input, most * self.judge.entry_tokens(QUESTION), label, attempt
+            qa.ASK_DOCUMENT, asked, asked.count * self.judge.entry_tokens(QUESTION), label, attempt
         )
         questions = [
             question for question in reply.value.questions if question.question.strip() and is_answer(question.answer)
-        ][:most]
-        once = {one_line(question.question).casefold(): question for question in reversed(questions)}
-        return [
-            question for question in questions if once[one_line(question.question).casefold()] is question
-        ], reply.is_truncated
+        ]
+        return questions[: asked.count], reply.is_truncated
 
-    async def rank(self, candidates: Sequence[Candidate], label: str, outline: str | None = None) -> list[int]:
-        """Return the numbers of the candidates, most important first; unranked ones follow in order."""
+    async def weights(self, candidates: Sequence[Candidate], label: str, outline: str | None = None) -> dict[int, int]:
+        """Return the weights of the candidates in the whole document by number, without those that the reply leaves
+        out."""
         rank_input = qa.RankInput(candidates=list(candidates), outline=outline)
+        room = len(candidates) * self.judge.entry_tokens(NUMBER)
         try:
-            reply = await self.judge.ask(
-                qa.RANK_QUESTIONS, rank_input, len(candidates) * self.judge.entry_tokens(NUMBER), label
-            )
-            order = reply.value.order
+            return (await self.judge.ask(qa.RANK_QUESTIONS, rank_input, room, label)).value.weights
         except (ReplyError, RejectedRequest):
-            order = []
-        known = {candidate.id for candidate in candidates}
-        return list(dict.fromkeys([number for number in order if number in known] + sorted(known)))
+            return {}
 
     async def questions_about(
         self, statements: Sequence[Statement], among: Sequence[Statement], at_most: int, reader: EvidenceReader

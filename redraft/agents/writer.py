@@ -18,12 +18,21 @@ from redraft.agents.structured_writer import (
     too_long,
     unfinished,
 )
-from redraft.domain import TextKind
+from redraft.domain import Span, TextKind
 from redraft.errors import RefusedReply, RejectedRequest, ReplyError
 from redraft.prompts import summarization
 from redraft.prompts.contract import Prompt
 from redraft.prompts.silence import after_sign, is_answer, is_sign
-from redraft.prompts.summarization import MAX_NAMES, MAX_POINTS, OUTLINE, Outline, OutlineInput, outline_text
+from redraft.prompts.summarization import (
+    MAX_NAMES,
+    MAX_POINTS,
+    OUTLINE,
+    DocumentOutline,
+    Outline,
+    OutlineInput,
+    PartSummary,
+    outline_text,
+)
 from redraft.store.connection import off_loop
 from redraft.text.reply_cleanup import needs_tidying
 from redraft.text.sentences import sentences
@@ -209,13 +218,17 @@ def is_no_answer(text: str) -> bool:
     return (bool(said) or reason != text) and all(is_sign(one) or not is_answer(one) for one in said)
 
 
-REPLY_TOKENS = 900
-"""The room for an outline: a line, twelve turning points and twenty names."""
+_REPLY_TOKENS, _TAG_TOKENS = 900, 5
+"""The room for an outline: a line, twelve turning points and twenty names; and for naming a part."""
 MIN_WINDOW = 4_096
 """In a smaller window an outline would displace the text itself."""
 _AROUND = 20
 # Tokens of the reply schema and the fences.
 _FRAME = 300
+
+
+def _reply_room(parts: int) -> int:
+    return _REPLY_TOKENS + parts * _TAG_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,27 +240,27 @@ class Outliner:
     window: int
     language: str | None = None
 
-    async def known(self) -> Outline | None:
+    async def known(self) -> DocumentOutline | None:
         """Return the stored outline, if there is one."""
         found = await off_loop(self.judge.judgments.verdicts, [self._key])
-        return Outline.model_validate_json(found[self._key]) if found else None
+        return DocumentOutline.model_validate_json(found[self._key]) if found else None
 
-    async def of_summaries(self, summaries: Sequence[str]) -> Outline | None:
+    async def of_summaries(self, summaries: Sequence[tuple[Span, str]]) -> DocumentOutline | None:
         """Return the outline of a document from the summaries of its parts, shortened to fit the window; None if no
         reply is readable."""
         if (outline := await self.known()) is not None:
             return outline
-        shown = await off_loop(self._fitting, summaries)
-        return await self._asked(OutlineInput(summaries=shown, language=self.language)) if shown else None
-
-    async def _asked(self, given: OutlineInput) -> Outline | None:
+        shown = await off_loop(self._fitting, [summary for _, summary in summaries])
+        if not shown:
+            return None
+        outline_input = OutlineInput(summaries=shown, language=self.language)
         try:
-            reply = await self.judge.ask(OUTLINE, given, REPLY_TOKENS, "outline")
+            reply = await self.judge.ask(OUTLINE, outline_input, _reply_room(len(shown)), "outline")
         except (ReplyError, RejectedRequest):
             return None
-        outline = reply.value.model_copy(
-            update={"turning_points": reply.value.turning_points[:MAX_POINTS], "cast": reply.value.cast[:MAX_NAMES]}
-        )
+        values = reply.value.model_dump()
+        values["turning_points"], values["cast"] = values["turning_points"][:MAX_POINTS], values["cast"][:MAX_NAMES]
+        outline = DocumentOutline(**values, places={part.id: summaries[part.id][0] for part in shown})
         if not outline.line.strip():
             return None
         said = {self._key: outline.model_dump_json()}
@@ -258,15 +271,15 @@ class Outliner:
     def _key(self) -> str:
         return self.judge.keys(OUTLINE, [[self.judge.document]])[0]
 
-    def _fitting(self, summaries: Sequence[str]) -> list[str]:
+    def _fitting(self, summaries: Sequence[str]) -> list[PartSummary]:
         """Return the summaries, each cut to its share of the window at a sentence."""
-        asked = self.tokenizer.count(self.judge.book.render(OUTLINE, OutlineInput(summaries=["."])))
-        room = self.window - asked - REPLY_TOKENS - 2 * _AROUND
+        asked = self.tokenizer.count(self.judge.book.render(OUTLINE, OutlineInput(summaries=[])))
+        room = self.window - asked - _reply_room(len(summaries)) - 2 * _AROUND
         sizes = [self.tokenizer.count(summary) + _AROUND for summary in summaries]
-        if sum(sizes) <= room:
-            return list(summaries)
-        share = room // len(summaries) - _AROUND
-        return [one for text in summaries if (one := self._beginning(text, share))]
+        if sum(sizes) > room:
+            share = room // len(summaries) - _AROUND
+            summaries = [self._beginning(text, share) for text in summaries]
+        return [PartSummary(id=at, summary=text) for at, text in enumerate(summaries) if text]
 
     def _beginning(self, text: str, tokens: int) -> str:
         ends = [0, *(span.end for span in sentences(text))]

@@ -62,7 +62,7 @@ def rule_on_findings(given: RuleInput) -> PointRulings:
 
 def outline(_: OutlineInput) -> Outline:
     """Return nothing: finding turning points takes a reader."""
-    return Outline(kind="other", line="", turning_points=[], cast=[])
+    return Outline(kind="other", line="", turning_points=[], cast=[], central=[], important=[], unneeded=[])
 
 
 def trace_sentences(given: TraceInput) -> AllSources:

@@ -19,10 +19,11 @@ from redraft.builtin.draft import centrality, with_dependent_last
 from redraft.builtin.prose import as_sentence, plain, read
 from redraft.builtin.references import NamedPeople, details
 from redraft.builtin.support import SourceChecker, SourceLine, checker_for
-from redraft.domain import QuestionWord
+from redraft.domain import Document, QuestionWord
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.qa import AskTypedInput, TypedReply
+from redraft.text.document_form import body_of
 from redraft.text.languages import ENGLISH
 from redraft.text.pagerank import rank
 from redraft.text.sanitizer import one_line
@@ -101,8 +102,8 @@ def is_statement(text: str) -> bool:
 
 
 def ask_document(given: qa.AskDocumentInput) -> qa.DocumentQuestions:
-    """Ask questions about the most important sentences, from all stretches of the excerpt."""
-    pool = list(_candidates(given.excerpt))
+    """Ask questions about the most important sentences, from all stretches of the text. It cannot weigh them."""
+    pool = list(_candidates(given.excerpt or _body(given.document or "")))
     stretches = max(1, given.count // _QUESTIONS_A_STRETCH)
     asked: list[_Candidate] = []
     crowds: Counter[int] = Counter()
@@ -115,11 +116,16 @@ def ask_document(given: qa.AskDocumentInput) -> qa.DocumentQuestions:
     return qa.DocumentQuestions(questions=[candidate.question for candidate in asked])
 
 
+def _body(text: str) -> str:
+    """Return a document without the matter around it, such as a list of references."""
+    return text[slice(*body_of(Document.from_text(text)).span)]
+
+
 def rank_questions(given: qa.RankInput) -> qa.Ranking:
-    """Rank questions by how much the others mention their words."""
+    """Rank questions by how much the others mention their words, all with the same weight."""
     worth = rank(SentenceVectors([f"{candidate.question} {candidate.answer}" for candidate in given.candidates]))
     order = sorted(range(len(worth)), key=lambda at: (-worth[at], at))
-    return qa.Ranking(order=[given.candidates[at].id for at in order])
+    return qa.Ranking(essential=[], important=[], minor=[given.candidates[at].id for at in order])
 
 
 def ask_typed(given: AskTypedInput) -> TypedReply:
@@ -163,7 +169,7 @@ def _candidates(excerpt: str) -> Iterator[_Candidate]:
         told = one_line(quote)
         question, answer = question_about(told, people) or (ask_whether(told), told)
         kind: QuestionWord = "who" if question.startswith("Who") else "what"
-        asked = qa.DocumentQuestion(question=question, kind=kind, answer=answer, quote=quote)
+        asked = qa.DocumentQuestion(question=question, kind=kind, answer=answer, quote=quote, weight=1)
         yield _Candidate(asked, own * (_WHETHER_WORTH if answer == told else 1), span.start / len(excerpt))
 
 

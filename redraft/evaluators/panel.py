@@ -31,13 +31,13 @@ from redraft.errors import (
 from redraft.evaluators.base import METRIC, Case, DocumentPack, Evaluator, PackPart, statements_of
 from redraft.evaluators.metric_info import WITHDRAWN, MetricAim, WithdrawnFinding, with_enough_verdicts, withdrawn
 from redraft.evaluators.reference.keyfact_builder import KeyFactBuilder
-from redraft.evaluators.reference.questions import PackSize, build_pack, pack_key, shows_outline
+from redraft.evaluators.reference.questions import PackSize, build_pack, pack_key
 from redraft.evaluators.similarity import is_same
 from redraft.events import Notice, Observer
 from redraft.fields import error_text
 from redraft.llm.addresses import environment_keys, redacted
 from redraft.llm.base import ScriptError
-from redraft.prompts.summarization import Outline
+from redraft.prompts.summarization import DocumentOutline
 from redraft.settings import REFERENCES, JudgeConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -152,22 +152,21 @@ class Panel:
         known = await off_loop(self._known_pack)
         if known and not (complete and known.missing and not known.imported and not self.judging.pack):
             return known
-        outline = await self.outline() if shows_outline(self.reader, self._quantity) else None
-        built = await build_pack(self._first, self.reader, self._quantity, self.observer, outline)
+        built = await build_pack(self._first, self.reader, self._size, self.observer, await self.outline())
         await off_loop(self.store.packs.add, built, self._pack_key)
         return await off_loop(self.store.packs.find, self.reader.document.id, self._pack_key) or built
 
-    async def outline(self) -> Outline | None:
+    async def outline(self) -> DocumentOutline | None:
         """Return the outline, where the document's parts were summarized; the document is not read again for it."""
         return await self.outliner.known() if self.outliner else None
 
     @property
-    def _quantity(self) -> PackSize:
+    def _size(self) -> PackSize:
         return PackSize(self.judging.questions, self.judging.stretch_tokens)
 
     @property
     def _pack_key(self) -> str:
-        return pack_key(self._first, self.reader, self._quantity)
+        return pack_key(self._first, self.reader, self._size)
 
     def _known_pack(self) -> Pack | None:
         """Return the pack that need not be built."""

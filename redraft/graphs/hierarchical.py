@@ -197,7 +197,7 @@ class SummaryTree:
         self._source = SourceParagraphs(job.document, job.tokenizer)
         self._scheduler = MergeScheduler(job.run.limits.max_concurrency)
         self._totals: dict[int, int] = {-1: job.plan.document_words}
-        self._leaf_texts: list[str] = []
+        self._leaf_texts: list[tuple[Span, str]] = []
         self._outline: asyncio.Task[Outline | None] | None = None
         """Started when all chunks are summarized. Only the top merge waits for it, so that a resumed run sends the same
         prompts."""
@@ -240,10 +240,10 @@ class SummaryTree:
         the others."""
         tasks = [asyncio.create_task(self._scheduled_leaf(chunk)) for chunk in self._job.chunks]
         try:
-            for task in tasks:
+            for chunk, task in zip(self._job.chunks, tasks, strict=True):
                 if (piece := await task) is not None:
                     self._totals[0] = self._totals.get(0, 0) + piece.words
-                    self._leaf_texts.append(piece.text)
+                    self._leaf_texts.append((chunk.span, piece.text))
                     await out.put(piece)
             if not self._leaf_texts:
                 raise await self._job.nothing_written()

@@ -107,8 +107,8 @@ class Job:
             return await self.panel.outline()
         return await self.outliner.known() if self.outliner else None
 
-    async def outlined(self, summaries: Sequence[str]) -> Outline | None:
-        """Return the outline of the document, from the summaries of all its parts."""
+    async def outlined(self, summaries: Sequence[tuple[Span, str]]) -> Outline | None:
+        """Return the outline of the document, from the summaries of all its parts and their places."""
         return await self.outliner.of_summaries(summaries) if self.outliner and self.plan.outlines else None
 
     def part(self, chunk: Chunk) -> Parent:

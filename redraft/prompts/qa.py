@@ -149,21 +149,34 @@ class Candidate(TaggedItem):
 
 
 class AskDocumentInput(PromptInput):
-    """An excerpt to ask about, and how many questions: `count`, or from `at_least` up to that."""
+    """The whole document, or an excerpt of it, to ask about, and how many questions: up to `count`, or as in
+    LongSumEval from `at_least` up to that."""
 
-    excerpt: Excerpt
+    document: WholeText = None
+    excerpt: Annotated[str | None, Fence("excerpt", "the part of the document to read")] = None
     count: int
     at_least: int | None = None
     outline: OutlineText = None
 
 
+QuestionWeight = Annotated[
+    Whole,
+    BeforeValidator(lambda value: 1 if value is None else value),
+    AfterValidator(lambda value: min(3, max(1, value))),
+    Omittable(),
+    AliasNames("importance", "priority"),
+]
+"""How much a summary needs the answer to a question, from 1 to 3."""
+
+
 class DocumentQuestion(ReplyModel):
-    """A question with its answer, and the words of the excerpt that hold it."""
+    """A question with its answer, the words of the text that hold it, and how much a summary needs it."""
 
     question: Text
     kind: Annotated[QuestionKind, Omittable()]
     answer: Aside
     quote: Quote
+    weight: QuestionWeight
 
 
 class DocumentQuestions(ReplyModel):
@@ -179,10 +192,20 @@ class RankInput(PromptInput):
     outline: OutlineText = None
 
 
-class Ranking(ReplyModel):
-    """The tags of the questions, the most important first."""
+CandidateNames = Annotated[list[Annotated[int, ItemRef("candidates")]], LISTED, ONLY_KNOWN]
 
-    order: Annotated[list[Annotated[int, ItemRef("candidates")]], LISTED, ONLY_KNOWN]
+
+class Ranking(ReplyModel):
+    """The tags of the questions by how much a summary of the whole document needs their answers."""
+
+    essential: CandidateNames
+    important: CandidateNames
+    minor: CandidateNames
+
+    @property
+    def weights(self) -> dict[int, int]:
+        """Return the weights of the questions by number."""
+        return dict.fromkeys(self.minor, 1) | dict.fromkeys(self.important, 2) | dict.fromkeys(self.essential, 3)
 
 
 class AnswerFromSummaryInput(PromptInput):

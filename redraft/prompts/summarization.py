@@ -7,12 +7,13 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from redraft.domain import TextKind
+from redraft.domain import Span, TextKind
 from redraft.prompts.contract import (
     Excerpt,
     Fence,
     Language,
     MaxItems,
+    Omittable,
     OutlineText,
     Prompt,
     PromptInput,
@@ -26,15 +27,22 @@ from redraft.prompts.contract import (
     WholeDocument,
     lenient,
 )
+from redraft.prompts.tags import LISTED, ONLY_KNOWN, ItemRef, TaggedItem
 
 MAX_POINTS, MAX_NAMES = 12, 20
 _KINDS = dict.fromkeys(("story", "fiction", "novel"), "narrative")
 
 
+class PartSummary(TaggedItem):
+    """The summary of one part of a document."""
+
+    summary: str
+
+
 class OutlineInput(PromptInput):
     """Summaries of consecutive parts of a document, and the most points and names to return."""
 
-    summaries: SummaryTexts
+    summaries: Annotated[list[PartSummary], Fence("summary", "the summaries of consecutive parts")]
     points: int = MAX_POINTS
     names: int = MAX_NAMES
     language: Language = None
@@ -47,6 +55,9 @@ class Term(ReplyModel):
     phrase: Text
 
 
+PartNames = Annotated[list[Annotated[int, ItemRef("summaries")]], LISTED, ONLY_KNOWN, Omittable()]
+
+
 class Outline(ReplyModel):
     """What a document comes to."""
 
@@ -55,6 +66,27 @@ class Outline(ReplyModel):
     """What happens from beginning to end, or what is argued or found, in a sentence or two."""
     turning_points: Annotated[Texts, MaxItems("points")]
     cast: Annotated[list[Term], SkipInvalid(), MaxItems("names")]
+    central: PartNames
+    """The parts that a summary of the whole needs most."""
+    important: PartNames
+    unneeded: PartNames
+    """The parts that it does not need, such as appendices."""
+
+
+class DocumentOutline(Outline):
+    """An outline as stored: with the places of the parts that were summarized, by number."""
+
+    places: dict[int, Span]
+
+    def importance(self, span: Span) -> float:
+        """Return what a part of the document contributes to a summary of the whole: its length, times up to three
+        where the outline calls it important or central, and nothing where it calls it unneeded."""
+        factors = dict.fromkeys(self.unneeded, 0) | dict.fromkeys(self.important, 2) | dict.fromkeys(self.central, 3)
+        total = span.end - span.start
+        for number, place in self.places.items():
+            shared = min(span.end, place.end) - max(span.start, place.start)
+            total += max(0, shared) * (factors.get(number, 1) - 1)
+        return total
 
 
 def outline_text(outline: Outline) -> str:

@@ -280,7 +280,7 @@ def _quoted(text: str, at: int) -> str:
 
 
 def _outline(given: summarization.OutlineInput) -> summarization.Outline:
-    quotes = _quotes(given.summaries, _POINTS + _NAMES + 1)
+    quotes = _quotes([part.summary for part in given.summaries], _POINTS + _NAMES + 1)
     return summarization.Outline(
         kind="other",
         line=_sentence(quotes[0].split() + quotes[1].split()),
@@ -289,11 +289,14 @@ def _outline(given: summarization.OutlineInput) -> summarization.Outline:
             summarization.Term(name=_words(quote, 2), phrase=_words(quote, 6))
             for quote in quotes[: min(given.names, _NAMES)]
         ],
+        central=[],
+        important=[part.id for part in given.summaries],
+        unneeded=[],
     )
 
 
 def _ask_document(given: qa.AskDocumentInput) -> qa.DocumentQuestions:
-    quotes = _quotes([given.excerpt], given.count)
+    quotes = _quotes([given.document or given.excerpt or ""], given.count)
     return qa.DocumentQuestions(
         questions=[
             qa.DocumentQuestion(
@@ -301,10 +304,15 @@ def _ask_document(given: qa.AskDocumentInput) -> qa.DocumentQuestions:
                 kind="what",
                 answer=_words(quote, 6, 4),
                 quote=quote,
+                weight=2,
             )
             for number, quote in enumerate(quotes, 1)
         ]
     )
+
+
+def _rank_questions(given: qa.RankInput) -> qa.Ranking:
+    return qa.Ranking(essential=[], important=[candidate.id for candidate in given.candidates], minor=[])
 
 
 def _told(given: qa.AnswerFromSummaryInput | qa.AskSummaryInput) -> dict[int, str]:
@@ -518,7 +526,7 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
         _handled(revision.CRITICIZE, lambda given: prose([given.summary], given.words)),
         _handled(revision.REVISE, _revise),
         _handled(qa.ASK_DOCUMENT, _ask_document),
-        _handled(qa.RANK_QUESTIONS, lambda given: qa.Ranking(order=[candidate.id for candidate in given.candidates])),
+        _handled(qa.RANK_QUESTIONS, _rank_questions),
         _handled(qa.ASK_SUMMARY, _ask_summary),
         _handled(qa.ANSWER_FROM_SUMMARY, _answer_from_summary),
         _handled(qa.ANSWER_FROM_DOCUMENT, _answer_from_document),

@@ -76,14 +76,16 @@ def chunk(
 ) -> list[Chunk]:
     """Cut `document` into chunks of at most `budget` tokens that cover the text from `start` to `end` exactly and in
     order; no chunk spans two documents. A `natural` cut prefers the end of a chapter, a scene, or a paragraph
-    outside a dialogue. With `onward` a chunk has `budget` tokens and the rest of the sentence begun."""
+    outside a dialogue, and is not within a table that fits. With `onward` a chunk has `budget` tokens and the rest of
+    the sentence begun."""
     if budget < MIN_BUDGET:
         raise UsageError(f"a chunk of {budget} tokens is too small", hint=f"use --chunk-tokens {MIN_BUDGET} or more")
     text = document.text[:end]
     seams = BreakPoints(text, [section.span.start for section in document.sections] if natural else None)
     ends = [*(mark.start for mark in document.members if mark.start < len(text)), len(text)]
     rest = LONGEST_REST if onward else 0
-    chunker = _Chunker(text, tokenizer, budget, tokenizer.measure(text), seams, ends, rest)
+    tables = [Span(mark.start, mark.end) for mark in document.marks if mark.kind == "table"] if natural else []
+    chunker = _Chunker(text, tokenizer, budget, tokenizer.measure(text), seams, ends, rest, tables)
     return chunker.run(start)
 
 
@@ -119,6 +121,8 @@ class _Chunker:
     """The ends of documents, which no chunk crosses."""
     rest: int = 0
     """The most tokens after the budget within which a sentence may end."""
+    tables: Sequence[Span] = ()
+    """Tables, within which a chunk that begins before them does not end."""
 
     def run(self, start: int) -> list[Chunk]:
         chunks: list[Chunk] = []
@@ -145,7 +149,8 @@ class _Chunker:
             return bound
         limit = min(bound, self.meter.reach(start, max(0, allowed)))
         most = self.meter.reach(limit, self.rest) if self.rest else limit
-        return min(bound, self.seams.end_near(start, limit, most))
+        end = min(bound, self.seams.end_near(start, limit, most))
+        return next((table.start for table in self.tables if start < table.start < end < table.end), end)
 
     def _is_exact(self, at: int) -> bool:
         return at in (0, len(self.text)) or bool(_EXACT.match(self.text, at))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,23 @@ from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.revision import DECIDE, DecideInput, Decision
 from redraft.report.history.results import built
+from redraft.settings import JudgeConfig
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
 from tests.chatserver import Answer
-from tests.judges import KEY, Court, Keepers, Said, Sheet, asked_of, island, keepers_in, named, sentence_of, told
+from tests.judges import (
+    KEY,
+    WANTED,
+    Court,
+    Keepers,
+    Said,
+    Sheet,
+    asked_of,
+    island,
+    keepers_in,
+    named,
+    sentence_of,
+    told,
+)
 
 O200K = tokenizer_named("o200k_base")
 
@@ -55,19 +68,21 @@ class Wordy(Keepers):
         self.counts: list[int] = []
 
     def ask_document(self, sheet: Sheet) -> Said:
-        found = re.search(r"Write (\d+) questions", sheet.text)
-        assert found is not None
-        self.counts.append(int(found[1]))
+        self.counts.append(sheet.limit(WANTED))
         if self.counts[-1] > self.most:
             return self.error("cut off", text="{", usage=Usage(), hint="--reasoning-tokens 2048")
         return super().ask_document(sheet)
+
+
+IN_STRETCHES = JudgeConfig(questions=(9, 9))
+"""The document is asked about as in LongSumEval, not at once."""
 
 
 async def test_questions_that_are_cut_off_are_asked_for_by_halves_of_the_stretch(tmp_path: Path) -> None:
     script = Wordy(3)
     court = Court(tmp_path, script, document=island(24))
     async with court.session() as session:
-        pack = built(court.store, await session.build(court.document, settings=court.settings()))
+        pack = built(court.store, await session.build(court.document, settings=court.settings(), judging=IN_STRETCHES))
     court.store.close()
 
     whole = script.counts[0]
@@ -87,9 +102,7 @@ async def test_of_questions_that_are_cut_off_those_that_are_whole_are_kept_where
     class Breathless(Wordy):
         def ask_document(self, sheet: Sheet) -> Said:
             said = json.dumps(Keepers.ask_document(self, sheet))
-            found = re.search(r"Write (\d+) questions", sheet.text)
-            assert found is not None
-            self.counts.append(int(found[1]))
+            self.counts.append(sheet.limit(WANTED))
             if deaf and len(self.counts) > 1:
                 return Answer(refusal="Not again.")
             return Answer(said[: len(said) // 2], "length") if self.counts[-1] > self.most else said
@@ -99,7 +112,9 @@ async def test_of_questions_that_are_cut_off_those_that_are_whole_are_kept_where
     court = Court(tmp_path, script, document=island(24))
     with court.served():
         async with court.session() as session:
-            pack = built(court.store, await session.build(court.document, settings=court.settings()))
+            pack = built(
+                court.store, await session.build(court.document, settings=court.settings(), judging=IN_STRETCHES)
+            )
     court.store.close()
 
     whole = script.counts[0]
@@ -111,6 +126,29 @@ async def test_of_questions_that_are_cut_off_those_that_are_whole_are_kept_where
     else:
         assert len(pack.questions) == whole
         assert pack.missing == ()
+
+
+async def test_of_a_whole_document_more_room_is_given_and_what_arrived_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Breathless(Keepers):
+        def ask_document(self, sheet: Sheet) -> Said:
+            said = json.dumps(super().ask_document(sheet))
+            return Answer(said[: len(said) // 2], "length")
+
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    court = Court(tmp_path, Breathless(), document=island(24))
+    with court.served():
+        async with court.session() as session:
+            pack = built(court.store, await session.build(court.document, settings=court.settings()))
+    court.store.close()
+
+    asked = court.asked("ask_document")
+    assert [sheet.within("document") for sheet in asked] == [court.document.text.strip()] * 3
+    rooms = [sheet.wanted for sheet in asked]
+    assert rooms[0] < rooms[1] < rooms[2]
+    assert [asked_of(question.text) for question in pack.questions] == [1, 2, 3, 4]
+    assert pack.missing == ()
 
 
 async def test_where_every_reply_is_cut_off_that_is_the_cause(tmp_path: Path) -> None:
@@ -125,13 +163,13 @@ async def test_where_every_reply_is_cut_off_that_is_the_cause(tmp_path: Path) ->
 
 async def test_where_every_reply_ends_within_its_thoughts_the_next_step_is_named(tmp_path: Path) -> None:
     court = Court(tmp_path, script := Wordy(0, TruncatedReasoning))
-    with pytest.raises(JudgingError, match="the one reply was cut off") as caught:
+    with pytest.raises(JudgingError, match="2 replies were cut off") as caught:
         async with court.session() as session:
             await session.build(court.document, settings=court.settings())
     court.store.close()
     assert caught.value.hint == "reasoning_tokens=2048"
-    # It is not the questions that are too many.
-    assert len(script.counts) == 1
+    # Once about the whole document and once about its only stretch: it is not the questions that are too many.
+    assert len(script.counts) == 2
 
 
 def asks(judge: Judge, room: int) -> Decision:

@@ -203,10 +203,10 @@ def test_the_central_comes_first() -> None:
         ("What did the harbour board owe to Sarn?", "the money for the Long Bank"),
     ]
     candidates = [Candidate(id=10 + n, question=asked, answer=answer) for n, (asked, answer) in enumerate(texts)]
-    order = rank_questions(RankInput(candidates=candidates)).order
+    order = rank_questions(RankInput(candidates=candidates)).minor
     assert sorted(order) == [10, 11, 12, 13, 14]
     assert order.index(11) > order.index(14)
-    assert rank_questions(RankInput(candidates=[])).order == []
+    assert rank_questions(RankInput(candidates=[])).weights == {}
 
 
 @pytest.mark.slow
@@ -214,4 +214,4 @@ def test_the_central_comes_first() -> None:
 @given(st.lists(raw_texts, max_size=8))
 def test_every_question_is_ranked_once(texts: list[str]) -> None:
     candidates = [Candidate(id=n, question=text, answer="") for n, text in enumerate(texts)]
-    assert sorted(rank_questions(RankInput(candidates=candidates)).order) == list(range(len(texts)))
+    assert sorted(rank_questions(RankInput(candidates=candidates)).minor) == list(range(len(texts)))

@@ -31,7 +31,7 @@ from redraft.lab.doctor.expectations import (
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.llm.reply_reader import read_value
 from redraft.prompts.book import PromptBook
-from tests.judges import Json, Sheet, sentence_of
+from tests.judges import WANTED, Json, Sheet, sentence_of
 
 ITS = load_texts()
 DOCUMENT = [one.sentence for one in statements_of(ITS.document)]
@@ -220,14 +220,19 @@ class Oracle:
     # Metrics of content.
 
     def ask_document(self, sheet: Sheet, draw: int) -> Json:
-        excerpt = sheet.within("excerpt")
-        more = _ORDERED if ORDER in excerpt else 0
+        more = _ORDERED if ORDER in sheet.shown else 0
         asked = [
-            {"question": _question(n + more), "kind": "what", "answer": _answer((n, True)), "quote": sentence}
+            {
+                "question": _question(n + more),
+                "kind": "what",
+                "answer": _answer((n, True)),
+                "quote": sentence,
+                "weight": 2,
+            }
             for n, sentence in enumerate(DOCUMENT)
-            if sentence in excerpt
+            if sentence in sheet.shown
         ]
-        return {"questions": asked[: sheet.limit(r"Write (?:\d+ to )?(\d+) questions")]}
+        return {"questions": asked[: sheet.limit(WANTED)]}
 
     def answer_from_summary(self, sheet: Sheet, draw: int) -> Json:
         answers = []

@@ -56,10 +56,10 @@ class Scripted(Keepers):
         return [entry for entry in entries if sheet.judged[entry["id"]] not in self.skipped]
 
     def ask_document(self, sheet: Sheet) -> Said:
-        lines = sheet.within("excerpt").split("\n\n")[1:]
+        lines = sheet.shown.split("\n\n")[1:]
         return {
             "questions": [
-                {"question": question, "kind": kind, "answer": answer, "quote": lines[2 * n]}
+                {"question": question, "kind": kind, "answer": answer, "quote": lines[2 * n], "weight": 1}
                 for n, (kind, question, answer, _) in enumerate(PACK)
             ]
         }

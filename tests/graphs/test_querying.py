@@ -13,7 +13,7 @@ from redraft.graphs.hierarchical import SourceParagraphs
 from redraft.graphs.plan import SOURCE_SHARE
 from redraft.llm.base import Line, Request
 from redraft.prompts.qa import DocumentQuestion, DocumentQuestions, Ranking
-from redraft.prompts.summarization import MAX_POINTS, Outline, Term, outline_text
+from redraft.prompts.summarization import MAX_POINTS, DocumentOutline, Outline, Term, outline_text
 from redraft.readers.documents import parse
 from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig
@@ -50,7 +50,7 @@ async def test_a_chunk_that_has_nothing_to_say_is_dropped_without_a_gap(tmp_path
     assert [piece.index for piece in pieces] == [1, 4, 5]
     for request in desk.asked:
         texts = (*getattr(request.given, "summaries", ()), getattr(request.given, "summary", ""))
-        assert "Nothing" not in " ".join(texts)
+        assert "Nothing" not in " ".join(map(str, texts))
     assert len(desk.asked) == len({request.label for request in desk.asked}), "nothing is asked again"
 
 
@@ -78,7 +78,7 @@ async def test_a_merge_that_has_nothing_to_say_is_dropped_as_a_chunk_is(tmp_path
     labels = [request.label for request in desk.asked]
     assert len(labels) == len(set(labels)), "nothing is asked again"
     texts = [getattr(request.given, "context", "") for request in desk.asked]
-    texts += [text for request in desk.asked for text in getattr(request.given, "summaries", ())]
+    texts += [str(text) for request in desk.asked for text in getattr(request.given, "summaries", ())]
     assert not any("NOTHING" in text for text in texts)
     # The others of the level are there.
     merged = [piece for piece in desk.store.runs.pieces(result.run.id) if piece.level == 1]
@@ -232,6 +232,9 @@ OUTLINE = Outline(
     line="The keeper tends the lamp, and it goes out.",
     turning_points=["The lamp goes out."],
     cast=[Term(name="the keeper", phrase="who tends it")],
+    central=[1],
+    important=[],
+    unneeded=[0],
 )
 ROOMY = {"context_tokens": 4096, "chunk_tokens": 128}
 
@@ -244,17 +247,24 @@ def outlining(request: Request[Any, Any]) -> Line:
 @pytest.mark.slow
 async def test_the_last_merge_is_given_the_outline_of_all_parts_and_its_kind(tmp_path: Path) -> None:
     desk = Desk(tmp_path, outlining)
-    result = await desk.summarize(story(200), **ROOMY)
+    result = await desk.summarize(story(200), **{**ROOMY, "context_tokens": 6000})
 
     (asked,) = desk.asked_for("outline")
     leaves = [piece for piece in desk.store.runs.pieces(result.run.id) if piece.level == 0]
-    assert asked.given.summaries == [piece.text for piece in leaves]
+    assert [part.summary for part in asked.given.summaries] == [piece.text for piece in leaves]
     merges = [request for request in desk.asked if request.prompt.name.startswith("merge")]
     assert [request.given.outline for request in merges] == [None] * (len(merges) - 1) + [outline_text(OUTLINE)]
     assert merges[-1].given.kind == "narrative"
     assert "the keeper: who tends it" in merges[-1].text
     async with desk.session() as session, session.at_work(result.run.id) as job:
-        assert await job.outline() == OUTLINE
+        outline = await job.outline()
+    assert outline is not None
+    assert outline_text(outline) == outline_text(OUTLINE)
+    # Its parts are known by their places.
+    spans = {at: chunk.span for at, chunk in enumerate(job.chunks)}
+    assert outline == DocumentOutline(**OUTLINE.model_dump(), places=spans)
+    assert isinstance(outline, DocumentOutline)
+    assert outline.importance(Span(spans[0].start, spans[1].end)) == 3 * (spans[1].end - spans[1].start)
 
 
 @pytest.mark.nightly
@@ -312,7 +322,7 @@ async def test_questions_are_asked_and_ranked_with_the_outline_in_view(tmp_path:
     desk = Desk(tmp_path, asking)
     document = story(200)
     await desk.summarize(document, **{**ROOMY, "context_tokens": 32_000})
-    settings = DraftConfig(strategy="hierarchical", words=100, chunk_tokens=128, context_tokens=32_000)
+    settings = DraftConfig(strategy="hierarchical", words=100, chunk_tokens=128, context_tokens=4096)
     async with desk.session(settings=settings) as session:
         await session.build(document, stretch_tokens=512)
 
@@ -324,9 +334,13 @@ async def test_questions_are_asked_and_ranked_with_the_outline_in_view(tmp_path:
 def asking(request: Request[Any, Any]) -> Line:
     """A judge that outlines, asks one question of each stretch, and does not mind their order."""
     if request.prompt.name == "ask_document":
-        said = DocumentQuestion(question=f"Who is {request.label}?", kind="who", answer="Ann", quote="Sentence")
+        said = DocumentQuestion(
+            question=f"Who is {request.label}?", kind="who", answer="Ann", quote="Sentence", weight=2
+        )
         return DocumentQuestions(questions=[said])
-    return Ranking(order=[]) if request.prompt.name == "rank_questions" else outlining(request)
+    return (
+        Ranking(essential=[], important=[], minor=[]) if request.prompt.name == "rank_questions" else outlining(request)
+    )
 
 
 ROOM = 4096

@@ -13,7 +13,7 @@ from typing import Any
 from redraft.text.sentences import sentences_in
 from redraft.text.words import count_words
 from tests.chatserver import Seen, text_of
-from tests.judges import Sheet, seen_on, sentence_of
+from tests.judges import WANTED, Sheet, seen_on, sentence_of
 
 _FENCED = re.compile(r"<(\w+)(?: [^>]*)?>\n(.*?)\n</\1>", re.DOTALL)
 _LIMIT = re.compile(r"(\d[\d,]*) (?:words|characters)")
@@ -76,16 +76,18 @@ class Reader:
         return " ".join(kept) or _shortened(next(one for body in sources for one in sentences_in(body)), limit)
 
     def ask_document(self, sheet: Sheet) -> Any:
-        found = [one for one in sentences_in(sheet.within("excerpt")) if not one.startswith("#")]
-        wanted = int(re.findall(r"Write (\d+) questions", sheet.text)[0])
+        found = [one for one in sentences_in(sheet.shown) if not one.startswith("#")]
+        wanted = sheet.limit(WANTED)
         return {
-            "questions": [{**self.asked(one), "quote": one} for one in found[:: max(1, len(found) // wanted)]][:wanted]
+            "questions": [
+                {**self.asked(one), "quote": one, "weight": 2} for one in found[:: max(1, len(found) // wanted)]
+            ][:wanted]
         }
 
     def outline(self, sheet: Sheet) -> Any:
         parts = sheet.items("summaries").values()
         told = sentences_in("\n\n".join(part["text"] for part in parts))
-        return {"kind": "other", "line": told[0], "turning_points": told[1:3], "cast": []}
+        return {"kind": "other", "line": told[0], "turning_points": told[1:3], "cast": [], "central": []}
 
     def prefer_summary(self, sheet: Sheet) -> Any:
         """The one that tells more."""
@@ -95,7 +97,7 @@ class Reader:
         return {"reason": self.reason, **aspects}
 
     def rank_questions(self, sheet: Sheet) -> Any:
-        return {"order": sheet.ids}
+        return {"essential": [], "important": sheet.ids, "minor": []}
 
     def answer_from_summary(self, sheet: Sheet) -> Any:
         said = {n: sentence_of(item) for n, item in sheet.items("sentences").items()}

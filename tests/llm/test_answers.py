@@ -384,7 +384,7 @@ def test_what_is_no_list_of_entries_that_count_by_themselves_is_none(text: str) 
 
 
 def test_questions_count_by_themselves_and_a_tree_or_an_order_that_is_cut_is_none() -> None:
-    asked = [{"question": f"Why {n}?", "kind": "why", "answer": "So.", "quote": "So."} for n in range(3)]
+    asked = [{"question": f"Why {n}?", "kind": "why", "answer": "So.", "quote": "So.", "weight": 2} for n in range(3)]
     found = whole_entries(
         json.dumps({"questions": asked})[:-9], DocumentQuestions, AskDocumentInput(excerpt="So.", count=3)
     )
@@ -392,7 +392,7 @@ def test_questions_count_by_themselves_and_a_tree_or_an_order_that_is_cut_is_non
     assert [one.question for one in found.questions] == ["Why 0?", "Why 1?"]
     roots = [{"fact": f"It is so {n}.", "branches": [{"fact": "It was so.", "leaves": []}]} for n in range(3)]
     assert whole_entries(json.dumps({"roots": roots})[:-9], FactTree, ExtractFactsInput(excerpt="So.")) is None
-    assert whole_entries('{"order": ["bcdf", "', Ranking, GIVEN) is None
+    assert whole_entries('{"essential": ["bcdf", "', Ranking, GIVEN) is None
 
 
 async def test_such_a_reply_is_told_from_one_that_came_to_its_end_from_memory_too(desk: Desk) -> None:

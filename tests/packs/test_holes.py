@@ -26,7 +26,7 @@ LAST = 60
 # So little that the document is asked about in three stretches.
 SMALL = {"context_tokens": 1500}
 POOR = told(1, 2, wrong={3: "Bob"})
-HOLE = "no questions on stretch 1 of 1, part 3: Not that."
+HOLE = "no questions on stretch 3 of 3: Not that."
 
 
 class Squeamish(Keepers):

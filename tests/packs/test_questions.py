@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from redraft.agents.evidence import EvidenceReader
-from redraft.domain import Pack
+from redraft.agents.judge import Judge
+from redraft.document import Mark
+from redraft.domain import Pack, Span
 from redraft.errors import JudgingError, UsageError
-from redraft.evaluators.reference.questions import chosen_in, parts_of, stretches_of
+from redraft.evaluators.reference.questions import PackSize, build_pack, shares, stretches_of
 from redraft.events import Event, Notice
+from redraft.prompts.book import PromptBook
+from redraft.prompts.summarization import DocumentOutline
+from redraft.readers.documents import parse
 from redraft.report.history.results import Result
 from redraft.settings import JudgeConfig
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import Answer
 from tests.judges import KEY, Court, Keepers, Said, Sheet, asked_of, island, told
+
+SMALL = {"context_tokens": 8192}
+"""A window that a document of some hundred keepers does not fit."""
 
 
 async def coverage(court: Court, **options: object) -> Result:
@@ -49,30 +56,15 @@ async def test_six_to_twelve_questions_for_a_document_that_fits(tmp_path: Path, 
     assert not court.asked("rank_questions")
 
 
-@pytest.mark.parametrize("window", [4096, 5000, 6000, 7000])
-def test_the_parts_of_a_stretch_for_a_small_window_are_of_similar_size(window: int) -> None:
+@pytest.mark.parametrize("most", [2048, 2500, 3000, 3500])
+def test_stretches_are_of_similar_size(most: int) -> None:
     """Each is asked for as many questions."""
     document, tokenizer = island(200), EstimatingTokenizer()
     size = tokenizer.count(document.text)
-    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, window, size)
-    (stretch,) = stretches_of(reader, 6144)
-    parts = [tokenizer.count(reader.text(part)) for part in parts_of(reader, stretch, 10)]
-    assert len(parts) > 1
-    assert min(parts) > max(parts) / 2
-
-
-@pytest.mark.nightly
-async def test_the_pack_is_the_same_for_every_window(tmp_path: Path) -> None:
-    """Whatever a judge can read at once, the same questions are asked about the same stretches."""
-    packs, asked = [], []
-    for window in (8192, 32_768, 128_000):
-        court = Court(tmp_path / str(window), document=island(800))
-        packs.append(await built(court, settings={"context_tokens": window}))
-        asked.append(sorted(sheet.text for sheet in court.asked("ask_document", "rank_questions")))
-
-    assert packs[0] == packs[1] == packs[2]
-    assert asked[0] == asked[1] == asked[2]
-    assert len(packs[0].questions) > 12
+    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, size)
+    stretches = [tokenizer.count(reader.text(stretch.span)) for stretch in stretches_of(reader, most)]
+    assert len(stretches) > 1
+    assert min(stretches) > max(stretches) / 2
 
 
 @pytest.mark.slow
@@ -87,7 +79,7 @@ async def test_a_pack_that_was_built_in_one_window_serves_another(tmp_path: Path
 
 
 @pytest.mark.slow
-async def test_a_small_window_reads_a_stretch_in_parts_and_has_as_many_questions(tmp_path: Path) -> None:
+async def test_a_small_window_reads_the_document_in_parts_and_has_as_many_questions(tmp_path: Path) -> None:
     large = await built(Court(tmp_path / "large", document=island(120)))
     small = await built(Court(tmp_path / "small", document=island(120)), settings={"context_tokens": 1500})
 
@@ -135,14 +127,14 @@ async def test_the_limit_is_the_users(tmp_path: Path, limit: int) -> None:
 
 @pytest.mark.slow
 async def test_every_part_of_a_long_document_is_asked_about(tmp_path: Path) -> None:
-    pack = await built(Court(tmp_path, document=island(1200)))
+    pack = await built(Court(tmp_path, document=island(1200)), settings=SMALL)
 
     assert {int(question.position * 5) for question in pack.questions} == set(range(5))
 
 
 @pytest.mark.slow
 async def test_a_document_of_more_parts_than_can_be_ranked_is_asked_about_to_its_end(tmp_path: Path) -> None:
-    pack = await built(Court(tmp_path, document=island(1200)), stretch_tokens=256)
+    pack = await built(Court(tmp_path, document=island(1200)), settings=SMALL, stretch_tokens=256)
 
     positions = sorted(question.position for question in pack.questions)
     assert positions[-1] > 0.95
@@ -150,31 +142,134 @@ async def test_a_document_of_more_parts_than_can_be_ranked_is_asked_about_to_its
 
 
 @pytest.mark.slow
-async def test_the_judge_says_which_come_first(tmp_path: Path) -> None:
-    class Backwards(Keepers):
+async def test_the_ranking_weighs_the_questions_of_all_stretches(tmp_path: Path) -> None:
+    class Late(Keepers):
         def rank_questions(self, sheet: Sheet) -> Said:
-            return {"order": sheet.ids[::-1]}
+            return {"essential": sheet.ids[-2:], "important": sheet.ids[2:-2], "minor": sheet.ids[1:2]}
 
-    pack = await built(Court(tmp_path, Backwards(), document=island(600)), stretch_tokens=4000)
+    court = Court(tmp_path, Late(), document=island(600))
+    pack = await built(court, settings=SMALL)
+    (ranked,) = court.asked("rank_questions")
+    candidates = [asked_of(text) for text in ranked.judged.values()]
 
-    assert numbers(pack) == sorted(numbers(pack), reverse=True)
+    assert candidates == sorted(candidates)
+    assert len(candidates) > len(pack.questions)
+    assert [question.weight for question in pack.questions] == [3] * 2 + [2] * (len(pack.questions) - 2)
+    assert sorted(numbers(pack)[:2]) == candidates[-2:]
+    # What it left out comes last, and so is not among them.
+    assert candidates[0] not in numbers(pack)
     assert [question.id for question in pack.questions] == list(range(1, len(pack.questions) + 1))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("order", [[], [3, 3, 99, -1, 1]])
-async def test_what_the_ranking_passes_over_follows_in_the_order_of_the_document(
-    tmp_path: Path, order: list[int]
-) -> None:
+async def test_without_a_ranking_the_weights_are_those_of_the_stretches(tmp_path: Path) -> None:
     class Brief(Keepers):
+        def ask_document(self, sheet: Sheet) -> Said:
+            first, *others = super().ask_document(sheet)["questions"]
+            return {"questions": [first | {"weight": 3}, *others]}
+
         def rank_questions(self, sheet: Sheet) -> Said:
-            return {"order": [sheet.ids[n - 1] if 0 < n < 9 else n for n in order]}
+            return {"essential": ["nothing"], "important": [], "minor": []}
 
-    found = numbers(await built(Court(tmp_path, Brief(), document=island(600)), stretch_tokens=4000))
+    court = Court(tmp_path, Brief(), document=island(600))
+    pack = await built(court, settings=SMALL)
 
-    named = [3, 1] if order else []
-    assert found[: len(named)] == named
-    assert found[len(named) :] == sorted(found[len(named) :])
+    stretches = len(court.asked("ask_document"))
+    assert stretches > 2
+    assert [question.weight for question in pack.questions[: stretches + 1]] == [3] * stretches + [1]
+
+
+async def test_a_document_that_fits_is_asked_about_at_once_and_not_ranked(tmp_path: Path) -> None:
+    class Editor(Keepers):
+        def ask_document(self, sheet: Sheet) -> Said:
+            found = super().ask_document(sheet)["questions"]
+            return {"questions": [one | {"weight": at % 3 + 1} for at, one in enumerate(found)]}
+
+    court = Court(tmp_path, Editor(), document=island(90))
+    pack = await built(court)
+
+    (sheet,) = court.asked("ask_document", "rank_questions")
+    assert sheet.text.startswith(f"<document>\n{court.document.text.strip()}\n</document>\n\nAbove")
+    assert "Write at most 12 questions" in sheet.text
+    assert [question.weight for question in pack.questions] == [3] * 4 + [2] * 4 + [1] * 4
+    assert numbers(pack) == [3, 6, 9, 12, 2, 5, 8, 11, 1, 4, 7, 10]
+
+
+@pytest.mark.slow
+async def test_where_the_whole_document_is_refused_its_stretches_are_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Narrow(Keepers):
+        def ask_document(self, sheet: Sheet) -> Said:
+            return Answer(refusal="Too long.") if sheet.within("document") else super().ask_document(sheet)
+
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    court = Court(tmp_path, Narrow(), document=island(300))
+    with court.served():
+        pack = await built(court)
+
+    assert len(court.asked("ask_document")) == 2
+    assert max(question.position for question in pack.questions) > 0.5
+    assert pack.missing == ()
+
+
+@pytest.mark.slow
+async def test_as_in_the_paper_nothing_is_weighed_or_ranked(tmp_path: Path) -> None:
+    class Editor(Keepers):
+        def ask_document(self, sheet: Sheet) -> Said:
+            return {"questions": [one | {"weight": 3} for one in super().ask_document(sheet)["questions"]]}
+
+    court = Court(tmp_path, Editor(), document=island(400))
+    pack = await built(court, questions=(2, 4), stretch_tokens=2000)
+
+    assert not court.asked("rank_questions")
+    assert all("weight" not in sheet.text for sheet in court.asked("ask_document"))
+    assert {question.weight for question in pack.questions} == {1}
+
+
+def test_questions_are_divided_by_weight() -> None:
+    assert shares(12, [3, 1, 0, 2]) == [6, 2, 0, 4]
+    assert shares(2, [1, 1, 1, 0, 100]) == [1, 1, 1, 0, 2]
+
+
+@pytest.mark.slow
+async def test_each_stretch_gets_its_share_by_what_the_outline_says_of_its_parts(tmp_path: Path) -> None:
+    court = Court(tmp_path, document=island(400))
+    length, tokenizer = len(court.document.text), EstimatingTokenizer()
+    places = {at: Span(length * at // 4, length * (at + 1) // 4) for at in range(4)}
+    outline = DocumentOutline(
+        kind="other", line="All.", turning_points=[], cast=[], central=[1], important=[2], unneeded=[0], places=places
+    )
+    judge = Judge(court.model, PromptBook(), court.store.judgments)
+    size = tokenizer.count(court.document.text)
+    reader = EvidenceReader(court.document, Passages(court.document, tokenizer), tokenizer, 9000, size)
+    pack = await build_pack(judge, reader, PackSize(40, 1000), lambda _: None, outline)
+
+    assert outline.importance(Span(*places[1])) == 3 * (places[1].end - places[1].start)
+    assert outline.importance(places[0]) == 0
+    asked = [sheet.text for sheet in court.asked("ask_document")]
+    assert all("Line: All." in text for text in [*asked, court.asked("rank_questions")[0].text])
+    # Whoever lives in an appendix is not asked about.
+    quarters = [int(4 * question.position) for question in pack.questions]
+    counts = [quarters.count(at) for at in range(4)]
+    assert min(question.position for question in pack.questions) > 0.2
+    assert counts[1] >= counts[2] > counts[3] > 0
+
+
+def test_stretches_end_at_sections_and_not_within_tables() -> None:
+    prose = "The pump was tested again on the next day, and the pressure held.\n\n" * 40
+    rows = "\n".join(f"pump {n} | It was tested. | It held." for n in range(90))
+    document = parse(f"# Pumps\n\n{prose}{rows}\n\n{prose}## Values\n\n{prose}".encode(), name="pumps.md")
+    start = document.text.index(rows)
+    document = replace(document, marks=(Mark(start, start + len(rows), "table"),))
+    tokenizer = EstimatingTokenizer()
+    size = tokenizer.count(document.text)
+    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4096, size)
+    for most in range(1850, 2050, 50):
+        ends = {stretch.span.end for stretch in stretches_of(reader, most)}
+        assert ends.isdisjoint(range(start + 1, start + len(rows)))
+        assert all(document.text[:end].endswith("\n") for end in ends)
+    assert document.text.index("## Values") in {stretch.span.end for stretch in stretches_of(reader, 800)}
 
 
 @pytest.mark.slow
@@ -199,7 +294,7 @@ async def test_where_the_quote_is_nowhere_the_place_is_the_nearest_to_question_a
             said = super().ask_document(sheet)
             return {"questions": [one | {"quote": "Nothing of the kind."} for one in said["questions"]]}
 
-    pack = await built(Court(tmp_path, Inventive(), document=island(keepers)))
+    pack = await built(Court(tmp_path, Inventive(), document=island(keepers)), settings=SMALL)
 
     assert all(f"is called {question.answer} and" in question.evidence.text for question in pack.questions)
 
@@ -274,34 +369,3 @@ async def test_a_pack_can_be_named_and_must_be_about_the_document(tmp_path: Path
     assert result.evaluations["coverage"].details["pack"] == small.id
     with pytest.raises(UsageError, match="another document"):
         await coverage(court, document=island(20), pack=small.id)
-
-
-PARTS = st.lists(st.integers(0, 9), min_size=1, max_size=40).map(sorted)
-
-
-@pytest.mark.slow
-@settings(max_examples=40)
-@given(parts=PARTS, wanted=st.integers(1, 50), data=st.data())
-def test_the_best_are_chosen_from_every_part(parts: list[int], wanted: int, data: st.DataObject) -> None:
-    order = data.draw(st.permutations(range(len(parts))))
-    chosen = chosen_in(order, parts, wanted)
-
-    assert len(chosen) == len(set(chosen)) == min(wanted, len(parts))
-    assert chosen == [n for n in order if n in chosen]
-    if wanted > max(parts):
-        assert {parts[n] for n in chosen} == set(parts)
-    best: dict[int, int] = {}
-    for n in order:
-        best.setdefault(parts[n], n)
-    # What is passed over for something worse makes room for another part.
-    for n in set(order) - set(chosen):
-        worse = [m for m in chosen if order.index(m) > order.index(n)]
-        assert wanted <= max(parts) or all(best[parts[m]] == m for m in worse)
-
-
-@given(count=st.integers(2, 60), wanted=st.integers(1, 20))
-def test_where_there_are_more_parts_than_room_they_stand_for_each_other(count: int, wanted: int) -> None:
-    chosen = sorted(chosen_in(range(count), range(count), wanted))
-
-    gaps = [later - earlier for earlier, later in zip([-1, *chosen], [*chosen, count], strict=True)]
-    assert max(gaps) <= 2 * (count // min(wanted, count) + 1)

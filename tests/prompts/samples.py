@@ -56,7 +56,12 @@ GIVEN: dict[str, BaseModel] = {
     "compress": summarization.CompressInput(summary="It was 1924.", current_words=180, words=120),
     "tidy": summarization.TidyInput(summary="In this excerpt it was 1924."),
     "summarize_whole": summarization.WholeInput(document="The lamp went out.", words=120),
-    "outline": summarization.OutlineInput(summaries=["Hester came.", "Hester left."]),
+    "outline": summarization.OutlineInput(
+        summaries=[
+            summarization.PartSummary(id=1, summary="Hester came."),
+            summarization.PartSummary(id=2, summary="Hester left."),
+        ]
+    ),
     "ask_document": qa.AskDocumentInput(excerpt="The lamp went out.", count=6, outline="Line: she came."),
     "rank_questions": qa.RankInput(
         candidates=[

@@ -124,7 +124,8 @@ def test_sentences_are_named_by_their_own_tags_and_by_no_others() -> None:
 
 def test_an_order_and_a_choice_name_by_tags() -> None:
     order = named_in(GIVEN["rank_questions"], "candidates")
-    assert read_value(json.dumps({"order": order[::-1]}), Ranking, GIVEN["rank_questions"]).order == [3, 7]
+    said = {"essential": order[1:], "important": [], "minor": f"{order[0]}."}
+    assert read_value(json.dumps(said), Ranking, GIVEN["rank_questions"]).weights == {3: 3, 7: 1}
     first, second = named_in(GIVEN["decide"], "findings")
     for mend in ([first, second], f"{first} and {second}", [f"finding {first}", f"#{second}"], [first, 3, "7", second]):
         said = json.dumps({"why": "w", "mend": mend})

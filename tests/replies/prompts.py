@@ -102,6 +102,8 @@ def _cases() -> dict[str, Case]:
         looks=0,
         requests=3,
     )
+    parts = [summarization.PartSummary(id=n, summary=f"{one} lit it.") for n, one in enumerate(NAMES, 1)]
+    outline = summarization.OutlineInput(summaries=parts)
     places = [qa.Place(id=n, passage=f"{one} had a lamp.") for n, one in enumerate(NAMES, 1)]
     trace = qa.TraceInput(places=places, sentences=_STATEMENTS)
     at, found = Tags(from_summary), Tags(decide)
@@ -142,11 +144,18 @@ def _cases() -> dict[str, Case]:
             qa.AskDocumentInput(excerpt="They lit it.", count=6),
             {
                 "questions": [
-                    {"question": f"Who is {one}?", "kind": "who", "answer": one, "quote": "lit it"} for one in NAMES
+                    {"question": f"Who is {one}?", "kind": "who", "answer": one, "quote": "lit it", "weight": 2}
+                    for one in NAMES
                 ]
             },
         ),
-        "rank_questions": (rank, {"order": [Tags(rank).tag("candidates", n) for n in (3, 1, 2, 6, 5, 4)]}),
+        "rank_questions": (
+            rank,
+            {
+                name: [Tags(rank).tag("candidates", n) for n in numbers]
+                for name, numbers in (("essential", (3, 1)), ("important", (2, 6)), ("minor", (5, 4)))
+            },
+        ),
         "facts_faithful": (vet, _listed("facts", vet, "facts", lambda n: opinion(n) | {"quote": "lit it"})),
         "facts_objective": (vet, _listed("facts", vet, "facts", opinion)),
         "facts_significant": (vet, _listed("facts", vet, "facts", opinion)),
@@ -256,12 +265,15 @@ def _cases() -> dict[str, Case]:
             ),
         ),
         "outline": (
-            summarization.OutlineInput(summaries=("They lit it.",)),
+            outline,
             {
                 "kind": "narrative",
                 "line": "Ann lights the lamp, and Ben puts it out.",
                 "turning_points": ["Ann lights the lamp.", "Ben puts it out."],
                 "cast": [{"name": "Ann", "phrase": "the keeper"}, {"name": "Ben", "phrase": "her brother"}],
+                "central": [Tags(outline).tag("summaries", 2)],
+                "important": [Tags(outline).tag("summaries", 1)],
+                "unneeded": [Tags(outline).tag("summaries", 3)],
             },
         ),
         "judge_chunk": (

@@ -34,7 +34,19 @@ from redraft.settings import (
 )
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words
-from tests.judges import Keepers, Said, Sheet, function_model, island, keepers_in, looked_up, sentence_of, told, tree_of
+from tests.judges import (
+    WANTED,
+    Keepers,
+    Said,
+    Sheet,
+    function_model,
+    island,
+    keepers_in,
+    looked_up,
+    sentence_of,
+    told,
+    tree_of,
+)
 
 METRICS = ("coverage", "consistency", "keyfact_recall", "faithfulness", "booookscore")
 NAMES = {
@@ -65,8 +77,8 @@ class Obedient(Keepers):
     """Answers in words of its own, quotes whole sentences, and asks several questions about a sentence."""
 
     def ask_document(self, sheet: Sheet) -> Said:
-        lines = [line for line in sheet.within("excerpt").splitlines() if keepers_in(line)]
-        wanted = sheet.limit(r"Write (?:\d+ to )?(\d+) questions")
+        lines = [line for line in sheet.shown.splitlines() if keepers_in(line)]
+        wanted = sheet.limit(WANTED)
         asked = [
             {
                 "question": f"What is keeper number {number} called, by the book that tells of all of them?",

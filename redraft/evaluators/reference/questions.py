@@ -1,12 +1,13 @@
-"""Builds a document's questions: writes them stretch by stretch, then ranks them so that every part is covered."""
+"""Builds a document's questions: all at once where the document fits the judge's window; otherwise stretch by stretch,
+each by its share of the whole, and then ranked."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import accumulate, pairwise, zip_longest
 from math import ceil, sqrt
 from typing import TypeVar
 
@@ -21,8 +22,8 @@ from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.reference.keyfact_builder import FailedReplies
 from redraft.evaluators.reference.pack_file import pack_id
 from redraft.events import Notice, Observer
-from redraft.prompts.qa import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, DocumentQuestion
-from redraft.prompts.summarization import Outline, outline_text
+from redraft.prompts.qa import ASK_DOCUMENT, RANK_QUESTIONS, AskDocumentInput, Candidate, DocumentQuestion
+from redraft.prompts.summarization import DocumentOutline, outline_text
 from redraft.text.chunks import MIN_BUDGET, chunk
 from redraft.text.document_form import body_of
 from redraft.text.languages import language_of
@@ -55,33 +56,19 @@ def _ranker(questions: tuple[PackQuestion, ...]) -> Ranker:
 _MIN, _MAX_FIRST_QUESTIONS = 6, 12
 _AT_FIRST_TOKENS = 6_500
 _WORDS_A_QUESTION = 50
-UNRANKED = 3
-"""With this few stretches no ranking is needed: each lists its most important questions first."""
-# With more stretches, more questions are written than kept, so that there is a choice.
+# Of several stretches more questions are written than kept, so that there is a choice.
 _SPARE = 1.25
-_MAX_RANKED = 120
 # Fits the smallest window that is assumed elsewhere too.
 _RANKED_AT_ONCE = 80
 _RANKED_TOKENS = 100
 # How much longer than its share a stretch may be, so that no small remainder is left.
 _EVEN = 1.1
 _LONGEST_TEXT = 500
-# Without a quote, the right stretch is looked for among this many nearest passages.
-_PLACES = 12
-_PROMPT_TOKENS = 600
-# A window of this size has room for an outline, a stretch and the reply.
-_OUTLINE_WINDOW = 16_384
+_PROMPT_TOKENS = 900
+# An outline that takes more of the window would displace the text itself.
+_OUTLINE_SHARE = 0.1
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class _FoundQuestion:
-    """A question, the place of its answer, and its stretch."""
-
-    asked: DocumentQuestion
-    evidence: Evidence
-    stretch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,247 +76,224 @@ class PackSize:
     """How many questions a pack has; depends only on the document and these two values."""
 
     questions: int | tuple[int, int]
-    """The maximum overall; or a range per stretch, all of which are kept."""
+    """The maximum overall; or a range per stretch, all of which are kept and weigh the same, as in LongSumEval."""
     stretch: int
     """The maximum tokens of a stretch that is asked about at once."""
 
 
 async def build_pack(
-    judge: Judge, reader: EvidenceReader, quantity: PackSize, observer: Observer, outline: Outline | None = None
+    judge: Judge, reader: EvidenceReader, size: PackSize, observer: Observer, outline: DocumentOutline | None = None
 ) -> Pack:
-    """Ask about the whole document, stretch by stretch, with the outline in view where there is one. What could not be
+    """Ask about the whole document at once, or where that does not fit or fails, stretch by stretch. What could not be
     had is named."""
-    stretches = stretches_of(reader, quantity.stretch)
-    wanted = questions_wanted(reader, quantity)
-    misses, of = FailedReplies(), len(stretches)
-    # No outline where the number per stretch is fixed, as in a paper's procedure.
-    seen = outline_text(outline) if outline is not None and shows_outline(reader, quantity) else None
-    counts = _counts(questions_each(reader, quantity, of), wanted, [stretch.tokens for stretch in stretches])
-    asker = _Asker(judge, reader, misses, seen, of)
-    replies = await gather_all(_ask(asker, *one) for one in zip(stretches, counts, strict=True))
-    missing = tuple(trouble for _, troubles in replies for trouble in troubles)
+    asker = _Asker(judge, reader, size, outline if isinstance(size.questions, int) else None)
+    parts = asker.whole()
+    questions, missing = await asker.ask_each(parts)
+    if not questions:
+        parts = asker.stretches()
+        questions, missing = await asker.ask_each(parts)
     for trouble in missing:
         observer(Notice(trouble))
-    found = _trimmed([found_questions for found_questions, _ in replies], max(_MAX_RANKED, wanted))
-    if not found:
+    if not questions:
         what = "the model returned no question about the document"
-        raise misses.build_error(what, missing[0] if missing else "", reader.document.title)
-    order = await _ranked(judge, found, reader.window, seen) if len(stretches) > UNRANKED else _interleaved(found)
-    chosen = chosen_in(order, [f.stretch for f in found], wanted)
-    questions = tuple(_question(number, found[n], reader) for number, n in enumerate(chosen, 1))
+        raise asker.misses.build_error(what, missing[0] if missing else "", reader.document.title)
+    if len(parts) > 1 and isinstance(size.questions, int):
+        questions = await asker.weighed(questions)
+    questions = sorted(questions, key=lambda question: -question.weight)[: questions_wanted(reader, size)]
+    numbered = tuple(replace(question, id=number) for number, question in enumerate(questions, 1))
     hashes = {prompt.name: judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)}
     document = reader.document.id
-    return Pack(pack_id(document, questions), document, judge.model.identity, hashes, questions, missing)
+    return Pack(pack_id(document, numbered), document, judge.model.identity, hashes, numbered, tuple(missing))
 
 
-def shows_outline(reader: EvidenceReader, quantity: PackSize) -> bool:
-    """Return whether questions are written with the outline in view, if there is one."""
-    return reader.window >= _OUTLINE_WINDOW and isinstance(quantity.questions, int)
-
-
-def _counts(each: tuple[int, int], wanted: int, sizes: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the range of questions for each stretch by its share of the text, adding up to the wanted number."""
-    least, most = each
-    if least < most:
-        return [each] * len(sizes)
-    if len(sizes) > UNRANKED:
-        shares = [min(most, ceil(most * size / max(sizes))) for size in sizes]
-    else:
-        ends = [round(wanted * sum(sizes[: at + 1]) / sum(sizes)) for at in range(len(sizes))]
-        shares = [end - start for start, end in zip([0, *ends], ends, strict=False)]
-    return [(max(1, share), max(1, share)) for share in shares]
-
-
-def _interleaved(found: Sequence[_FoundQuestion]) -> list[int]:
-    """Interleave the questions: the first of every stretch, then the second, and so on."""
-    stretches = sorted({f.stretch for f in found})
-    own = [[n for n, f in enumerate(found) if f.stretch == stretch] for stretch in stretches]
-    return [n for row in zip_longest(*own) for n in row if n is not None]
-
-
-async def _ranked(judge: Judge, found: Sequence[_FoundQuestion], window: int, outline: str | None) -> list[int]:
-    """Return the question numbers by importance. Where they do not fit one request, each group has questions from all
-    parts of the document, and groups are merged rank by rank."""
-    # The same number in one request for all but the smallest windows.
-    groups = ceil(len(found) / max(1, min(_RANKED_AT_ONCE, window // _RANKED_TOKENS)))
-    candidates = [Candidate(id=n + 1, question=f.asked.question, answer=f.asked.answer) for n, f in enumerate(found)]
-    label = "questions ranked"
-    orders = await gather_all(
-        Examiner(judge).rank(
-            candidates[at::groups], f"{label}, part {at + 1}/{groups}" if groups > 1 else label, outline
-        )
-        for at in range(groups)
-    )
-    return [number - 1 for row in zip_longest(*orders) for number in row if number is not None]
-
-
-def pack_key(judge: Judge, reader: EvidenceReader, quantity: PackSize) -> str:
-    """Return the cache key: the same for the same document, judge, prompts and quantity. It does not depend on the
-    judge's window, which does not change the questions per stretch."""
+def pack_key(judge: Judge, reader: EvidenceReader, size: PackSize) -> str:
+    """Return the cache key: the same for the same document, judge, prompts and size. It does not depend on the judge's
+    window, so that a pack built in one window also serves in another."""
     hashes = [judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)]
-    asked = [quantity.questions, quantity.stretch]
-    material = [judge.model.identity, *judge.sampling_key, *hashes, *asked, reader.tokenizer.name]
+    material = [judge.model.identity, *judge.sampling_key, *hashes, size.questions, size.stretch, reader.tokenizer.name]
     return content_id(json.dumps(material))[:32]
 
 
-def stretches_of(reader: EvidenceReader, most: int) -> Sequence[Chunk]:
-    """Return the document in stretches of at most so many tokens and similar length. Surrounding matter, such as a list
-    of references, is left out."""
+def stretches_of(reader: EvidenceReader, most: int, *, natural: bool = True) -> Sequence[Chunk]:
+    """Return the document in stretches of at most so many tokens and similar length, which end at sections where they
+    are `natural`. Surrounding matter, such as a list of references, is left out."""
     start, end = body_of(reader.document).span
     left_out = (reader.text(Span(0, start)), reader.text(Span(end, len(reader.document.text))))
     tokens = reader.document_tokens - sum(map(reader.tokenizer.count, left_out))
-    return chunk(reader.document, reader.tokenizer, _share_of(tokens, most), end, start=start)
-
-
-def _share_of(tokens: int, most: int) -> int:
-    """Return the most tokens of a part where so many are divided into similar parts."""
-    count = ceil(tokens / most)
     # Each ends with a sentence, so before its share is full.
-    return max(MIN_BUDGET, most if count <= 1 else min(most, ceil(tokens / count * _EVEN)))
+    share = ceil(tokens / ceil(tokens / most) * _EVEN) if tokens > most else most
+    return chunk(
+        reader.document, reader.tokenizer, max(MIN_BUDGET, min(most, share)), end, start=start, natural=natural
+    )
 
 
-def questions_wanted(reader: EvidenceReader, quantity: PackSize) -> int:
+def questions_wanted(reader: EvidenceReader, size: PackSize) -> int:
     """Return the number of questions: 6 to 12 for a few pages, then growing with the square root of the length up to
-    the limit; where a number per stretch is set, all of those."""
-    if not isinstance(quantity.questions, int):
-        return quantity.questions[1] * len(stretches_of(reader, quantity.stretch))
+    the limit; where a range per stretch is set, the most for all stretches."""
+    if not isinstance(size.questions, int):
+        return size.questions[1] * len(stretches_of(reader, size.stretch, natural=False))
     first = max(_MIN, min(_MAX_FIRST_QUESTIONS, count_words(reader.document.text) // _WORDS_A_QUESTION))
-    grown = round(first * max(1.0, sqrt(reader.document_tokens / _AT_FIRST_TOKENS)))
-    return max(1, min(quantity.questions, grown))
+    return max(1, min(size.questions, round(first * max(1.0, sqrt(reader.document_tokens / _AT_FIRST_TOKENS)))))
 
 
-def questions_each(reader: EvidenceReader, quantity: PackSize, stretches: int) -> tuple[int, int]:
-    """Return the range of questions to write about each stretch."""
-    if not isinstance(quantity.questions, int):
-        return quantity.questions
-    wanted = questions_wanted(reader, quantity)
-    spare = _SPARE if stretches > UNRANKED else 1.0
-    each = wanted if stretches == 1 else min(_MAX_FIRST_QUESTIONS, ceil(spare * wanted / stretches))
-    return each, each
-
-
-def parts_of(reader: EvidenceReader, stretch: Chunk, count: int, outline: str | None = None) -> list[Span]:
-    """Return a stretch whole where a prompt has room for it and the reply, or else in parts."""
-    around = _PROMPT_TOKENS + (reader.tokenizer.count(outline) if outline else 0)
-    room = max(reader.room, reader.window - count * QUESTION.tokens(reader.wording) - around)
-    if stretch.tokens <= room:
-        return [stretch.span]
-    start, end = stretch.span
-    document = replace(reader.document, text=reader.document.text[start:end], sections=(), marks=())
-    return [
-        Span(start + one.span.start, start + one.span.end)
-        for one in chunk(document, reader.tokenizer, _share_of(stretch.tokens, max(MIN_BUDGET, room)))
-    ]
+def shares(total: int, weights: Sequence[float]) -> list[int]:
+    """Divide a number of questions by weight: at least one for each weight, and none for the weight 0."""
+    ends = [round(total * part / (sum(weights) or 1)) for part in accumulate(weights, initial=0.0)]
+    return [max(1, end - start) if weight else 0 for weight, (start, end) in zip(weights, pairwise(ends), strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
-class _StretchPart:
-    """A stretch or part of it that is asked about at once, and its name."""
+class _Part:
+    """A part of the document that is asked about at once, its name, and how many questions are asked for."""
 
     span: Span
-    stretch: int
     name: str
+    least: int
+    most: int
 
-    def divided(self, spans: Sequence[Span]) -> list[_StretchPart]:
-        """Return its parts by name, or itself if there is only one."""
-        if len(spans) == 1:
-            return [self]
-        return [_StretchPart(span, self.stretch, f"{self.name}, part {at}") for at, span in enumerate(spans, 1)]
+    def halved(self, spans: Sequence[Span]) -> list[_Part]:
+        """Return its parts, with half as many questions each."""
+        counts = zip(shares(self.least, (1, 1)), shares(self.most, (1, 1)), strict=True)
+        return [
+            _Part(span, f"{self.name}, part {at}", *count)
+            for at, (span, count) in enumerate(zip(spans, counts, strict=True), 1)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """What questions are written with: the judge, the document, and its outline and number of stretches."""
+    """Has a judge write the questions of one document."""
 
     judge: Judge
     reader: EvidenceReader
-    misses: FailedReplies
-    outline: str | None
-    stretches: int
+    size: PackSize
+    outline: DocumentOutline | None
+    misses: FailedReplies = field(default_factory=FailedReplies)
 
+    def whole(self) -> list[_Part]:
+        """Return the whole document as one part, if it fits a prompt with the reply."""
+        if not isinstance(self.size.questions, int) or self.reader.is_searched:
+            return []
+        wanted = questions_wanted(self.reader, self.size)
+        if self.reader.document_tokens > self._room(wanted):
+            return []
+        return [_Part(Span(0, len(self.reader.document.text)), "the document", wanted, wanted)]
 
-async def _ask(asker: _Asker, stretch: Chunk, count: tuple[int, int]) -> tuple[list[_FoundQuestion], list[str]]:
-    """Return the questions about one stretch, and what went wrong; a stretch that the judge declines does not stop the
-    others. A judge with a small window is asked part by part for the same number in total."""
-    whole = _StretchPart(stretch.span, stretch.index, f"stretch {stretch.index + 1} of {asker.stretches}")
-    parts = parts_of(asker.reader, stretch, count[1], asker.outline)
-    spans = [span for span in parts if count_words(asker.reader.text(span))]
-    return await _asked_of(asker, whole.divided(spans), count, FIRST_TRY)
-
-
-async def _asked_of(
-    asker: _Asker, parts: Sequence[_StretchPart], count: tuple[int, int], attempt: Attempt
-) -> tuple[list[_FoundQuestion], list[str]]:
-    """Return so many questions about some parts, interleaved."""
-    shares = [(_share(count[0], at, len(parts)), _share(count[1], at, len(parts))) for at in range(len(parts))]
-    replies = await gather_all(_asked(asker, part, share, attempt) for part, share in zip(parts, shares, strict=True))
-    questions: list[_FoundQuestion] = []
-    for row in zip_longest(*(found_questions for found_questions, _ in replies)):
-        questions += evenly_spread([one for one in row if one is not None], count[1] - len(questions))
-    return questions, [trouble for _, troubles in replies for trouble in troubles]
-
-
-def _share(count: int, at: int, parts: int) -> int:
-    """Return how many of the questions one part is asked for: at least one."""
-    return max(1, (count + parts - 1 - at) // parts)
-
-
-async def _asked(
-    asker: _Asker, part: _StretchPart, count: tuple[int, int], attempt: Attempt
-) -> tuple[list[_FoundQuestion], list[str]]:
-    """Return the questions about a part. Where the reply is cut off, half as many are asked about each half; the
-    questions of the cut reply are used only if those are too few."""
-    reader, roomier = asker.reader, attempt.with_more_room()
-    two = halves(reader.document.text, part.span) if roomier and count[1] > 1 else None
-    label = f"questions on {part.name}"
-    questions: list[_FoundQuestion] = []
-    try:
-        document_questions, cut = await Examiner(asker.judge).ask_document(
-            reader.text(part.span), count, label, attempt if two else None, asker.outline
-        )
-    except (ReplyError, RejectedRequest) as error:
-        asker.misses.note(error)
-        if not (two and roomier and isinstance(error, ReplyError) and error.needs_more_tokens):
-            return [], [f"no {label}: {error.message}"]
-        following = replace(attempt, loosely=attempt.loosely or error.loops) if error.needs_fewer_items else roomier
-    else:
-        questions = [
-            _FoundQuestion(question, _evidence(question, reader, part.span), part.stretch)
-            for question in document_questions
+    def stretches(self) -> list[_Part]:
+        """Return the stretches of the document, each with its share of the questions: by its length and importance, or
+        the same for all where a range is set."""
+        reader, outline = self.reader, self.outline
+        most = min(self.size.stretch, max(reader.room, self._room(_MAX_FIRST_QUESTIONS)))
+        if isinstance(self.size.questions, int):
+            spans = [stretch.span for stretch in stretches_of(reader, most)]
+            lengths = [span.end - span.start for span in spans]
+            weights = [outline.importance(span) for span in spans] if outline else lengths
+            total = ceil(_SPARE * questions_wanted(reader, self.size))
+            divided = shares(total, weights if any(weights) else lengths)
+            least_each = most_each = [min(share, _MAX_FIRST_QUESTIONS) for share in divided]
+        else:
+            spans = [stretch.span for stretch in stretches_of(reader, most, natural=False)]
+            times = questions_wanted(reader, self.size) // self.size.questions[1]
+            least_each, most_each = (shares(times * number, [1] * len(spans)) for number in self.size.questions)
+        return [
+            _Part(span, f"stretch {at} of {len(spans)}", least, most)
+            for at, (span, least, most) in enumerate(zip(spans, least_each, most_each, strict=True), 1)
+            if most and count_words(reader.text(span))
         ]
-        if not (cut and two and roomier and len(questions) < count[0]):
-            return questions, []
-        following = roomier
-    more, troubles = await _asked_of(asker, part.divided(two), count, following)
-    return [*more, *questions][: count[1]], troubles
 
+    def _room(self, questions: int) -> int:
+        """Return the tokens for the text in a prompt whose reply has so many questions."""
+        shown = self.reader.tokenizer.count(self._shown) if self._shown else 0
+        return self.reader.window - _PROMPT_TOKENS - shown - questions * QUESTION.tokens(self.reader.wording)
 
-def _evidence(asked: DocumentQuestion, reader: EvidenceReader, within: Span) -> Evidence:
-    """Return the place of the answer: the quote, or the passage in the stretch nearest to the question."""
-    quoted = reader.sentence(asked.quote, [within])
-    if quoted.span is not None:
-        return quoted
-    near = [
-        passage.span
-        for passage in reader.passages.nearest(f"{asked.question} {asked.answer}", _PLACES)
-        if passage.span.start in range(*within)
-    ]
-    return reader.place(near[0] if near else within)
+    @property
+    def _shown(self) -> str | None:
+        """Return the outline as the prompts show it; None if there is none, or no room for it."""
+        if self.outline is None:
+            return None
+        text = outline_text(self.outline)
+        return text if self.reader.tokenizer.count(text) <= _OUTLINE_SHARE * self.reader.window else None
 
+    async def ask_each(self, parts: Sequence[_Part]) -> tuple[list[PackQuestion], list[str]]:
+        """Return the distinct questions about all parts, the first of every part first, and what went wrong. A part
+        that the judge declines does not stop the others."""
+        replies = await gather_all(self._ask(part, FIRST_TRY) for part in parts)
+        # The parts by their reversed binary numbers: any beginning of this order is spread over the whole document.
+        spread = sorted(range(len(replies)), key=lambda at: f"{at:032b}"[::-1])
+        rows = zip_longest(*(replies[at][0] for at in spread))
+        questions = [question for row in rows for question in row if question is not None]
+        once = {question.text.casefold(): question for question in reversed(questions)}
+        distinct = [question for question in questions if once[question.text.casefold()] is question]
+        return distinct, [trouble for _, troubles in replies for trouble in troubles]
 
-def _trimmed(asked: Sequence[Sequence[_FoundQuestion]], most: int) -> list[_FoundQuestion]:
-    """Return the distinct questions to rank, interleaved by stretch. Where there is no room for one of every stretch,
-    the stretches left out are evenly spread."""
-    seen: set[str] = set()
-    questions: list[_FoundQuestion] = []
-    for row in zip_longest(*asked):
-        fresh: list[_FoundQuestion] = []
-        for found in row:
-            if found is not None and (key := one_line(found.asked.question).casefold()) not in seen:
-                seen.add(key)
-                fresh.append(found)
-        questions += evenly_spread(fresh, most - len(questions))
-    return sorted(questions, key=lambda found: found.stretch)
+    async def _ask(self, part: _Part, attempt: Attempt) -> tuple[list[PackQuestion], list[str]]:
+        """Return the questions about a part. Where the reply is cut off, half as many are asked about each half, and
+        the questions of the cut reply are used only if those are too few; the whole document is asked about again."""
+        reader, roomier = self.reader, attempt.with_more_room()
+        can_halve = roomier and part.most > 1 and not self._shows_whole(part)
+        two = halves(reader.document.text, part.span) if can_halve else None
+        label = f"questions on {part.name}"
+        questions: list[PackQuestion] = []
+        try:
+            asked, cut = await Examiner(self.judge).ask_document(self._input(part), label, attempt if two else None)
+        except (ReplyError, RejectedRequest) as error:
+            self.misses.note(error)
+            if not (two and roomier and isinstance(error, ReplyError) and error.needs_more_tokens):
+                return [], [f"no {label}: {error.message}"]
+            following = replace(attempt, loosely=attempt.loosely or error.loops) if error.needs_fewer_items else roomier
+        else:
+            questions = [self._question(question, part.span) for question in asked]
+            if not (cut and two and roomier and len(questions) < part.least):
+                return questions, []
+            following = roomier
+        replies = await gather_all(self._ask(half, following) for half in part.halved(two))
+        rows = zip_longest(*(own for own, _ in replies))
+        more = [question for row in rows for question in row if question is not None]
+        return [*more, *questions][: part.most], [trouble for _, troubles in replies for trouble in troubles]
+
+    def _shows_whole(self, part: _Part) -> bool:
+        return isinstance(self.size.questions, int) and part.span == (0, len(self.reader.document.text))
+
+    def _input(self, part: _Part) -> AskDocumentInput:
+        text = self.reader.text(part.span)
+        if self._shows_whole(part):
+            return AskDocumentInput(document=text, count=part.most)
+        at_least = part.least if part.least < part.most else None
+        return AskDocumentInput(excerpt=text, at_least=at_least, count=part.most, outline=self._shown)
+
+    def _question(self, asked: DocumentQuestion, within: Span) -> PackQuestion:
+        """Return a question as a pack has it, not yet numbered."""
+        evidence = _evidence(asked, self.reader, within)
+        return PackQuestion(
+            id=0,
+            text=one_line(asked.question, _LONGEST_TEXT),
+            kind=asked.kind,
+            answer=one_line(asked.answer, _LONGEST_TEXT),
+            evidence=evidence,
+            position=evidence.span.start / len(self.reader.document.text) if evidence.span else 0.0,
+            weight=asked.weight if isinstance(self.size.questions, int) else 1,
+        )
+
+    async def weighed(self, questions: Sequence[PackQuestion]) -> list[PackQuestion]:
+        """Return the questions with their weights in the whole document. Those that the judge leaves out, such as
+        repetitions, come last; they keep their own weights if it gives none."""
+        groups = ceil(len(questions) / max(1, min(_RANKED_AT_ONCE, self.reader.window // _RANKED_TOKENS)))
+        order = sorted(range(len(questions)), key=lambda at: questions[at].position)
+        candidates = [Candidate(id=at, question=questions[at].text, answer=questions[at].answer) for at in order]
+        # Each group has questions from all parts of the document.
+        replies = await gather_all(
+            Examiner(self.judge).weights(
+                candidates[at::groups],
+                f"questions ranked, part {at + 1}/{groups}" if groups > 1 else "questions ranked",
+                self._shown,
+            )
+            for at in range(groups)
+        )
+        weights: dict[int, int] = {}
+        for at, reply in enumerate(replies):
+            weights |= reply or {candidate.id: questions[candidate.id].weight for candidate in candidates[at::groups]}
+        kept = [replace(question, weight=weights[at]) for at, question in enumerate(questions) if at in weights]
+        return kept + [replace(question, weight=1) for at, question in enumerate(questions) if at not in weights]
 
 
 def evenly_spread(found: Sequence[T], most: int) -> list[T]:
@@ -338,25 +302,10 @@ def evenly_spread(found: Sequence[T], most: int) -> list[T]:
     return [found[at * len(found) // room] for at in range(room)]
 
 
-def chosen_in(order: Sequence[int], parts: Sequence[int], wanted: int) -> list[int]:
-    """Return the `wanted` best in `order`, with at least one from every part where there is room. With more parts than
-    room, neighbouring parts are grouped."""
-    count = max(parts, default=0) + 1
-    groups = [part * min(wanted, count) // count for part in parts]
-    # The later ones in reversed order are the better ones.
-    best = set({groups[n]: n for n in reversed(order)}.values())
-    others = [n for n in order if n not in best]
-    chosen = best.union(others[: wanted - len(best)])
-    return [n for n in order if n in chosen]
-
-
-def _question(number: int, found: _FoundQuestion, reader: EvidenceReader) -> PackQuestion:
-    span = found.evidence.span
-    return PackQuestion(
-        id=number,
-        text=one_line(found.asked.question, _LONGEST_TEXT),
-        kind=found.asked.kind,
-        answer=one_line(found.asked.answer, _LONGEST_TEXT),
-        evidence=found.evidence,
-        position=span.start / len(reader.document.text) if span else 0.0,
-    )
+def _evidence(asked: DocumentQuestion, reader: EvidenceReader, within: Span) -> Evidence:
+    """Return the place of the answer: the quote, or the passage in the stretch nearest to the question."""
+    quoted = reader.sentence(asked.quote, [within])
+    if quoted.span is not None:
+        return quoted
+    near = reader.nearest(f"{asked.question} {asked.answer}", 1, within)
+    return reader.place(near[0] if near else within)
