@@ -285,7 +285,12 @@ class JudgeConfig(Settings):
         "N|A-B",
     )
     stretch_tokens: int = harmless(
-        6144, "Maximum tokens of the document that questions are written about at once.", "judging", "N", ge=256
+        6144,
+        "Maximum tokens of a long document that questions are written about at once. One that fits the judge's window is"
+        " asked about whole.",
+        "judging",
+        "N",
+        ge=256,
     )
     claims: Questions = harmless(
         120,
