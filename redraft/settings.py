@@ -317,8 +317,8 @@ class JudgeConfig(Settings):
     """`auto` reads the document at once where it fits a judge's window, and part by part otherwise."""
     formula: FormulaName = harmless(
         "weighted",
-        "How coverage counts: weighted by what a summary needs most, with a half for half an answer; or as in the"
-        " LongSumEval paper, where questions count the same and an answer counts right or wrong.",
+        "How coverage counts: questions by weight, with a half for a part of an answer; or, as in the LongSumEval paper,"
+        " any answer.",
         "judging",
     )
     second_look: bool = harmless(
