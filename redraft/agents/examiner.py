@@ -269,8 +269,8 @@ class Examiner:
             StoredAnswer,
             [[*reader.key(query, wide=wide), *(["wide"] if wide else [])] for query in wanted],
             search.closer if wide else search.verdicts,
-            # An answer in the document does not depend on what a summary says.
-            general=[] if wide else [[reader.name, "answered", query.text] for query in wanted],
+            # An answer in the document depends neither on what a summary says nor on how it was found.
+            general=[] if wide else [[reader.document.id, reader.reading, "answered", q.text] for q in wanted],
             is_general=lambda one: one.answered is True,
         )
         return results.decided(lambda answer: answer.answered != UNSURE)

@@ -293,7 +293,7 @@ class DryManager(RunManager):
                     voice,
                     self.asked.setdefault(role.asked_as, {}),
                 )
-            working.append(OpenModel(made[role.asked_as], role.settings, book))
+            working.append(OpenModel(made[role.asked_as], role.settings, book, role.model is not None))
         yield models_by_role([model_role.role for model_role in assigned], working)
 
 

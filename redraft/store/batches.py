@@ -130,8 +130,7 @@ class ProviderJobs(Repository):
         return [row["attempt"] for row in rows]
 
     def next_attempt(self, key: str) -> int:
-        """Return the number of the last attempt at a call in a job, which is awaited, or of the one after it if that has
-        ended; 1 if there is none."""
+        """Return the number of the attempt at a call to await: the last one in a job, or the next if that has ended."""
         rows = self._connection.rows("SELECT attempt FROM job_lines WHERE call = ?", (key,))
         last = max((int(row["attempt"].rpartition("-")[2]) for row in rows), default=0)
         return last + 1 if self._connection.row(_ENDED, (key, last)) else max(1, last)

@@ -45,13 +45,15 @@ _IN_FLIGHT = """
 """
 _ASKED = """
     SELECT outcome, run, finish_reason, max_tokens FROM calls WHERE key = :key AND outcome = 'ok' UNION ALL
-    SELECT outcome, run, '', NULL FROM calls WHERE key = :key AND outcome = 'sent' AND coalesce(run, '') <> coalesce(:run, '')
+    SELECT outcome, run, '', NULL FROM calls
+    WHERE key = :key AND outcome = 'sent' AND coalesce(run, '') <> coalesce(:run, '')
 """
 _UNLESS_ANSWERED = """
     CASE WHEN ? = 'ok' AND EXISTS (SELECT 1 FROM calls WHERE key = ? AND outcome = 'ok') THEN 'duplicate' ELSE ? END
 """
 _GIVES_WAY = """
-    UPDATE calls SET outcome = 'duplicate' WHERE key = ? AND outcome = 'ok' AND finish_reason IN (?, ?) AND max_tokens < ?
+    UPDATE calls SET outcome = 'duplicate'
+    WHERE key = ? AND outcome = 'ok' AND finish_reason IN (?, ?) AND max_tokens < ?
 """
 _NO_LIMIT = 2**31 - 1
 _GATHERED = f"outcome = '{SENT}' AND error = '{GATHERED}'"

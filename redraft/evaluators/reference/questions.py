@@ -163,12 +163,12 @@ async def _ranked(judge: Judge, found: Sequence[_FoundQuestion], window: int, ou
     return [number - 1 for row in zip_longest(*orders) for number in row if number is not None]
 
 
-def pack_key(judge: Judge, reader: EvidenceReader, quantity: PackSize) -> str:
+def pack_key(judge: Judge, quantity: PackSize) -> str:
     """Return the cache key: the same for the same document, judge, prompts and quantity. It does not depend on the
     judge's window, which does not change the questions per stretch."""
     hashes = [judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)]
     asked = [quantity.questions, quantity.stretch]
-    material = [judge.model.identity, *judge.sampling_key, *hashes, *asked, reader.tokenizer.name]
+    material = [judge.model.identity, *judge.sampling_key, *hashes, *asked]
     return content_id(json.dumps(material))[:32]
 
 
