@@ -14,7 +14,7 @@ from redraft.prompts.book import PromptBook
 from redraft.settings import ModelSettings
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
-from tests.judges import KEY, Court, Keepers, Said, Sheet, function_model, island, sentence_of, told
+from tests.judges import KEY, Court, Keepers, Said, Sheet, function_model, island, named, sentence_of, told
 
 SIXTY = told(*range(1, 61))
 CHANGED = told(*(n for n in range(1, 61) if n not in (20, 40)), wrong={20: "Bob", 40: "Jim"})
@@ -85,6 +85,15 @@ async def test_a_changed_sentence_takes_along_what_points_back_to_it(
     await court.evaluate(after, metrics=("consistency",))
 
     assert court.items("ask_summary") == asked_again
+
+
+async def test_what_was_read_in_the_whole_document_is_known_in_every_window(court: Court) -> None:
+    await court.evaluate(told(1, 2, 3, wrong={4: "Bob"}), settings={"context_tokens": 16_000}, metrics=("consistency",))
+    court.forget()
+
+    await court.evaluate(told(1, 2, 5), settings={"context_tokens": 32_000}, metrics=("consistency",))
+
+    assert [list(sheet.judged.values()) for sheet in court.asked("answer_from_document")] == [[named(5)]]
 
 
 @pytest.mark.slow
