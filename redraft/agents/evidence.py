@@ -117,6 +117,8 @@ class EvidenceQuery:
     """The summary's answer, its sentence, and words that the document would use."""
     cited: tuple[Span, ...] = ()
     """Places that are always read: those that the document's pack cites."""
+    glanced: bool = False
+    """Whether its answer so far is from passages alone, which a second look at a document that fits reads whole."""
 
     @property
     def query(self) -> str:
@@ -158,6 +160,11 @@ class CitedPlace(BaseModel):
     def place(self) -> tuple[int, int] | None:
         """Return the start and end; None if unknown."""
         return None if self.start is None or self.end is None else (self.start, self.end)
+
+    @property
+    def is_glanced(self) -> bool:
+        """Return whether passages alone were read for it."""
+        return self.scope is not None and self.scope.passages is not None
 
     @property
     def scope_text(self) -> str:

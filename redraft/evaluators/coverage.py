@@ -35,6 +35,7 @@ from redraft.text.vectors import Encoder
 from redraft.text.word_keys import telling
 
 UNANSWERED, ANSWERED, CONTRADICTED = "unanswered", "answered", "contradicted"
+_PLACE = "the place of the answer"
 _SAME, _OPEN = AnswerComparison("agrees", ""), AnswerComparison("unclear", "")
 
 
@@ -126,7 +127,7 @@ async def _verdicts(
             comparison = compared_with.get((n, at), _SAME)
             by_verdict[comparison.verdict].append(answer)
             if comparison.verdict == "contradicts" and comparison.scope:
-                read = comparison.scope.description
+                read = comparison.described(_PLACE) if comparison.quoted else comparison.scope.description
         # Of several answers, one that agrees with the document suffices. An answer to something else is not an answer.
         sound, refuted = by_verdict["agrees"], by_verdict["contradicts"]
         if not sound and by_verdict["unclear"]:

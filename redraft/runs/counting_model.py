@@ -340,7 +340,7 @@ def _ask_summary(given: qa.AskSummaryInput) -> qa.SummaryQuestions:
                     qa.SummaryQuestion(
                         question=f"What does it say of {_words(told[number], 8, 2 * at)}?",
                         answer=_words(told[number], 4, 3 * at),
-                        search=_words(told[number], 5, 2 * at),
+                        search=_words(told[number], 5, 2 * at) if given.searched else "",
                         importance=3,
                     )
                     for at in range(min(_QUESTIONS_A_SENTENCE, given.at_most))
