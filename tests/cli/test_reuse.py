@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import ChatServer, Seen
-from tests.cli.inside import MODEL, Inside
+from tests.cli.inside import MODEL, Inside, plan
 from tests.judges import Keepers, Said, Sheet, behind, island, seen_on, told
+from tests.runs.test_dry_run import Obedient
 
 EVALUATE = ("evaluate", "book.md", "poor.md")
 REFINE = ("refine", "book.md", "poor.md", "--rounds", "1")
@@ -88,3 +90,29 @@ def test_questions_are_the_documents_whoever_asked_for_them(tmp_path: Path, judg
     assert twice == 0
     assert [prompts.count("ask_document") for prompts in sent[1:]] == [0, 0, 0]
     assert sent[-1] == []
+
+
+def tokens(plan: Any) -> int:
+    return int(plan["prompt_tokens"] + plan["completion_tokens"])
+
+
+@pytest.mark.slow
+def test_a_dry_run_counts_what_is_answered_already_as_free(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(island(300).text, "utf-8")
+    (tmp_path / "poor.md").write_text(told(*range(1, 9)), "utf-8")
+    (tmp_path / "other.md").write_text(told(*range(1, 7), 20, 21), "utf-8")
+    other = ("evaluate", "book.md", "other.md", *WRITES)
+    with ChatServer(behind(Obedient())) as server:
+        command = Inside(tmp_path, server.base_url)
+        before = plan(command, *other)
+        assert command.run(*EVALUATE, *WRITES).code == 0
+
+        known, refined = plan(command, *EVALUATE, *WRITES), plan(command, *REFINE, *WRITES)
+        after = plan(command, *other)
+        run = command.run(*other, "--json").json
+
+    assert (known["calls"], tokens(known)) == (0, 0)
+    assert "asking about the document" not in {stage["name"] for stage in refined["stages"]}
+    used = run["usage"]["prompt_tokens"] + run["usage"]["completion_tokens"]
+    assert abs(tokens(after) - used) <= used / 3
+    assert tokens(after) < tokens(before) / 3
