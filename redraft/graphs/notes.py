@@ -43,7 +43,7 @@ async def editor_notes(
     """Return an editor's notes on a draft, without the findings that a person has dropped."""
     return EditNotes(
         stops=findings.stops,
-        must_know=tuple(item for item in must_know_in(judged, dropped) if item.weight > 1)[:_MOST_NEEDED],
+        must_know=tuple(must_know_in(judged, dropped)[:_MOST_NEEDED]),
         missing=findings.missing,
         may_go=tuple(await off_loop(_needless, base.text, judged)),
         keep=judged[REVIEW].held if REVIEW in judged else (),
