@@ -345,7 +345,11 @@ class Reviser:
         completion = await self._writer(number).within(
             REVISE, lambda limit: given.model_copy(update={"words": limit}), words, label
         )
-        if completion.flaw or not completion.text:
+        request = RevisionRequest(text, (), words, number)
+        useless = not completion.text or _is_no_revision(
+            completion.text, request, given, self.structured_writer.language
+        )
+        if completion.flaw or useless:
             cut = shortened([text], words)
             return Completion(cut, count_words(cut), completion.attempts)
         return completion

@@ -117,8 +117,9 @@ def must_know_in(judged: Mapping[str, Evaluation], dropped: Sequence[str] = ()) 
 
 
 def _needless(text: str, judged: Mapping[str, Evaluation]) -> list[str]:
-    """Return the sentences of a draft that answer none of the document's questions."""
+    """Return the sentences of a draft that answer none of the document's questions, rightly or wrongly."""
     coverage = judged.get("coverage")
     if coverage is None or not coverage.held:
         return []
-    return [sentence for sentence in sentences_in(text) if sentence not in coverage.held and not is_heading(sentence)]
+    needed = {*coverage.held, *(finding.sentence for finding in coverage.findings)}
+    return [sentence for sentence in sentences_in(text) if sentence not in needed and not is_heading(sentence)]

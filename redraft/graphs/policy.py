@@ -107,23 +107,35 @@ class DraftFindings:
 
 
 def errors_in(judged: Judged, aims: Aims, gone: Sequence[str] = ()) -> list[Finding]:
-    """Return what the document contradicts or does not support in a draft, each error once, without the same as one
-    in `gone`."""
-    errors = [
-        finding
-        for finding in findings_of(judged)
-        if finding.task in ACCUSING and finding.metric != REVIEW and aims.get(finding.metric) != "form"
-    ]
-    gone_errors = [error for error in errors if error.id in gone]
-    return distinct_errors([error for error in errors if not any(is_same_error(error, other) for other in gone_errors)])
+    """Return what the document contradicts or does not support in a draft, each error once."""
+    return distinct_errors(
+        [
+            finding
+            for finding in findings_of(judged)
+            if finding.task in ACCUSING
+            and finding.metric != REVIEW
+            and aims.get(finding.metric) != "form"
+            and finding.id not in gone
+        ]
+    )
 
 
 def is_same_error(error: Finding, other: Finding) -> bool:
-    """Return whether two findings, of one draft or of two, object to the same claim: to the same answer, or by the same
-    words of the document."""
+    """Return whether two findings, of one draft or of two, object to the same claim: by the same words of the document,
+    or to the same answer to one question, in one sentence, or for the same reason."""
     places = [finding.evidence.span for finding in (error, other) if finding.evidence and finding.evidence.span]
-    overlap = len(places) == 2 and places[0].overlaps(places[1])
-    return overlap or (bool(error.found) and is_same(error.found, other.found)) or error.id == other.id
+    if error.id == other.id or (len(places) == 2 and places[0].overlaps(places[1])):
+        return True
+    subjects = ((error.question, other.question), (error.sentence, other.sentence), (error.expected, other.expected))
+    return is_same(error.found, other.found) and any(is_same(*pair) for pair in subjects)
+
+
+def with_same_errors(ids: Sequence[str], judged: Judged) -> list[str]:
+    """Return the ids of findings, and of all others that object to the same claims."""
+    errors = [finding for finding in findings_of(judged) if finding.task in ACCUSING]
+    named = [error for error in errors if error.id in ids]
+    same = (error.id for error in errors if any(is_same_error(error, other) for other in named))
+    return [*dict.fromkeys([*ids, *same])]
 
 
 def distinct_errors(errors: Sequence[Finding]) -> list[Finding]:

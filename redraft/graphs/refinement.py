@@ -55,6 +55,7 @@ from redraft.graphs.policy import (
     reviser_feedback,
     scores_of,
     undecided_metrics,
+    with_same_errors,
 )
 from redraft.graphs.review import ReviewAnswer, answered, question, requests, reviewed
 from redraft.graphs.state import SessionProtocol, State, Update, node
@@ -87,7 +88,8 @@ async def settle(state: State, job: Job) -> Update:
         await _pass_on_requests(state, job, draft)
         return {**settled, **status, "best": draft, "tried": [], "refused": 0}
     # What a new text was to solve may still be corrected in place; what a correction could not fix is not tried again.
-    tried = state["to_fix"] if state["way"] == "correct" else [*_requests_in(state, await job.judged(state["best"]))]
+    judged, is_over = await job.judged(state["best"]), state["way"] == "correct" and settings.policy != "paper"
+    tried = with_same_errors(state["to_fix"], judged) if is_over else _requests_in(state, judged)
     return {**settled, "refused": state["refused"] + 1, "tried": [*state["tried"], *tried]}
 
 
@@ -348,7 +350,7 @@ async def review(state: State, job: Job) -> Update:
         edited = await job.add_draft(answer.edited, _EDITED_BY_HAND, number, parents=[Parent.of_draft(draft)])
         by_hand: Update = {"way": "edit", "aims": [], "to_fix": [], "why": "", "instruction": "", "by_hand": True}
         return {**by_hand, "draft": edited, "round": number, "next": "judge"}
-    dropped = [str(one) for one in answer.drop]
+    dropped = with_same_errors([str(one) for one in answer.drop], judged)
     left = [finding for finding in state["to_fix"] if finding not in dropped]
     passed: Update = {"dropped": [*state["dropped"], *dropped]}
     if not added:
@@ -383,29 +385,31 @@ async def revise(state: State, job: Job) -> Update:
     if note:
         job.observe(Notice(f"revision {number} could not be used: {note}"))
     # What the reviser had no room to read has not been tried.
-    left = f"{_NO_ROOM} {revision.unread} of {len(wanted)} findings" if revision.unread else ""
+    left = f"{_NO_ROOM} {len(revision.unread)} of {len(wanted)} findings" if revision.unread else ""
+    to_fix = [finding for finding in state["to_fix"] if mending or finding not in revision.unread]
     places = () if note else revision.places
     parents = [Parent.of_draft(base), *(Parent("evidence", job.document.id, place) for place in places)]
-    origin = NO_REVISION_OF if note else REVISION_OF
+    origin = REVISION_OF if revision.text else NO_REVISION_OF
     draft = await job.add_draft(text, f"{origin}{base.id}", number, tuple(filter(None, (note, left))), parents)
     answers = (*(await _answers(job, number) if mending else ()), *revision.answers)
-    await job.keep_round(_round(state, number, draft, answers))
+    await job.keep_round(_round({**state, "to_fix": to_fix}, number, draft, answers))
     kept = {answer.finding: answer.said for answer in revision.answers if answer.became == "kept"}
     contests = [
         RulingRequest(finding, kept[finding.id]) for finding in findings_in(await job.judged(base.id), list(kept))
     ]
     await contest(state, job, contests, f"sentences that revision {number} kept")
-    return {"draft": draft, "round": number}
+    return {"draft": draft, "round": number, "to_fix": to_fix}
 
 
 class _Revision(NamedTuple):
     """The reviser's result for a draft."""
 
     text: str
+    """Empty if none came back."""
     flaw: str
     """Its flaw, such as being over the limit or cut off."""
-    unread: int = 0
-    """The number of findings that did not fit the reviser's prompt."""
+    unread: tuple[str, ...] = ()
+    """The findings that did not fit the reviser's prompt."""
     places: tuple[Span, ...] = ()
     """The places of the document that the reviser read."""
     answers: tuple[PointAnswer, ...] = ()
@@ -439,9 +443,9 @@ async def _revision(base: Draft, state: State, job: Job, number: int, wanted: Se
         brief = await reviser.brief(request)
     if number == 1 and (request.findings or notes) and brief.given.document is None:
         job.observe(Notice(_NO_DOCUMENT))
-    unread = max(0, len(request.findings) - len(brief.given.points))
+    unread = tuple(finding.id for finding in request.findings[len(brief.given.points) :])
     if unread:
-        job.observe(Notice(f"revision {number} has no room for {unread} of {len(request.findings)} findings"))
+        job.observe(Notice(f"revision {number} has no room for {len(unread)} of {len(request.findings)} findings"))
     try:
         revision = await reviser.revise(request, brief.given, f"revision {number}")
     except (ReplyError, RejectedRequest) as error:

@@ -1,0 +1,242 @@
+"""The editor: what it is told of a draft, what becomes of its text, and how two drafts are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from redraft import ReviewQuestion
+from redraft.cli.views.history import trace_lines
+from redraft.domain import record_json
+from redraft.report.history.trace import read_trace
+from redraft.settings import PolicyName
+from tests.judges import Json, Keepers, Lazy, Said, Saying, Sheet, asked_of, island, keepers_in, named, told
+from tests.runs.courts import Open
+from tests.runs.test_refining import GOOD, POOR, stories
+
+
+class Weighing(Keepers):
+    """Gives the questions on the first keepers a weight, and half an answer for a keeper called half by name."""
+
+    def ask_document(self, sheet: Sheet) -> Said:
+        questions = super().ask_document(sheet)["questions"]
+        weights = {4: 3, 2: 2}
+        return {"questions": [one | {"weight": weights.get(asked_of(one["question"]), 1)} for one in questions]}
+
+    def compare_answers(self, sheet: Sheet) -> Said:
+        comparisons = super().compare_answers(sheet)["comparisons"]
+        half = {n for n, pair in sheet.items("pairs").items() if pair["summary"] == "Tim4"}
+        return {
+            "comparisons": [
+                one | ({"verdict": "part", "reason": "His surname is missing."} if one["id"] in half else {})
+                for one in comparisons
+            ]
+        }
+
+
+# Right; wrong; half right; a stop; on no list.
+DRAFT = f"{told(1, wrong={2: 'Bob', 4: 'Tim4'})} The keeper number 9 left. The sea is cold."
+
+
+@pytest.mark.parametrize("policy", ["editor", "agent"])
+async def test_an_editor_is_told_what_matters(court: Open, policy: PolicyName) -> None:
+    opened = court(Weighing())
+    await opened.refine(DRAFT, policy=policy, goals={"coverage": 0.9}, rounds=1)
+
+    (sheet, *_) = opened.asked("edit")
+    must_know = [
+        (item["weight"], asked_of(item["question"]), item["answer"], item["draft"], item.get("lacks", ""))
+        for item in sheet.items("must_know").values()
+    ]
+    assert must_know == [
+        ("3", 4, "Tom4", "in part", "His surname is missing."),
+        ("2", 2, "Tom2", "wrongly", ""),
+        ("1", 1, "Tom1", "in full", ""),
+        *(("1", number, f"Tom{number}", "not at all", "") for number in (3, 5, 6)),
+    ]
+    (point,) = [point for point in sheet.items("points").values() if point["says"] == "Bob"]
+    assert (point["task"], point["answer"]) == ("correct", "Tom2")
+    assert sheet.within("stops") == f"“keeper number 9” {named(9)}"
+    assert sheet.within("may_go").split("\n") == ["The keeper number 9 left.", "The sea is cold."]
+    assert sheet.within("document") == opened.document.text.strip()
+    assert not any("quote" in item for item in sheet.items("must_know").values()), "the document has them"
+    assert not any(map(sheet.within, ("parts", "passages", "keep")))
+
+
+@pytest.mark.nightly
+async def test_an_editor_without_document_reads_its_parts(court: Open) -> None:
+    opened = court(document=island(250))
+    await opened.refine(POOR, settings={"context_tokens": 6000, "words": 100}, rounds=1)
+
+    (sheet,) = opened.asked("edit")
+    parts = [sorted(keepers_in(part["text"])) for part in sheet.items("parts").values()]
+    assert len(parts) == len(opened.asked("summarize_chunk")) > 2
+    assert parts == sorted(parts)
+    passages = " ".join(passage["text"] for passage in sheet.items("passages").values())
+    missing = [item for item in sheet.items("must_know").values() if item["draft"] == "not at all"]
+    assert missing
+    assert all(item["quote"] for item in missing)
+    assert missing[0]["quote"] in passages
+    assert 2 in keepers_in(passages), "what is wrong is looked up"
+    assert not sheet.within("document")
+
+
+@pytest.mark.slow
+async def test_a_met_request_stays_in_later_edits(court: Open) -> None:
+    requests: list[Json] = [{"add": ["Say how it ends."]}, {}]
+
+    async def reviewer(_question: ReviewQuestion) -> Json:
+        return requests.pop(0)
+
+    opened = court(Lazy())
+    await opened.refine(told(1), review=True, reviewer=reviewer, rounds=2)
+
+    first, second = opened.asked("edit")
+    assert [point["instruction"] for point in first.items("points").values()] == ["Say how it ends."]
+    assert (first.within("keep"), second.within("keep")) == ("", "Say how it ends.")
+    assert not second.items("points")
+
+
+class Choosing(Saying):
+    """Edits by what is put into its mouth, and compares two drafts by a rule."""
+
+    def __init__(self, edit: Said | Callable[[Sheet], Said], choice: Callable[[Sheet], str]) -> None:
+        super().__init__(edit)
+        self.choice = choice
+
+    def revise(self, sheet: Sheet) -> Said:
+        return Keepers.revise(self, sheet)
+
+    def choose_draft(self, sheet: Sheet) -> Said:
+        choice = self.choice(sheet)
+        return {"reason": f"The {choice} ends.", **dict.fromkeys(("clear", "content", "overall"), choice)}
+
+
+def preferring(words: str) -> Callable[[Sheet], str]:
+    """The choice of whoever likes the draft with these words."""
+    return lambda sheet: "first" if words in sheet.within("first") else "second"
+
+
+ENDING = f"{GOOD} That is all."
+
+
+async def test_a_first_rewrite_needs_no_missed_goal(court: Open) -> None:
+    opened = court(Choosing(ENDING, preferring("That is all")))
+    result = await opened.refine(GOOD)
+
+    assert stories(result) == [(0, (), True), (1, (), True)]
+    assert (result.summary, result.run.stop_reason) == (ENDING, "goals_met")
+    assert len(opened.asked("edit")) == 1, "nothing of weight is left"
+
+
+@pytest.mark.slow
+async def test_a_preferred_rewrite_may_not_lose_goals(court: Open) -> None:
+    opened = court(Choosing(f"{told(1, 2, 3)} That is all.", preferring("That is all")))
+    result = await opened.refine(GOOD)
+
+    assert result.rounds[1].reason == "coverage 0.50 misses the goal 0.9, which the best draft meets"
+    assert opened.store.runs.draft(result.rounds[1].draft).text == f"{told(1, 2, 3)} That is all."
+    assert (result.summary, result.run.stop_reason, len(result.rounds)) == (GOOD, "goals_met", 2)
+
+
+@pytest.mark.slow
+async def test_a_met_goal_may_fall(court: Open) -> None:
+    opened = court(Choosing(f"{told(1, 2, 3, 4, 5)} That is all.", preferring("That is all")))
+    result = await opened.refine(GOOD, goals={"coverage": 0.8})
+
+    assert (result.rounds[1].accepted, result.scores["coverage"], result.complete) == (True, 5 / 6, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("choice", "votes", "accepted"),
+    [
+        (preferring("That is all"), (2, 0, 0), True),
+        (lambda sheet: "first" if "That is all" in sheet.within("first") else "tie", (1, 0, 1), True),
+        (lambda _: "first", (1, 1, 0), False),
+        (lambda _: "tie", (0, 0, 2), False),
+        (lambda _: "unsure", None, False),
+    ],
+    ids=["both orders", "one order and a tie", "split", "ties", "unsure"],
+)
+async def test_drafts_are_compared_in_both_orders(
+    any_court: Open, choice: Callable[[Sheet], str], votes: tuple[int, int, int] | None, accepted: bool
+) -> None:
+    opened = any_court(Choosing(ENDING, choice))
+    result = await opened.refine(GOOD)
+
+    made = result.rounds[1]
+    found = made.comparison and (made.comparison.revision, made.comparison.best, made.comparison.neither)
+    assert (made.accepted, found) == (accepted, votes)
+    orders = {(sheet.within("first"), sheet.within("second")) for sheet in opened.asked("choose_draft")}
+    assert orders == {(GOOD, ENDING), (ENDING, GOOD)}
+    assert result.summary == (ENDING if accepted else GOOD)
+
+
+async def test_a_comparison_sees_what_matters_and_errors(court: Open) -> None:
+    opened = court()
+    await opened.refine(POOR, settings={"query": "Who are the keepers?"}, rounds=1)
+
+    for sheet in opened.asked("choose_draft"):
+        items = sheet.items("must_know").values()
+        assert {(item["weight"], item["question"], item["answer"]) for item in items} == {
+            ("1", f"What is keeper number {number} called?", f"Tom{number}") for number in range(1, 7)
+        }
+        assert not any(item.keys() & {"draft", "lacks", "quote"} for item in items), (
+            "it is not told which draft is which"
+        )
+        assert sheet.within("errors") == "The keeper number 2 is called Bob. (the document: Tom2)"
+        assert sheet.within("query") == "Who are the keepers?"
+
+
+@pytest.mark.slow
+async def test_reasons_of_comparisons_are_on_record(court: Open) -> None:
+    opened = court(Choosing(ENDING, preferring("That is all")))
+    result = await opened.refine(GOOD)
+
+    trace = read_trace(opened.store, result.run.id)
+    (shown,) = [turn["round"]["comparison"] for turn in record_json(trace)["rounds"] if turn["round"]["comparison"]]
+    assert shown == {"revision": 2, "best": 0, "neither": 0, "reasons": ["The first ends.", "The second ends."]}
+    lines = "\n".join(trace_lines(trace, opened.document, show_all=False))
+    assert "The first ends." in lines
+    assert "The second ends." in lines
+
+
+# One right sentence more, and a wrong one.
+FLAWED, MENDED = told(1, 2, wrong={3: "Joe"}), told(1, 2, 3)
+
+
+@pytest.mark.slow
+async def test_a_rewrites_errors_are_corrected_before_comparison(any_court: Open) -> None:
+    opened = any_court(Choosing(FLAWED, preferring(MENDED)))
+    result = await opened.refine(told(1), rounds=1)
+
+    ways = [sheet.prompt for sheet in opened.asked("edit", "rule_on_findings", "revise", "choose_draft")]
+    assert ways == ["edit", "rule_on_findings", "revise", "choose_draft", "choose_draft"]
+    (mending,) = opened.asked("revise")
+    assert (mending.within("summary"), len(mending.items("points"))) == (FLAWED, 1)
+    assert {sheet.within("first") for sheet in opened.asked("choose_draft")} == {told(1), MENDED}
+    assert [made.accepted for made in result.rounds] == [True, True]
+    assert result.summary == MENDED
+
+
+@pytest.mark.slow
+async def test_a_rewrite_with_a_lasting_error_is_refused(court: Open) -> None:
+    opened = court(Saying(FLAWED))
+    result = await opened.refine(told(1), rounds=1)
+
+    assert (len(opened.asked("edit")), len(opened.asked("revise"))) == (1, 1), "it is corrected once"
+    assert not opened.asked("choose_draft")
+    assert result.rounds[1].reason == "1 new error: The keeper number 3 is called Joe."
+    assert result.summary == told(1)
+
+
+@pytest.mark.slow
+async def test_errors_are_corrected_after_a_refused_rewrite(court: Open) -> None:
+    opened = court(Choosing(f"{POOR} The sea is cold.", lambda _: "tie"))
+    result = await opened.refine(POOR, rounds=2)
+
+    assert stories(result)[1:] == [(1, ("consistency", "coverage"), False), (2, ("consistency",), True)]
+    assert [sheet.within("summary") for sheet in opened.asked("edit", "revise")] == [POOR, POOR]
+    assert result.summary == told(1, 2)
