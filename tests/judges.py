@@ -385,7 +385,7 @@ class Keepers:
         most = sheet.limit(r"at most (\d+) words") if "at most" in sheet.text else None
         for item in sheet.items("must_know").values():
             longer = f"{text} {fact_of(asked_of(item['question']), item['answer'])}"
-            if item["draft"] == "not at all" and (most is None or count_words(longer) <= most):
+            if item.get("draft") == "not at all" and (most is None or count_words(longer) <= most):
                 text = longer
         return f"<revision>\n{text}\n</revision>"
 
@@ -521,7 +521,7 @@ class Lazy(Keepers):
     def edit(self, sheet: Sheet) -> Said:
         text = sheet.within("summary")
         for item in sheet.items("must_know").values():
-            if item["draft"] == "not at all":
+            if item.get("draft") == "not at all":
                 return f"{text} {fact_of(asked_of(item['question']), item['answer'])}"
         return self.revise(sheet) if sheet.items("points") else text
 
