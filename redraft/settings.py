@@ -286,8 +286,8 @@ class JudgeConfig(Settings):
     )
     stretch_tokens: int = harmless(
         6144,
-        "Maximum tokens of a long document that questions are written about at once. One that fits the judge's window is"
-        " asked about whole.",
+        "Maximum tokens of a long document that questions are written about at once. One that fits the judge's window"
+        " is asked about whole.",
         "judging",
         "N",
         ge=256,
@@ -317,8 +317,8 @@ class JudgeConfig(Settings):
     """`auto` reads the document at once where it fits a judge's window, and part by part otherwise."""
     formula: FormulaName = harmless(
         "weighted",
-        "How coverage counts: questions by weight, with a half for a part of an answer; or, as in the LongSumEval paper,"
-        " any answer.",
+        "How coverage counts: questions by weight, with a half for a part of an answer; or, as in the LongSumEval"
+        " paper, any answer.",
         "judging",
     )
     second_look: bool = harmless(

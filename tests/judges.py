@@ -384,14 +384,14 @@ class Keepers:
             text = self.mended(text, looked_up(point, text, sheet.shown))
         most = sheet.limit(r"at most (\d+) words") if "at most" in sheet.text else None
         for item in sheet.items("must_know").values():
-            longer = f"{text} {fact_of(asked_of(item['question']), item['answer'])}"
+            longer = f"{text} {told(wrong=_answered_by(item))}"
             if item.get("draft") == "not at all" and (most is None or count_words(longer) <= most):
                 text = longer
         return f"<revision>\n{text}\n</revision>"
 
     def choose_draft(self, sheet: Sheet) -> Said:
         """Prefers the draft that tells more keepers by the name that a reader must know."""
-        known = {asked_of(item["question"]): item["answer"] for item in sheet.items("must_know").values()}
+        known = {n: name for item in sheet.items("must_know").values() for n, name in _answered_by(item).items()}
         drafts = [keepers_in(sheet.within(field)) for field in ("first", "second")]
         right = [len(draft.items() & known.items()) for draft in drafts]
         choice = _choice(*right)
@@ -422,6 +422,11 @@ class Keepers:
             source = point.get("evidence", "") if point["task"] == "correct" else point["answer"]
             right = " ".join(fact_of(*known) for known in keepers_in(source).items())
         return text.replace(point["sentence"], right) if point["task"] == "correct" else f"{text} {right}"
+
+
+def _answered_by(item: Mapping[str, str]) -> dict[int, str]:
+    """The keepers that the answer to a question, or a fact, tells of."""
+    return {asked_of(item["question"]): item["answer"]} if "question" in item else keepers_in(item["answer"])
 
 
 def _compared(pair: Mapping[str, str]) -> str:
@@ -522,7 +527,7 @@ class Lazy(Keepers):
         text = sheet.within("summary")
         for item in sheet.items("must_know").values():
             if item.get("draft") == "not at all":
-                return f"{text} {fact_of(asked_of(item['question']), item['answer'])}"
+                return f"{text} {told(wrong=_answered_by(item))}"
         return self.revise(sheet) if sheet.items("points") else text
 
 

@@ -52,7 +52,7 @@ async def revised(summary: str, reply: str, *findings: Finding, language: str | 
     document, tokenizer = Document.from_text(summary), EstimatingTokenizer()
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4000, 100)
     reviser = Reviser(StructuredWriter(FunctionModel(lambda _: reply), 2.0, language=language), reader)
-    order = RevisionRequest(summary, findings, (), 200, 1)
+    order = RevisionRequest(summary, findings, 200, 1)
     return (await reviser.revise(order, (await reviser.brief(order)).given, "revision 1")).written
 
 

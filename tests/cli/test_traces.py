@@ -109,9 +109,9 @@ def test_a_difference_tells_which_findings_each_change_answered(command: Inside,
     backwards = command.run("diff", refined["run"], "1", "0", "--json").json
     assert (backwards["from"]["round"], backwards["to"]["round"]) == (1, 0)
     assert [(change["kind"], change["before"], change["after"]) for change in backwards["changes"]] == [
+        ("changed", "The keeper number 2 is called Tom2.", "The keeper number 2 is called Bob."),
         ("removed", "The keeper number 5 is called Tom5.", ""),
         ("removed", "The keeper number 6 is called Tom6.", ""),
-        ("changed", "The keeper number 2 is called Tom2.", "The keeper number 2 is called Bob."),
     ]
     assert sorted((one["metric"], one["kind"]) for one in backwards["new"]) == [
         ("consistency", "inconsistent"),

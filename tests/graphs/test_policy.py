@@ -118,8 +118,8 @@ EVERYTHING = (missing(1), missing(2, "Joe"), stop(), error("Bob"))
         # Stops alone are solved in the first round.
         (judged(stop()), {"is_first": True}, "edit", (stop(),)),
         (judged(stop()), {}, None, ()),
-        (judged(missing(2)), {}, "edit", (missing(2),)),
-        (judged(missing(1)), {}, None, ()),
+        (judged(missing(3)), {}, "edit", (missing(3),)),
+        (judged(missing(2)), {}, None, ()),
         (judged(missing(1), coverage=0.7), {}, "edit", (missing(1),)),
         (judged(), {"is_first": True}, "edit", ()),
         (judged(stop(), verdicts=0), {"is_first": True}, None, ()),  # nobody could judge the new text

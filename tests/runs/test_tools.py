@@ -143,8 +143,7 @@ async def test_what_is_given_to_an_agent_to_remove_or_correct_is_confirmed_first
 
     revised = await hands.use("revise", run, findings=[wrong])
     assert revised.accepted
-    # Whoever has read the document for one of them has read it for the other, too.
-    assert [len(sheet.items("points")) for sheet in script.ruled] == [2]
+    assert [len(sheet.items("points")) for sheet in script.ruled] == [1, 1]
 
 
 @pytest.mark.slow
@@ -176,7 +175,7 @@ async def test_a_metric_that_the_run_was_not_begun_with_can_be_asked_and_mended(
     revised = await hands.use("revise", run, findings=[found[0].id])
 
     assert revised.accepted
-    assert revised.reason == "third gained 1.00"
+    assert "third gained 1.00" in revised.reason
     assert revised.scores["third"] == 1.0
 
 
@@ -326,9 +325,10 @@ async def test_a_look_at_a_run_leaves_it_as_it_is(hands: Hands) -> None:
 
 
 @pytest.mark.slow
-async def test_an_agent_s_revision_keeps_to_the_limit_because_it_may_be_the_last(hands: Hands) -> None:
+async def test_an_agents_revision_is_shortened_to_its_limit(hands: Hands) -> None:
     run = (await hands.judged(words=40)).run.id
     hands.court.script = Saying(told(1, 2, 3, 4, 5, 6))
 
     made = await hands.use("revise", run, findings=await hands.missing(run))
-    assert (made.accepted, made.reason) == (False, "the revision could not be used: 42 words, over the limit of 40")
+    assert made.accepted
+    assert (await hands.use("current_draft", run)).words == 35
