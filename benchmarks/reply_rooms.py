@@ -18,11 +18,6 @@ from benchmarks.common import table, use_vocabulary
 from benchmarks.languages import LANGUAGES, Questioned, chapter
 from redraft.agents.evidence import wording_of
 from redraft.agents.examiner import QUESTION
-from redraft.domain import Document, content_id
-from redraft.graphs.plan import Planner
-from redraft.prompts.book import PromptBook
-from redraft.settings import DraftConfig
-from redraft.text.chunks import chunk
 from redraft.text.tokens import Tokenizer, tokenizer_named
 
 AT_ONCE = 12
@@ -32,11 +27,7 @@ FORMS = {"compact": None, "indented": 2}
 
 def tracing_budget(asked: Sequence[Questioned], tokenizer: Tokenizer) -> int:
     """The tokens of the reply to a judge who is asked for twelve questions about a chapter."""
-    text = chapter(list(asked))
-    document = Document(content_id(text), "chapter", text, source="chapter.txt")
-    chunks = chunk(document, tokenizer, 4096)
-    planner = Planner(document, chunks, DraftConfig(words=50), tokenizer, PromptBook())
-    wording = wording_of(text, tokenizer, planner.empty_plan().tokens_per_word)
+    wording = wording_of(chapter(list(asked)), tokenizer)
     return AT_ONCE * QUESTION.tokens(wording) + FRAME
 
 

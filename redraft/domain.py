@@ -249,6 +249,8 @@ class Evidence:
 
 WHOLE = "the whole document"
 """`Finding.read` starts with this where the whole document was read."""
+AGAIN = ", and again "
+"""Joins what was read for a contradiction with what was read to confirm it."""
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
@@ -275,7 +277,8 @@ class Finding:
     ] = None
     """How many judges agree, and how many gave a verdict; None where a single judge decided."""
     read: str = ""
-    """What was read of the document for it: "the whole document (22,479 tokens)" or "14 passages"."""
+    """What was read of the document for it: "the whole document (22,479 tokens)" or "14 passages"; of a contradiction
+    also what was read `AGAIN`, if that quotes the document."""
     value: float = 0.0
     """The value of its item in the score; it becomes 1 if the finding is withdrawn."""
     probability: Annotated[float | None, Field(exclude_if=lambda odds: odds is None)] = None
@@ -295,6 +298,11 @@ class Finding:
     def is_absence(self) -> bool:
         """Return whether it says that the document has no such statement, after all of it was read."""
         return self.task == "remove" and self.read.startswith(WHOLE)
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Return whether the document was read again, and its words contradict the draft once more."""
+        return self.task == "correct" and self.evidence is not None and AGAIN in self.read
 
     @computed
     def id(self) -> str:

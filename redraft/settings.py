@@ -285,7 +285,12 @@ class JudgeConfig(Settings):
         "N|A-B",
     )
     stretch_tokens: int = harmless(
-        6144, "Maximum tokens of the document that questions are written about at once.", "judging", "N", ge=256
+        6144,
+        "Maximum tokens of a long document that questions are written about at once. One that fits the judge's window"
+        " is asked about whole.",
+        "judging",
+        "N",
+        ge=256,
     )
     claims: Questions = harmless(
         120,
@@ -312,8 +317,8 @@ class JudgeConfig(Settings):
     """`auto` reads the document at once where it fits a judge's window, and part by part otherwise."""
     formula: FormulaName = harmless(
         "weighted",
-        "How coverage counts: weighted by what a summary needs most, with a half for half an answer; or as in the"
-        " LongSumEval paper, where questions count the same and an answer counts right or wrong.",
+        "How coverage counts: questions by weight, with a half for a part of an answer; or, as in the LongSumEval"
+        " paper, any answer.",
         "judging",
     )
     second_look: bool = harmless(

@@ -181,7 +181,7 @@ async def ask_all(
     that begin alike, the first goes before the others so that a provider can cache what they share."""
     first = 1 if ahead else 0
     results = await gather_all(_batch(batch, ask, FIRST_TRY) for batch in batches[:first])
-    return _joined([*results, *await gather_all(_batch(batch, ask, FIRST_TRY) for batch in batches[first:])])
+    return joined([*results, *await gather_all(_batch(batch, ask, FIRST_TRY) for batch in batches[first:])])
 
 
 def first_error(accounts: Iterable[ItemResults[Any]]) -> str:
@@ -189,7 +189,8 @@ def first_error(accounts: Iterable[ItemResults[Any]]) -> str:
     return next((results.trouble for results in accounts if results.trouble), "")
 
 
-def _joined(accounts: Sequence[ItemResults[VerdictT]]) -> ItemResults[VerdictT]:
+def joined(accounts: Sequence[ItemResults[VerdictT]]) -> ItemResults[VerdictT]:
+    """Return several accounts as one."""
     verdicts = {number: verdict for results in accounts for number, verdict in results.verdicts.items()}
     return ItemResults(verdicts, first_error(accounts))
 
@@ -220,7 +221,7 @@ async def _retry_after_error(
     """Retry after a failed request with fewer items, more room or once more; give up if that cannot help."""
     if isinstance(error, UnreadableReply) and error.nameless and len(numbers) > 1:
         # A reply about a single item needs no item name.
-        return _joined(await gather_all(_batch([number], ask, attempt) for number in numbers))
+        return joined(await gather_all(_batch([number], ask, attempt) for number in numbers))
     following = _next_attempt(error, attempt, single=len(numbers) == 1)
     return await _ask_in_halves(numbers, ask, following) if following else ItemResults(trouble=str(error))
 
@@ -228,7 +229,7 @@ async def _retry_after_error(
 async def _ask_in_halves(numbers: Sequence[int], ask: Ask[VerdictT], attempt: Attempt) -> ItemResults[VerdictT]:
     middle = len(numbers) // 2
     parts = [numbers[:middle], numbers[middle:]] if middle else [numbers]
-    return _joined(await gather_all(_batch(part, ask, attempt) for part in parts))
+    return joined(await gather_all(_batch(part, ask, attempt) for part in parts))
 
 
 def _next_attempt(error: ReplyError | RejectedRequest, attempt: Attempt, *, single: bool) -> Attempt | None:

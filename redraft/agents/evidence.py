@@ -16,7 +16,7 @@ from redraft.document import merge_spans
 from redraft.domain import WHOLE, Document, Evidence, Span
 from redraft.prompts.qa import Statement
 from redraft.settings import LEVEL_RATIO, EvidenceName
-from redraft.text.languages import language_of
+from redraft.text.languages import language_key, language_of
 from redraft.text.quotes import locate, source_of
 from redraft.text.retrieval import Passages, Windows
 from redraft.text.sentences import sentences
@@ -29,6 +29,8 @@ _PIECES, _PIECE = 10, 2_000
 # The quantile of sentence lengths that counts as a longer sentence.
 _LONGER = 0.75
 _SHORTEST, _LONGEST = 16, 240
+# Replies may take more tokens for a word than the document does.
+_SLACK = 1.15
 # Letters per word of a script without spaces.
 _LETTERS_A_WORD = 2
 _LETTER = re.compile(rf"[{UNSPACED}]")
@@ -62,16 +64,23 @@ class EntryBudget:
 
 
 @lru_cache(maxsize=4)
-def wording_of(text: str, tokenizer: Tokenizer, per_word: float) -> TokenRates:
-    """Return the token rates of a document. Cached, since each step of a run needs them."""
+def wording_of(text: str, tokenizer: Tokenizer) -> TokenRates:
+    """Return the token rates of a document, by samples of its text. Cached, since each step of a run needs them."""
     step = max(_PIECE, len(text) // _PIECES)
     pieces = [text[at : at + _PIECE] for at in range(0, len(text), step)]
     found = [piece[span.start : span.end] for piece in pieces for span in _whole(piece)]
     counts = sorted(tokenizer.count(sentence) for sentence in found if has_words(sentence))
     words = sum(map(count_words, pieces))
     unspaced = 2 * sum(len(_LETTER.findall(piece)) for piece in pieces) > words
+    per_word = max(USUAL.per_word, _SLACK * sum(map(tokenizer.count, pieces)) / max(1, words))
     longer = counts[int(_LONGER * (len(counts) - 1))] if counts else USUAL.sentence
     return TokenRates(per_word * (_LETTERS_A_WORD if unspaced else 1), min(_LONGEST, max(_SHORTEST, longer)))
+
+
+@lru_cache(maxsize=4)
+def tokens_in(text: str, tokenizer: Tokenizer) -> int:
+    """Return the tokens of a document. Cached like its rates."""
+    return tokenizer.count(text)
 
 
 def _whole(piece: str) -> list[Span]:
@@ -108,6 +117,8 @@ class EvidenceQuery:
     """The summary's answer, its sentence, and words that the document would use."""
     cited: tuple[Span, ...] = ()
     """Places that are always read: those that the document's pack cites."""
+    glanced: bool = False
+    """Whether its answer so far is from passages alone, which a second look at a document that fits reads whole."""
 
     @property
     def query(self) -> str:
@@ -151,6 +162,11 @@ class CitedPlace(BaseModel):
         return None if self.start is None or self.end is None else (self.start, self.end)
 
     @property
+    def is_glanced(self) -> bool:
+        """Return whether passages alone were read for it."""
+        return self.scope is not None and self.scope.passages is not None
+
+    @property
     def scope_text(self) -> str:
         """Return a description of what was read; empty if unknown."""
         return self.scope.description if self.scope else ""
@@ -176,7 +192,9 @@ class EvidenceReader:
 
     @property
     def name(self) -> str:
-        """Return the settings that the evidence depends on, as part of a cache key."""
+        """Return what the evidence depends on, as part of a cache key; of a document that is read whole, no window."""
+        if not self.is_searched:
+            return f"{language_key(self.document)} {self.reading}"
         return f"{self.document.id} {self.passages.name} {self.windows.name} {self.window} {self.reading}"
 
     @property

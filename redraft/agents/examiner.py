@@ -13,7 +13,7 @@ from redraft.agents.answers import ReplyAnswers, SummaryAnswerCache, is_answered
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, Scope, document_fields
 from redraft.agents.judge import Judge, batch_size, in_batches, label_of
 from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPlan
-from redraft.domain import Document, QuestionType, Span
+from redraft.domain import AGAIN, Document, QuestionType, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.llm.base import Reply
 from redraft.llm.claim_judge import CONTRADICTED, NOT_SO, SUPPORTED
@@ -127,7 +127,7 @@ class Examiner:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SentenceQuestions]:
             part = parts[part_of[statements[numbers[0]].id]]
             only = [] if len(numbers) == len(part) else [statements[n].id for n in numbers]
-            summary_input = qa.AskSummaryInput(**_shown(part), only=only, at_most=at_most)
+            summary_input = qa.AskSummaryInput(**_shown(part), only=only, at_most=at_most, searched=reader.is_searched)
             room = min(len(numbers) * each, rooms[part_of[statements[numbers[0]].id]])
             label = label_of("questions about", numbers)
             reply = await self.judge.ask(qa.ASK_SUMMARY, summary_input, room, label, attempt)
@@ -260,8 +260,8 @@ class Examiner:
             StoredAnswer,
             [[*reader.key(query, wide=wide), *(["wide"] if wide else [])] for query in wanted],
             search.closer if wide else search.verdicts,
-            # An answer in the document does not depend on what a summary says.
-            general=[] if wide else [[reader.name, "answered", query.text] for query in wanted],
+            # An answer in the document depends neither on what a summary says nor on how it was found.
+            general=[] if wide else [[reader.document.id, reader.reading, "answered", q.text] for q in wanted],
             is_general=lambda one: one.answered is True,
         )
         return results.decided(lambda answer: answer.answered != UNSURE)
@@ -369,6 +369,12 @@ class AnswerComparison:
     """None if the second look found the same answer as the first."""
     scope: Scope | None = None
     """The part of the document read for the second look."""
+    quoted: bool = False
+    """Whether the second look quotes the document."""
+
+    def described(self, first: str) -> str:
+        """Return what was read of the document: `first`, and again for a second look that quotes it."""
+        return f"{first}{AGAIN}{self.scope.description}" if first and self.scope and self.quoted else first
 
 
 async def compare_twice(
@@ -397,9 +403,9 @@ async def compare_twice(
         if n not in read or (n in second and second[n] is None):
             del found[n]
         elif (other := second.get(n)) is not None:
-            found[n] = AnswerComparison(other.verdict, other.reason, read[n], read[n].scope)
+            found[n] = AnswerComparison(other.verdict, other.reason, read[n], read[n].scope, bool(read[n].evidence))
         else:
-            found[n] = replace(found[n], scope=read[n].scope)
+            found[n] = replace(found[n], scope=read[n].scope, quoted=bool(read[n].evidence))
     return ItemResults(found, first.trouble or wider.trouble)
 
 

@@ -1,4 +1,5 @@
-"""Plans what to read for which items: the whole document if it fits, else the nearest passages, then each part once."""
+"""Plans what to read for which items: the whole document if it fits, else the nearest passages, then each part once.
+Of a document that fits, the nearest passages are enough for a few new items beside others that have their verdicts."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from itertools import groupby, pairwise
 from math import ceil
 from typing import Generic, TypeVar
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, first_error, gather_all
+from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, first_error, gather_all, joined
 from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, Scope, has_room
 from redraft.domain import Span
 from redraft.text.retrieval import WINDOW
@@ -23,6 +24,9 @@ FAR = 12
 # items together take beyond that.
 _MIN_CLOSER_ITEMS = 2
 _SHARE_CLOSER = 0.25
+# New items are looked up in passages of a document that fits if these have less than this share of its tokens. If they
+# leave something open every other time, reading them first then still costs less.
+_SHARE_NEAR = 0.5
 # The largest share of the window that items and their reply take next to a part of the document.
 _SHARE_OF_ITEMS = 0.4
 # Tokens of the prompt and reply schema, and of the number of an item or passage.
@@ -88,6 +92,15 @@ class ReadingPlan:
     def first(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
         """Return batches that read the windows nearest to each item."""
         return self._filled({n: self.reader.wanted(self.items[n], NEAR) for n in numbers}, self.near)
+
+    def glances(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
+        """Return `first` for the only new ones of some items, if that reads much less of a document that fits than
+        reading it whole does; else none."""
+        reader, distinct = self.reader, {item.text for item in self.items}
+        if reader.reading != "auto" or self.within is not None or len(numbers) >= len(distinct):
+            return []
+        first = self.first(numbers)
+        return first if sum(map(self.tokens_of, first)) < _SHARE_NEAR * self.all_tokens else []
 
     def wider(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
         """Return batches that read more windows, for items that the nearest ones do not mention."""
@@ -216,13 +229,12 @@ class EvidenceSearch(Generic[Verdict]):
         """Return the verdicts on some of the items."""
         if not numbers:
             return ItemResults()
-        looks, retrieved = self.looks, self.looks.reader.reading == "retrieved"
-        if looks.within is not None or not looks.reader.is_searched:
-            if whole := await asyncio.to_thread(looks.whole, numbers):
-                return await self._read(whole, wide=False)
-            return await self._in_parts(numbers, {})
+        looks, reader = self.looks, self.looks.reader
+        fits = looks.within is not None or not reader.is_searched
         # The first search indexes the document, so it runs in a thread.
-        first = await asyncio.to_thread(looks.first, numbers)
+        first = await asyncio.to_thread(looks.glances if fits else looks.first, numbers)
+        if fits and not first:
+            return await self._in_all(numbers, {})
         near = await self._read(first, wide=False)
         whole_read = {n for look in first if look.windows is None for n in look.numbers}
         # Items without any window were not asked about.
@@ -233,14 +245,19 @@ class EvidenceSearch(Generic[Verdict]):
             return near
         known = {n: one for n, one in near.verdicts.items() if n not in open_}
         seen = {n: near.verdicts[n] for n in open_ if n in near.verdicts}
-        more = await (self._wider(open_, seen) if retrieved else self._in_parts(open_, seen))
+        more = await (self._wider(open_, seen) if reader.reading == "retrieved" else self._in_all(open_, seen))
         return ItemResults(known | more.verdicts, near.trouble or more.trouble)
 
     async def closer(self, numbers: Sequence[int]) -> ItemResults[Verdict]:
-        """Return the verdicts on doubted items, from newly chosen windows, or from all if requested."""
-        if self.looks.reader.reading == "whole" and (whole := await asyncio.to_thread(self.looks.whole, numbers)):
-            return await self._read(whole, wide=True)
-        return await self._read(await asyncio.to_thread(self.looks.closer, numbers), wide=True)
+        """Return the verdicts on doubted items: from newly chosen windows, or from all if that is requested, or fits
+        and was not read before."""
+        looks, reader = self.looks, self.looks.reader
+        unread = set() if reader.is_searched else {n for n in numbers if looks.items[n].glanced}
+        entire = [n for n in numbers if reader.reading == "whole" or n in unread]
+        if whole := await asyncio.to_thread(looks.whole, entire):
+            numbers = [n for n in numbers if n not in entire]
+        closer = await asyncio.to_thread(looks.closer, numbers)
+        return joined([await self._read(whole, wide=True), await self._read(closer, wide=True)])
 
     async def _wider(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> ItemResults[Verdict]:
         """Return the verdicts of a wider look, without silent ones that rely on passages alone."""
@@ -256,6 +273,12 @@ class EvidenceSearch(Generic[Verdict]):
         """Return whether a verdict is final although not all of the document was read."""
         all_read = verdict.scope is not None and verdict.scope.passages is None
         return all_read or not self.silent(verdict) or self.objects(verdict)
+
+    async def _in_all(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> ItemResults[Verdict]:
+        """Return the verdicts after reading all of the document, at once if it fits."""
+        if whole := await asyncio.to_thread(self.looks.whole, numbers):
+            return await self._read(whole, wide=bool(seen))
+        return await self._in_parts(numbers, seen)
 
     async def _in_parts(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> ItemResults[Verdict]:
         """Return the verdicts after checking each item against every part."""

@@ -26,7 +26,7 @@ from redraft.cli.views.outcome import close_form, deliver, finish
 from redraft.cli.views.plans import print_plan, show_form_plan
 from redraft.cli.views.progress import Display, open_progress
 from redraft.domain import Document, ReviewQuestion, record_json
-from redraft.errors import BudgetError, RedraftError, UsageError
+from redraft.errors import BudgetError, RedraftError, StoreError, UsageError
 from redraft.events import Event, RunStarted
 from redraft.llm.budget import PriceTable
 from redraft.llm.langsmith import tracing
@@ -219,7 +219,9 @@ def carry_out(
     limits, prices, quiet = parse_options.limits(given), parse_options.prices(given), given["quiet"]
     as_json = target.as_json if target else given["as_json"]
     if given["dry_run"]:
-        plan = plan_run(document, settings, order, prices.for_jobs() if limits.provider_batch else prices)
+        with _known(given["db"]) as known:
+            table = prices.for_jobs() if limits.provider_batch else prices
+            plan = plan_run(document, settings, order, table, known)
         if as_json:
             echo_json(plan.model_dump(mode="json"))
         else:
@@ -236,6 +238,18 @@ def carry_out(
         )
         shown = given.get("show_all", False)
         return finish(store, result, target=target, as_json=as_json, quiet=quiet, show_all=shown, pruned=pruned)
+
+
+@contextmanager
+def _known(db: str | None) -> Iterator[Store | None]:
+    """Open the store to look up what is answered already; None without one that can be read."""
+    try:
+        store = Store(db, must_exist=True, only_read=True)
+    except StoreError:
+        yield None
+        return
+    with store:
+        yield store
 
 
 def fill_form(

@@ -75,6 +75,8 @@ class _ScoredAnswer(NamedTuple):
 
     given: StoredAnswer
     likeness: float
+    read: str
+    """What was read of the document for it."""
 
 
 _Answers = PanelVerdicts[_ScoredAnswer]
@@ -184,8 +186,11 @@ class Consistency(Evaluator):
         ]
         # The second look includes the place that the first answer is from.
         places = {n: [Span(*place)] if (place := answers[n].place) else [] for n in doubtful}
-        sought = [replace(queries[n], cited=(*queries[n].cited, *places[n])) for n in doubtful]
+        sought = [
+            replace(queries[n], cited=(*queries[n].cited, *places[n]), glanced=answers[n].is_glanced) for n in doubtful
+        ]
         item_results = await compare_twice(Examiner(judge), pairs, sought, case.reader, confirm=self.second_look)
+        read: dict[int, str] = {}
         for at, n in enumerate(doubtful):
             # An answer about something else neither supports nor contradicts the claim.
             if (comparison := item_results.verdicts.get(at)) is None or comparison.verdict == "none":
@@ -193,9 +198,12 @@ class Consistency(Evaluator):
                 continue
             # A claim need not say all that the document does.
             likeness[n] = float(comparison.verdict in ("full", "part"))
+            read[n] = comparison.described(answers[n].scope_text)
             answers[n] = comparison.read or answers[n]
         by_item = {n: self._verdict(like, answers[n]) for n, like in likeness.items()}
-        compared = {n: _ScoredAnswer(answers[n], like) for n, like in likeness.items()}
+        compared = {
+            n: _ScoredAnswer(answers[n], like, read.get(n, answers[n].scope_text)) for n, like in likeness.items()
+        }
         # Algorithm 1, line 11: similarities up to the threshold count 0, others count as they are.
         points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
         odds = {
@@ -268,8 +276,8 @@ def _without_answer(asked: ItemResults[SentenceQuestions], at_most: int) -> int:
 def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:
     item = panel.items[n]
     verdict = item.objection(CONSISTENT)
-    answer = panel.answers(n, verdict)[0].given
-    silent, read = verdict == UNSUPPORTED, answer.scope.description if answer.scope else ""
+    answer, _, read = panel.answers(n, verdict)[0]
+    silent = verdict == UNSUPPORTED
     return Finding(
         Consistency.name,
         verdict,

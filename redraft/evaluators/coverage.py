@@ -55,6 +55,7 @@ VALUES: Mapping[FormulaName, Mapping[str, float]] = {
 """What a question counts, by formula and verdict."""
 _SAME, _OPEN = AnswerComparison("full", ""), AnswerComparison("unclear", "")
 _LONGEST_REASON = 400
+_PLACE = "the place of the answer"
 
 
 class _CheckedAnswer(NamedTuple):
@@ -234,7 +235,12 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight
         missing = one_line(answers[0].comparison.reason, _LONGEST_REASON)
         explanation = "The summary gives a part of the document's answer: add what is missing."
         return replace(finding, kind=PARTLY, explanation=explanation, found=found, missing=missing)
-    scopes = [answer.comparison.scope for answer in answers]
+    comparisons = [answer.comparison for answer in answers]
+    read = (
+        comparison.described(_PLACE) if comparison.quoted else comparison.scope.description
+        for comparison in comparisons
+        if comparison.scope
+    )
     return replace(
         finding,
         kind=CONTRADICTED,
@@ -242,7 +248,7 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight
         explanation="The summary answers this question differently from the document.",
         sentence=wrong_sentence(case.statements, answers[0].given),
         found=found,
-        read=next((scope.description for scope in scopes if scope), ""),
+        read=next(read, ""),
     )
 
 

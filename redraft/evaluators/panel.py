@@ -175,7 +175,7 @@ class Panel:
 
     @property
     def _pack_key(self) -> str:
-        return pack_key(self._first, self.reader, self._size)
+        return pack_key(self._first, self._size)
 
     def _known_pack(self) -> Pack | None:
         """Return the pack that need not be built."""

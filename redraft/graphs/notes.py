@@ -23,6 +23,8 @@ from redraft.text.words import count_words, has_words
 
 PartSummaries = tuple[tuple[str, ...], ...]
 """The summaries of a document's parts by level, lowest first."""
+# With more to say, a text of any length is crammed.
+_MOST_NEEDED = 12
 # The words of the summary of a part.
 _LEAST_WORDS, _MOST_WORDS = 30, 200
 # The weight of what a metric without weights misses.
@@ -41,7 +43,7 @@ async def editor_notes(
     """Return an editor's notes on a draft, without the findings that a person has dropped."""
     return EditNotes(
         stops=findings.stops,
-        must_know=tuple(must_know_in(judged, dropped)),
+        must_know=tuple(must_know_in(judged, dropped)[:_MOST_NEEDED]),
         missing=findings.missing,
         may_go=tuple(await off_loop(_needless, base.text, judged)),
         keep=judged[REVIEW].held if REVIEW in judged else (),

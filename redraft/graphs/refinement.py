@@ -201,7 +201,11 @@ async def confirm(state: State, job: Job, draft: str, among: Sequence[Finding] |
     rulings = await off_loop(job.store.rulings.of, job.document.id)
     settled = {*rulings, *state["tried"], *state["dropped"]}
     findings = findings_of(await job.judged(draft)) if among is None else among
-    due = [finding for finding in findings if is_accusing(finding) and finding.id not in settled]
+    due = [
+        finding
+        for finding in findings
+        if is_accusing(finding) and not finding.is_confirmed and finding.id not in settled
+    ]
     label = f"second look before revision {state['round'] + 1}"
     return await _rule_on(state, job, [RulingRequest(finding) for finding in due], label, draft)
 

@@ -24,7 +24,7 @@ TRUNCATED = "broken_off"
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How a reply is sampled; all of it is part of the reply's cache key."""
+    """How a reply is sampled; all of it but `max_tokens` is part of the reply's cache key."""
 
     temperature: float = 0.5
     max_tokens: int | None = None

@@ -86,8 +86,8 @@ class _PendingCall:
     most_out: int
 
 
-def request_key(request: Request[Any, Any], identity: str, language: str = "") -> str:
-    """Return a hash of everything in a request that a reply depends on."""
+def request_key(request: Request[Any, Any], identity: str, language: str = "", *, limited: bool = False) -> str:
+    """Return a hash of what a request asks. The limit of the reply is part of it only if that is `limited`."""
     sampling = request.sampling
     material: list[object] = [
         identity,
@@ -95,7 +95,7 @@ def request_key(request: Request[Any, Any], identity: str, language: str = "") -
         request.text,
         structured_output.full_schema(request) or "text",
         sampling.temperature,
-        sampling.max_tokens,
+        *([sampling.max_tokens] if limited else []),
         sampling.sample,
         sampling.top_p,
         language,
@@ -205,7 +205,7 @@ class RecordedModel:
         return request_key(request, self.identity, self._language)
 
     async def _cached(self, request: Request[InputT, ValueT], key: str) -> Reply[ValueT] | None:
-        answer = await off_loop(self._store.calls.find, key, self._run)
+        answer = await off_loop(self._store.calls.find, key, self._run, request.sampling.max_tokens)
         if answer is None:
             return None
         self._report(request, answer.usage, 0.0, cached=True, finish_reason=answer.finish_reason)
@@ -223,7 +223,7 @@ class RecordedModel:
         more in another mode."""
         request = replace(request, mode=(await self._known_capabilities()).mode)
         tries = RetryPolicy(self._patience, structured=request.prompt.returns is not str)
-        attempt = await off_loop(self._store.jobs.last_attempt, key) if self._in_jobs else 1
+        attempt = await off_loop(self._store.jobs.next_attempt, key) if self._in_jobs else 1
         since = time.monotonic()
         while True:
             try:

@@ -13,7 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from redraft.prompts.contract import AliasNames, InternalField, MaxItems, Omittable, SkipInvalid, read_label
+from redraft.prompts.contract import AliasNames, AskedWhere, InternalField, MaxItems, Omittable, SkipInvalid, read_label
 from redraft.prompts.tags import NO_ITEM, ItemRef, TagContext, Tags, asked_about, has_tag
 
 # The beginning of an object, of a list of them, or of a list of texts.
@@ -174,6 +174,8 @@ class _Field:
     most: str | int
     """The most entries of its list, or the prompt's field with that number; 0 for no limit."""
     also: frozenset[str]
+    where: str
+    """The prompt's field that has to be set for this one to be asked for; empty if it always is."""
 
 
 @cache
@@ -199,6 +201,7 @@ def _field(name: str, annotation: Any, metadata: Sequence[Any]) -> _Field:
         names=next((mark for mark in marks if isinstance(mark, ItemRef)), None),
         most=next((mark.number for mark in metadata if isinstance(mark, MaxItems)), 0),
         also=frozenset(_plain(other) for mark in metadata if isinstance(mark, AliasNames) for other in mark.names),
+        where=next((mark.given for mark in metadata if isinstance(mark, AskedWhere)), ""),
     )
 
 
@@ -236,6 +239,20 @@ class ReplyShape:
             and name in _fields(field.entry)
         )
 
+    def asked(self, schema: dict[str, Any], given: BaseModel) -> dict[str, Any]:
+        """Return the JSON schema without the fields that are not asked for."""
+        fields = _fields(self.shape)
+        left_out = {name for name, field in fields.items() if field.where and not getattr(given, field.where)}
+        properties = {name: found for name, found in schema["properties"].items() if name not in left_out}
+        for name, field in fields.items():
+            if field.entry is not None and "items" in properties[name]:
+                properties[name] = {
+                    **properties[name],
+                    "items": ReplyShape(field.entry).asked(properties[name]["items"], given),
+                }
+        required = [name for name in schema.get("required", ()) if name not in left_out]
+        return {**schema, "properties": properties, **({"required": required} if "required" in schema else {})}
+
     def limited(self, schema: dict[str, Any], given: BaseModel) -> dict[str, Any]:
         """Return the JSON schema with the list lengths that the prompt states, so that a model cannot repeat itself
         endlessly."""
@@ -270,7 +287,9 @@ class ReplyShape:
     def is_exact(self, value: object) -> bool:
         """Return whether the value has all fields of the shape, and no other."""
         fields = _fields(self.shape)
-        if not isinstance(value, dict) or value.keys() != fields.keys():
+        if not isinstance(value, dict) or value.keys() - fields.keys():
+            return False
+        if any(not field.where for name, field in fields.items() if name not in value):
             return False
         for name, field in fields.items():
             if field.entry is not None:

@@ -158,11 +158,12 @@ def _whole(shape: type[BaseModel]) -> dict[str, Any]:
 
 
 def prompt_schema(request: Request[Any, Any]) -> str:
-    """Return the schema as a prompt states it, the same for every request; empty for prose."""
+    """Return the schema as a prompt states it, without tags and lengths; empty for prose."""
     shape = request.prompt.returns
     if not issubclass(shape, BaseModel):
         return ""
-    return json.dumps(reply_schema(shape), ensure_ascii=False, separators=(",", ":"))
+    asked = _form(request).asked(reply_schema(shape), request.given)
+    return json.dumps(asked, ensure_ascii=False, separators=(",", ":"))
 
 
 def messages_of(request: Request[Any, Any], *, stated: bool) -> Iterator[Message]:
@@ -183,6 +184,7 @@ def function_tool(request: Request[Any, Any], mode: Mode, takes: Collection[str]
     form, to_the_letter = _form(request), mode == "json_schema"
     tool = convert_to_openai_tool(form.shape, strict=to_the_letter or None)
     function = tool["function"]
+    function["parameters"] = form.asked(function["parameters"], request.given)
     if LIMITS in takes:
         function["parameters"] = form.limited(function["parameters"], request.given)
     if NAMES in takes and to_the_letter:

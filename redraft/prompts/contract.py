@@ -231,6 +231,13 @@ class InternalField:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedWhere:
+    """Marks an optional reply field that is asked for only where this field of the input is set."""
+
+    given: str
+
+
+@dataclass(frozen=True, slots=True)
 class VerdictLabels:
     """Marks the verdict of an entry: the labels whose probabilities its `odds` are."""
 

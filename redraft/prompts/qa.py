@@ -12,6 +12,7 @@ from redraft.prompts.contract import (
     UNSURE,
     AliasNames,
     Aside,
+    AskedWhere,
     Context,
     Excerpt,
     Fence,
@@ -265,12 +266,13 @@ class Comparisons(ReplyModel):
 
 class AskSummaryInput(PromptInput):
     """A summary, or a part of it, to ask about: about all its sentences, or `only` some. Where only a part is shown,
-    the context is what its first sentence refers back to."""
+    the context is what its first sentence refers back to. `searched` says that the document is searched for answers."""
 
     context: Context = ""
     sentences: SummaryLines
     only: Annotated[list[int], ItemTags("sentences")] = Field(default_factory=list)
     at_most: int
+    searched: bool = False
 
 
 def _said(value: str) -> str:
@@ -281,12 +283,12 @@ def _said(value: str) -> str:
 
 
 class SummaryQuestion(ReplyModel):
-    """A question about one fact, the answer that the sentence gives, how much hangs on it, from 1 to 5, and words that
-    the document may use of it."""
+    """A question about one fact, the answer that the sentence gives, how much hangs on it, from 1 to 5, and where the
+    document is searched, words that it may use of it."""
 
     question: Annotated[Text, AfterValidator(_said)]
     answer: Annotated[Text, AfterValidator(_said)]
-    search: Annotated[Aside, AliasNames("search words", "keywords", "terms")]
+    search: Annotated[Aside, AskedWhere("searched"), AliasNames("search words", "keywords", "terms")]
     importance: Importance
 
 

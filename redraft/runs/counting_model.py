@@ -1,4 +1,5 @@
-"""A counting model: answers every prompt at once with an ordinary valid reply, and counts the tokens of both."""
+"""A counting model: answers every prompt at once with the stored reply, which is free, or with an ordinary valid one,
+and counts the tokens of both."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, Prompt, ValueT
 from redraft.prompts.tags import ItemRef, TagContext, Tags, asked_about
+from redraft.store.connection import off_loop
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import WORD, count_words, is_unspaced
@@ -48,6 +50,12 @@ _REASON = "The text says so in the sentence that is quoted, and nothing else in 
 Entry = TypeVar("Entry", bound=BaseModel)
 Count = Callable[[Request[Any, Any], Usage], None]
 """Called with each counted request."""
+Recall = Callable[[Request[Any, Any]], "Reply[Any] | None"]
+"""Returns the stored reply to a request."""
+
+
+def recall_nothing(_: Request[Any, Any]) -> None:
+    """Return that no reply is stored."""
 
 
 class TokenCounts:
@@ -86,6 +94,7 @@ class CountingModel:
     """Letters that replace the ends of some words, so that no two runs have the same text."""
     asked: dict[tuple[object, ...], object] = field(default_factory=dict)
     """The replies to the counted requests."""
+    recall: Recall = recall_nothing
 
     def most_tokens(self, sampling: Sampling) -> int:
         """Return the limit that the request sets."""
@@ -97,6 +106,8 @@ class CountingModel:
         text = self.book.render(request.prompt, short)
         key = (request.prompt.name, text, tuple(map(hash, long)), request.sampling)
         known = self.asked.get(key)
+        if known is None and (reply := await off_loop(self.recall, request)) is not None:
+            return reply
         value = known if isinstance(known, str) else self._answer(request)
         said = value if isinstance(value, str) else _sent(cast("BaseModel", value), request.given)
         usage = Usage(
@@ -353,7 +364,7 @@ def _ask_summary(given: qa.AskSummaryInput) -> qa.SummaryQuestions:
                     qa.SummaryQuestion(
                         question=f"What does it say of {_words(told[number], 8, 2 * at)}?",
                         answer=_words(told[number], 4, 3 * at),
-                        search=_words(told[number], 5, 2 * at),
+                        search=_words(told[number], 5, 2 * at) if given.searched else "",
                         importance=3,
                     )
                     for at in range(min(_QUESTIONS_A_SENTENCE, given.at_most))

@@ -27,18 +27,20 @@ from redraft.events import Observer, ignore_event
 from redraft.graphs.job import Job
 from redraft.graphs.policy import FINDINGS_AT_ONCE
 from redraft.graphs.state import Scope, Task
-from redraft.llm.base import Request
+from redraft.llm.base import Reply, Request
 from redraft.llm.budget import PriceTable, builtin_prices
+from redraft.llm.recorded import request_key, value_in
 from redraft.prompts import coherence, factual, qa, revision, summarization
+from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.report.history.results import document_read
-from redraft.runs.counting_model import CountingModel, TokenCounts
+from redraft.runs.counting_model import CountingModel, TokenCounts, recall_nothing
 from redraft.runs.driver import Driver
 from redraft.runs.execute import carry_out
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager
-from redraft.runs.model_names import named_in, writer_as_judge
+from redraft.runs.model_names import identity_of, named_in, writer_as_judge
 from redraft.runs.model_pool import (
     ModelPool,
     ModelRole,
@@ -263,6 +265,8 @@ class DryManager(RunManager):
     """Token counts by the name of the tokenizer."""
     asked: dict[tuple[object, ...], dict[tuple[object, ...], object]] = field(default_factory=dict)
     """Each model's answers in all runs, as in the cache."""
+    known: Store | None = None
+    """The user's store, whose replies are free."""
 
     @asynccontextmanager
     async def models(
@@ -283,7 +287,7 @@ class DryManager(RunManager):
         working: list[OpenModel] = []
         for role, book in zip(everybody, prompts_by_role(everybody, prepared.book), strict=True):
             if role.asked_as not in made:
-                identity = role.settings.model if role.model is None else role.model.identity
+                identity = identity_of(role.settings) if role.model is None else role.model.identity
                 if any(other.identity == identity for other in made.values()):
                     identity = f"{identity} {len(made)}"
                 made[role.asked_as] = CountingModel(
@@ -295,9 +299,22 @@ class DryManager(RunManager):
                     tally.objects,
                     voice,
                     self.asked.setdefault(role.asked_as, {}),
+                    partial(_stored, self.known, identity, role.settings, book) if self.known else recall_nothing,
                 )
-            working.append(OpenModel(made[role.asked_as], role.settings, book))
+            working.append(OpenModel(made[role.asked_as], role.settings, book, role.model is not None))
         yield models_by_role([model_role.role for model_role in assigned], working)
+
+
+def _stored(
+    store: Store, identity: str, settings: DraftConfig, book: PromptBook, request: Request[Any, Any]
+) -> Reply[Any] | None:
+    """Return a store's reply to a request of a model with these settings; None if there is none."""
+    sampling = replace(request.sampling, top_p=request.sampling.top_p or settings.top_p)
+    sent = replace(request, text=book.render(request.prompt, request.given), sampling=sampling)
+    answer = store.calls.find(request_key(sent, identity), None, sampling.max_tokens)
+    if answer is None:
+        return None
+    return Reply(value_in(request, answer.text), answer.text, Usage(0, 0), answer.finish_reason, cached=True)
 
 
 def _letters(number: int) -> str:
@@ -319,13 +336,19 @@ class DryRuns:
     """Runs on a store in memory with counting models. It is the session of their graphs."""
 
     def __init__(
-        self, prices: PriceTable | None, own: Sequence[Evaluator] = (), roles: ModelRoles | None = None
+        self,
+        prices: PriceTable | None,
+        own: Sequence[Evaluator] = (),
+        roles: ModelRoles | None = None,
+        known: Store | None = None,
     ) -> None:
-        """Open the store; `own` are the user's metrics, and `roles` have the user's model objects."""
+        """Open the store; `own` are the user's metrics, and `roles` have the user's model objects. What is `known` in
+        the user's store is free."""
         self.store = Store(":memory:")
         self.manager = DryManager(
             self.store, roles or ModelRoles(), {evaluator.name: evaluator for evaluator in own}, prices, ignore_event
         )
+        self.manager.known = self._known = known
         self.driver = _DryDriver(self.store, self, None, self.manager)
         self._built: dict[tuple[str, str, str], str | None] = {}
 
@@ -352,6 +375,9 @@ class DryRuns:
     async def run_prepared(self, prepared: PreparedDocument, order: RunSpec) -> str:
         """Run what was prepared, and return the run's id. Questions and key facts of the user's store are replaced by
         ones built here first, which are not counted."""
+        if self._known is not None:
+            self.store.documents.add(prepared.document)
+            self.store.learn(self._known, prepared.document.id)
         order = await self._with_packs(prepared, order)
         run = record(prepared, order, Limits(), self.store)
         self.manager.prepared[run.id] = prepared
@@ -444,10 +470,12 @@ def _stages(work: Sequence[StageUsage], order: RunSpec) -> list[Stage]:
     return sorted(found.values(), key=lambda one: known.index(one.name))
 
 
-def plan_run(document: Document, settings: DraftConfig, order: RunSpec, prices: PriceTable) -> RunPlan:
-    """Return what a run takes as if nothing were stored yet. No model is asked and nothing is stored."""
+def plan_run(
+    document: Document, settings: DraftConfig, order: RunSpec, prices: PriceTable, known: Store | None = None
+) -> RunPlan:
+    """Return what a run takes beyond what is `known` in a store. No model is asked and nothing is stored."""
     prepared, order, notes = prepare_plan(document, settings, order)
-    return dry_run(prepared, order, prices, notes)
+    return dry_run(prepared, order, prices, notes, known=known)
 
 
 def prepare_plan(
@@ -468,7 +496,8 @@ def plan_in_session(manager: RunManager, source: Sources, settings: DraftConfig,
     prepared = prepare(document, settings, writer, order.given)
     check_judging(order, prepared, manager.store)
     prices = manager.prices or builtin_prices()
-    plan = dry_run(prepared, order, prices.for_jobs() if limits.provider_batch else prices, notes, roles)
+    prices = prices.for_jobs() if limits.provider_batch else prices
+    plan = dry_run(prepared, order, prices, notes, roles, manager.store)
     return plan.model_copy(update={"seconds": seconds_of(manager.store, plan, limits.concurrency)})
 
 
@@ -485,17 +514,17 @@ def dry_run(
     prices: PriceTable | None = None,
     notes: Sequence[str] = (),
     roles: ModelRoles | None = None,
+    known: Store | None = None,
 ) -> RunPlan:
     """Return the plan of a prepared run, as `plan_run` does; `roles` have the user's model objects."""
-    return run_to_end(lambda: _counted(prepared, order, prices or builtin_prices(), notes, roles))
+    table = prices or builtin_prices()
 
+    async def counted() -> RunPlan:
+        async with DryRuns(table, order.own, roles, known) as runs:
+            run = await runs.run_prepared(prepared, without_person(order))
+            return runs.plan_of_run(run, order, table, notes)
 
-async def _counted(
-    prepared: PreparedDocument, order: RunSpec, prices: PriceTable, notes: Sequence[str], roles: ModelRoles | None
-) -> RunPlan:
-    async with DryRuns(prices, order.own, roles) as runs:
-        run = await runs.run_prepared(prepared, without_person(order))
-        return runs.plan_of_run(run, order, prices, notes)
+    return run_to_end(counted)
 
 
 def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -90,7 +90,7 @@ async def _of_one_text(manager: RunManager, run: Run, first: Draft, second: Draf
             prepared = manager.prepared.pop(run.id, None)
             if prepared is None:
                 prepared = await off_loop(restore, store, run)
-            await _measured(store, reader_of(prepared, [prepared.settings]), first, second)
+            await _measured(store, reader_of(prepared, [prepared.settings], prepared.tokenizer), first, second)
             await off_loop(store.judgments.keep, first.id, same())
             await off_loop(store.runs.choose_draft, run.id, first.id)
     manager.observe(RunDone(run.id, "complete"))

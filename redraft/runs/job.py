@@ -12,7 +12,7 @@ from redraft.agents.accounts import gather_all
 from redraft.agents.answerer import Answerer
 from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
-from redraft.agents.evidence import USUAL, EvidenceReader, TokenRates, wording_of
+from redraft.agents.evidence import USUAL, EvidenceReader, TokenRates, tokens_in, wording_of
 from redraft.agents.judge import Judge, longest_reply, reply_tokens
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
@@ -54,6 +54,7 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.document_form import kind_by_form
 from redraft.text.retrieval import Passages
+from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import is_unspaced
 
@@ -168,7 +169,16 @@ class JobFactory:
         judging = (*self.pool.judges, self.pool.validator)
         settings = [worker.settings for worker in judging]
         reading = self.run.judging.evidence if self.run.judging else "auto"
-        return reader_of(self.prepared, settings, encoder, judged=judged, reading=reading)
+        return reader_of(self.prepared, settings, self._tokenizer, encoder, judged=judged, reading=reading)
+
+    @property
+    def _tokenizer(self) -> Tokenizer:
+        """Return the tokenizer of the first judge that reads prompts. What is asked about a document must not depend on
+        who writes its summary."""
+        judge = next((worker for worker in self.pool.judges if worker.window is not None), None)
+        drafting = self.prepared.tokenizer
+        its = drafting if judge is None else judge.tokenizer
+        return drafting if its.name == drafting.name else its
 
     def referees(self, judging: JudgeConfig, *, in_words: bool = False) -> list[Referee]:
         """Return a referee for every judge; with `in_words` only for language models."""
@@ -216,7 +226,7 @@ class JobFactory:
             top_p=settings.top_p,
             reply_tokens=min(room, settings.max_tokens or room),
             longest_reply=longest_reply(settings.max_tokens),
-            wording=wording(self.prepared),
+            wording=wording_of(self.prepared.document.text, self._tokenizer),
             document=self.run.document,
             visit=self.attempt,
             calibrations=self._calibrations(worker),
@@ -261,6 +271,7 @@ class JobFactory:
 def reader_of(
     prepared: PreparedDocument,
     judging: Sequence[DraftConfig],
+    tokenizer: Tokenizer,
     encoder: Encoder | None = None,
     *,
     judged: bool = True,
@@ -268,15 +279,17 @@ def reader_of(
 ) -> EvidenceReader:
     """Return the evidence reader of a document. Without judges, its token rates are not measured, which would take
     longer than the rest of the run."""
-    passages, window = Passages(prepared.document, prepared.tokenizer, encoder), least_window(judging)
-    tokenizer, tokens = prepared.tokenizer, prepared.document_tokens
-    worded = wording(prepared) if judged else USUAL
-    return EvidenceReader(prepared.document, passages, tokenizer, window, tokens, worded, reading)
+    document, window = prepared.document, least_window(judging)
+    passages = Passages(document, tokenizer, encoder)
+    if not judged:
+        return EvidenceReader(document, passages, tokenizer, window, prepared.document_tokens, USUAL, reading)
+    tokens, worded = tokens_in(document.text, tokenizer), wording_of(document.text, tokenizer)
+    return EvidenceReader(document, passages, tokenizer, window, tokens, worded, reading)
 
 
 def wording(prepared: PreparedDocument) -> TokenRates:
     """Return the token rates of a document's language."""
-    return wording_of(prepared.document.text, prepared.tokenizer, prepared.plan.tokens_per_word)
+    return wording_of(prepared.document.text, prepared.tokenizer)
 
 
 def in_characters(language: str | None, text: str) -> bool:

@@ -22,7 +22,7 @@ from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.runs.model_names import NO_ITEM, named_in, settings_by_name, writer_as_judge
-from redraft.runs.models import exact_tokenizer, open_model, price_of, resolve
+from redraft.runs.models import exact_tokenizer, open_model, price_of, resolve, tokenizer_of
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import (
     DECISIONS,
@@ -40,7 +40,7 @@ from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.languages import known_language, undetected_language
-from redraft.text.tokens import Tokenizer
+from redraft.text.tokens import EstimatingTokenizer, Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,13 @@ class OpenModel:
     model: Model
     settings: DraftConfig
     book: PromptBook
+    is_object: bool = False
+    """Whether the model was passed as an object, about whose tokens nothing is known."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """Return the tokenizer that counts its tokens, or an estimate."""
+        return EstimatingTokenizer() if self.is_object else tokenizer_of(self.settings)[0]
 
     @property
     def window(self) -> int | None:
@@ -254,7 +261,8 @@ async def open_models(
                     observer=observer,
                     language="" if reads_prompts(model_role.settings.model) else language,
                 )
-            workers.append(OpenModel(asked[model_role.asked_as], model_role.settings, its))
+            is_object = model_role.model is not None
+            workers.append(OpenModel(asked[model_role.asked_as], model_role.settings, its, is_object))
         yield models_by_role([role.role for role in assigned], workers)
 
 

@@ -61,7 +61,8 @@ class Recording:
 
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Return the recorded reply; or record it, if that is wanted."""
-        key = request_key(request, self.identity)
+        # A reply that was cut off and the next one, which has more room, are two entries.
+        key = request_key(request, self.identity, limited=True)
         if (entry := self._entries.get(key)) is not None:
             self.replayed += 1
             return _replayed(request, entry)

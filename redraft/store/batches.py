@@ -70,6 +70,7 @@ _UNSETTLED = """
         OR EXISTS (SELECT 1 FROM calls WHERE key = call AND outcome IN ('lost', 'cancelled'))
     ) LIMIT 1
 """
+_ENDED = "SELECT 1 FROM calls WHERE key = ? AND attempt = ? AND outcome NOT IN ('sent', 'lost', 'cancelled')"
 _MARK = """
     UPDATE calls SET error = ? WHERE outcome = 'sent'
     AND key || '-' || calls.attempt IN (SELECT job_lines.attempt FROM job_lines WHERE job = ?)
@@ -128,10 +129,11 @@ class ProviderJobs(Repository):
         rows = self._connection.rows("SELECT attempt FROM job_lines WHERE job = ? ORDER BY attempt", (job,))
         return [row["attempt"] for row in rows]
 
-    def last_attempt(self, key: str) -> int:
-        """Return the number of the last attempt at a call in a job; 1 if there is none."""
+    def next_attempt(self, key: str) -> int:
+        """Return the number of the attempt at a call to await: the last one in a job, or the next if that has ended."""
         rows = self._connection.rows("SELECT attempt FROM job_lines WHERE call = ?", (key,))
-        return max((int(row["attempt"].rpartition("-")[2]) for row in rows), default=1)
+        last = max((int(row["attempt"].rpartition("-")[2]) for row in rows), default=0)
+        return last + 1 if self._connection.row(_ENDED, (key, last)) else max(1, last)
 
     def is_settled(self, job: str) -> bool:
         """Return whether the outcome of every call of a job is recorded."""

@@ -220,18 +220,29 @@ class CachedAnswer:
     """Whether the reply could be read only after a second request."""
 
 
+CUT = ("length", "broken_off")
+"""The finish reasons of replies that were cut off."""
+
+
+def is_cut_below(limit: int | None, row: Row) -> bool:
+    """Return whether an answer was cut off at fewer tokens than `limit`, so that more room may complete it."""
+    cut_at = row["max_tokens"] if row["finish_reason"] in CUT else None
+    return cut_at is not None and (limit is None or cut_at < limit)
+
+
 class Calls(Repository):
     """The ledger of one database."""
 
-    def find(self, key: str, run: str | None) -> CachedAnswer | None:
-        """Return the cached answer to a request, and record that `run` used it."""
+    def find(self, key: str, run: str | None, limit: int | None = None) -> CachedAnswer | None:
+        """Return the cached answer to a request, and record that `run` used it. One that was cut off is none for a
+        request with a higher `limit`, in tokens."""
         row = self._connection.row(
             "SELECT c.*, t.text AS body,"
             " EXISTS (SELECT 1 FROM calls WHERE key = c.key AND outcome = 'unreadable' AND id < c.id) AS repaired"
             " FROM calls c JOIN texts t ON t.id = c.reply WHERE key = ? AND outcome = 'ok'",
             (key,),
         )
-        if row is None:
+        if row is None or is_cut_below(limit, row):
             return None
         if run and not self._connection.row("SELECT 1 FROM uses WHERE run = ? AND call = ?", (run, row["id"])):
             with self._connection.writing_named() as raw:

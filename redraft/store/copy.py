@@ -78,6 +78,26 @@ def copy(source: Connection, target: Connection) -> CopyReport:
     return copied
 
 
+_OF_DOCUMENTS: Mapping[str, str] = {
+    "packs": "t.document = ?",
+    "questions": "pack IN (SELECT id FROM packs WHERE document = ?)",
+    "keyfacts": "t.document = ?",
+    "trees": "keyfacts IN (SELECT id FROM keyfacts WHERE document = ?)",
+    "facts": "keyfacts IN (SELECT id FROM keyfacts WHERE document = ?)",
+    "verdicts": "t.document = ?",
+    "rulings": "t.document = ?",
+}
+"""The tables with what is known about a document, and which of their rows that is."""
+
+
+def copy_knowledge(source: Connection, target: Connection, document: str) -> None:
+    """Copy what is known about a document to a database that has the document: its questions and verdicts."""
+    with target.writing() as raw:
+        for table, where in _OF_DOCUMENTS.items():
+            rows = source.rows(f"SELECT t.* FROM {table} t WHERE {where}", (document,))  # noqa: S608
+            _put(raw, table, [dict(row) for row in rows])
+
+
 def _pages(source: Connection, table: str, key: Sequence[str]) -> Iterator[list[Row]]:
     """Yield the rows of a table in pages."""
     place = f", rowid AS {_AT}" if key == ("rowid",) else ""

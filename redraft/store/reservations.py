@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from redraft.store.batches import attempt_of
-from redraft.store.calls import GATHERED, LOST, OK, SENT, Call, PreparedMessages
+from redraft.store.calls import CUT, GATHERED, LOST, OK, SENT, Call, PreparedMessages, is_cut_below
 from redraft.store.connection import Connection, Row, Transaction, storable, values_of
 from redraft.store.documents import put_text
 
@@ -44,12 +44,18 @@ _IN_FLIGHT = """
     AND EXISTS (SELECT 1 FROM budget_runs WHERE budget = :budget AND budget_runs.run = c.run)
 """
 _ASKED = """
-    SELECT outcome, run FROM calls WHERE key = :key AND outcome = 'ok' UNION ALL
-    SELECT outcome, run FROM calls WHERE key = :key AND outcome = 'sent' AND coalesce(run, '') <> coalesce(:run, '')
+    SELECT outcome, run, finish_reason, max_tokens FROM calls WHERE key = :key AND outcome = 'ok' UNION ALL
+    SELECT outcome, run, '', NULL FROM calls
+    WHERE key = :key AND outcome = 'sent' AND coalesce(run, '') <> coalesce(:run, '')
 """
 _UNLESS_ANSWERED = """
     CASE WHEN ? = 'ok' AND EXISTS (SELECT 1 FROM calls WHERE key = ? AND outcome = 'ok') THEN 'duplicate' ELSE ? END
 """
+_GIVES_WAY = """
+    UPDATE calls SET outcome = 'duplicate'
+    WHERE key = ? AND outcome = 'ok' AND finish_reason IN (?, ?) AND max_tokens < ?
+"""
+_NO_LIMIT = 2**31 - 1
 _GATHERED = f"outcome = '{SENT}' AND error = '{GATHERED}'"
 _WAITED_FOR = """
     DELETE FROM calls WHERE key = ? AND attempt = ? AND outcome IN ('lost', 'cancelled')
@@ -133,7 +139,10 @@ class Reservations:
                 (name, storable(call.error), *values_of(call, _OF_CALL), call.lost_tokens),
             )
             used = raw.execute(USED_WITH, {"budget": terms.budget_key, "run": call.run})
-            if any(row["outcome"] == OK or self._is_at_work(row["run"]) for row in cursor):
+            if any(
+                not is_cut_below(call.max_tokens, row) if row["outcome"] == OK else self._is_at_work(row["run"])
+                for row in cursor
+            ):
                 raise DuplicateCallError
             booked = made.fetchone()["id"]
             if call.run and not (terms.max_calls is None and terms.max_cost is None):
@@ -184,12 +193,15 @@ class Reservations:
         return run is not None and self._is_alive(run)
 
     def settle(self, reservation: Reservation, call: Call) -> None:
-        """Record the outcome of a call. If the request was answered meanwhile, both answers are kept."""
+        """Record the outcome of a call. If the request was answered meanwhile, both answers are kept; one that was cut
+        off gives way to one with more room."""
         with self._connection.writing_named(_of_key(call)) as raw:
             reply = put_text(raw, call.reply) if call.reply is not None else None
             if call.outcome == OK and call.run:
                 raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (call.run, reservation.call))
             raw.execute(TAKEN + raw.for_update, (call.run, call.key))
+            if call.outcome == OK:
+                raw.execute(_GIVES_WAY, (call.key, *CUT, _NO_LIMIT if call.max_tokens is None else call.max_tokens))
             if call.outcome == "cancelled":
                 raw.execute(f"DELETE FROM calls WHERE id = ? AND {_GATHERED}", (reservation.call,))  # noqa: S608
             raw.execute(

@@ -20,7 +20,7 @@ from redraft.store.calls import Calls, CapabilityStore, PromptRecords
 from redraft.store.checkpoints import SqliteCheckpoints
 from redraft.store.claims import Claims, FileClaims, MemoryClaims
 from redraft.store.connection import Checkpoints, Connection
-from redraft.store.copy import ForgetReport, RunRemover
+from redraft.store.copy import ForgetReport, RunRemover, copy_knowledge
 from redraft.store.documents import Ancestry, ChapterRuns, Documents, DraftCandidates
 from redraft.store.judgments import Agreements, HumanOpinions, Judgments, Rulings
 from redraft.store.reservations import Reservations
@@ -212,6 +212,10 @@ class Store:
         if run.status != "running":
             return run.status
         return "running" if self.is_claimed(run.id) else "killed"
+
+    def learn(self, other: Store, document: str) -> None:
+        """Copy another store's questions and verdicts on a document that both have."""
+        copy_knowledge(other._connection, self._connection, document)
 
     def forget(self, runs: Sequence[str] = (), *, documents: Sequence[str] = (), dry_run: bool = False) -> ForgetReport:
         """Delete runs with everything that only they use, and documents with all their runs; or preview it.

@@ -236,7 +236,7 @@ def plan_of(context: StudioContext, wanted: StartableRuns) -> RunPlan:
     settings, order = order_of(wanted.asked, context.models)
     prepared, order, notes = prepare_plan(wanted.read()[0], settings, order)
     check_judging(order, prepared, context.reading)
-    plan = dry_run(prepared, order, context.config.prices, notes)
+    plan = dry_run(prepared, order, context.config.prices, notes, known=context.reading)
     refuse_unpriced(plan.unpriced, limits_of(context.config.limits, wanted.asked.max_cost))
     names = shown_names(plan.settings, plan.purpose.judging)
     said = tuple(on_page(note, names) for note in plan.warnings)

@@ -335,13 +335,19 @@ def tokenizer_for(model: str) -> tuple[Tokenizer, str]:
             f"the tokenizer vocabulary {name} is not available; token counts are estimated with a margin of"
             f" {MARGIN - 1:.0%} (set TIKTOKEN_CACHE_DIR to a folder that holds it)"
         )
-    return TiktokenTokenizer(encoding), warning
+    return _encoder(encoding), warning
 
 
 def tokenizer_named(name: str) -> Tokenizer:
     """Return the tokenizer that a stored run was planned with, or the estimate if it is no longer available."""
     encoding = None if name == ESTIMATE else _loaded(name)
-    return EstimatingTokenizer() if encoding is None else TiktokenTokenizer(encoding)
+    return EstimatingTokenizer() if encoding is None else _encoder(encoding)
+
+
+@cache
+def _encoder(encoding: tiktoken.Encoding) -> TiktokenTokenizer:
+    """Return the tokenizer of a vocabulary. There is one, since measurements of a tokenizer are cached."""
+    return TiktokenTokenizer(encoding)
 
 
 def _loaded(name: str) -> tiktoken.Encoding | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +20,7 @@ from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.factual import FACT_PROMPTS, RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import REVISE
+from redraft.settings import EvidenceName
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
 from tests.judges import KEY, Court, Sheet, island, told
@@ -235,12 +236,14 @@ class Judged:
             found.append((n, Said(word=word, **placed) if word else None))
         return Entries(found, repaired=True)
 
-    async def verdicts(self, items: list[EvidenceQuery]) -> ItemResults[Said]:
+    async def verdicts(self, items: list[EvidenceQuery], new: Sequence[int] | None = None) -> ItemResults[Said]:
+        return await self.search(items).verdicts(range(len(items)) if new is None else new)
+
+    def search(self, items: list[EvidenceQuery]) -> EvidenceSearch[Said]:
         looks = ReadingPlan(self.reader, items, 100, 8, 16)
-        search = EvidenceSearch(
+        return EvidenceSearch(
             looks, self.ask, lambda one: one.word in (NOTHING, UNSURE), unsure=lambda one: one.word == UNSURE
         )
-        return await search.verdicts(range(len(items)))
 
 
 ITEMS = [EvidenceQuery(f"Where did the keeper of lamp {n} sail?") for n in (40, 300, 560)]
@@ -255,6 +258,39 @@ async def test_what_fits_is_read_once_for_all_items_and_its_silence_is_final() -
     assert {one.scope and one.scope.description for one in found.verdicts.values()} == {
         f"the whole document ({TOKENS:,} tokens)"
     }
+
+
+async def test_a_few_new_items_are_looked_up_and_what_is_left_open_is_read_in_all_of_it() -> None:
+    judged = Judged(lambda n, shown: "found" if n == 0 and "Port40 " in shown else NOTHING, reader(64_000))
+    items = [*ITEMS, EvidenceQuery("Whale?")]
+    found = await judged.verdicts(items, [0, 1])
+
+    *near, whole = judged.readings
+    assert sorted(n for one in near for n in one.numbers) == [0, 1]
+    assert sum(span.end - span.start for one in near for span in one.spans) < len(TEXT) / 2
+    assert (list(whole.numbers), list(whole.spans)) == ([1], [Span(0, len(TEXT))])
+    assert {n: one.word for n, one in found.verdicts.items()} == {0: "found", 1: NOTHING}
+    assert found.verdicts[0].is_glanced
+    assert found.verdicts[1].scope == Scope(tokens=TOKENS)
+
+
+@pytest.mark.parametrize("reading", ["auto", "whole"])
+async def test_as_much_as_half_of_what_fits_is_not_looked_up(reading: EvidenceName) -> None:
+    judged = Judged(lambda *_: NOTHING, replace(reader(64_000), reading=reading))
+    items = [EvidenceQuery(f"Where did the keeper of lamp {n} sail?") for n in range(0, 600, 12)]
+    await judged.verdicts(items, range(49) if reading == "auto" else [0])
+    assert {one.spans for one in judged.readings} == {(Span(0, len(TEXT)),)}
+
+
+async def test_the_second_look_at_what_was_only_looked_up_is_at_all_of_it() -> None:
+    judged = Judged(lambda *_: "found", reader(64_000))
+    items = [replace(ITEMS[0], glanced=True), ITEMS[1]]
+    await judged.search(items).closer([0, 1])
+
+    whole, closer = judged.readings
+    assert (list(whole.numbers), list(whole.spans)) == ([0], [Span(0, len(TEXT))])
+    assert list(closer.numbers) == [1]
+    assert sum(span.end - span.start for span in closer.spans) < len(TEXT) / 2
 
 
 async def test_what_windows_do_not_settle_is_held_against_every_part() -> None:

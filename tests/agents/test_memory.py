@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,20 @@ from redraft.prompts.book import PromptBook
 from redraft.settings import ModelSettings
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
-from tests.judges import KEY, Court, Keepers, Said, Sheet, function_model, island, sentence_of, told
+from tests.judges import (
+    KEY,
+    Court,
+    Keepers,
+    Said,
+    Sheet,
+    asked_of,
+    function_model,
+    island,
+    named,
+    seen_on,
+    sentence_of,
+    told,
+)
 
 SIXTY = told(*range(1, 61))
 CHANGED = told(*(n for n in range(1, 61) if n not in (20, 40)), wrong={20: "Bob", 40: "Jim"})
@@ -85,6 +99,79 @@ async def test_a_changed_sentence_takes_along_what_points_back_to_it(
     await court.evaluate(after, metrics=("consistency",))
 
     assert court.items("ask_summary") == asked_again
+
+
+@pytest.mark.parametrize(("keepers", "window"), [(12, 16_000), (300, 8_000)], ids=["read whole", "searched"])
+async def test_words_to_search_for_are_asked_for_only_where_the_document_is_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keepers: int, window: int
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    court = Court(tmp_path, document=island(keepers))
+    with court.served() as server:
+        await court.evaluate(told(1, 2), settings={"context_tokens": window}, metrics=("consistency",))
+
+    (sheet,) = court.asked("ask_summary")
+    schema = next(request.body["response_format"] for request in server.seen if seen_on(request) == sheet)
+    wanted = keepers > 12
+    assert ("search: a few words" in sheet.text, '"search"' in json.dumps(schema)) == (wanted, wanted)
+    court.store.close()
+
+
+class Forgetful(Keepers):
+    """Finds nothing at a second look."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def answer_from_document(self, sheet: Sheet) -> Said:
+        self.looks += 1
+        said = super().answer_from_document(sheet)
+        if self.looks > 1:
+            said["answers"] = [{**one, "answered": False, "answer": "", "quote": ""} for one in said["answers"]]
+        return said
+
+
+@pytest.mark.parametrize("script", [Keepers, Forgetful])
+async def test_a_contradiction_is_confirmed_by_a_second_look_that_quotes_the_document(
+    tmp_path: Path, script: type[Keepers]
+) -> None:
+    court = Court(tmp_path, script())
+    for metric in ("consistency", "coverage"):
+        result = await court.evaluate(told(1, wrong={2: "Bob"}), metrics=(metric,))
+        (finding,) = [one for one in result.evaluations[metric].findings if one.task == "correct"]
+        assert finding.is_confirmed == (script is Keepers)
+        assert (", and again " in finding.read) == (script is Keepers)
+    court.store.close()
+
+
+async def test_a_few_new_claims_are_looked_up_in_passages(tmp_path: Path) -> None:
+    court = Court(tmp_path, document=island(300))
+    settings = {"context_tokens": 64_000}
+    await court.evaluate(told(*range(1, 9)), metrics=("consistency",), settings=settings)
+    first = [bool(sheet.within("document")) for sheet in court.asked("answer_from_document")]
+    court.forget()
+
+    result = await court.evaluate(
+        told(*range(1, 8), 200, wrong={9: "Bob"}), metrics=("consistency",), settings=settings
+    )
+
+    # What is contradicted is read whole, and what is supported is not.
+    looks = court.asked("answer_from_document")
+    assert (first, [bool(sheet.within("document")) for sheet in looks]) == ([True], [False, True])
+    assert [sorted(map(asked_of, sheet.judged.values())) for sheet in looks] == [[9, 200], [9]]
+    (finding,) = result.evaluations["consistency"].findings
+    assert finding.is_confirmed
+    assert finding.read.endswith("tokens)")
+    court.store.close()
+
+
+async def test_what_was_read_in_the_whole_document_is_known_in_every_window(court: Court) -> None:
+    await court.evaluate(told(1, 2, 3, wrong={4: "Bob"}), settings={"context_tokens": 16_000}, metrics=("consistency",))
+    court.forget()
+
+    await court.evaluate(told(1, 2, 5), settings={"context_tokens": 32_000}, metrics=("consistency",))
+
+    assert [list(sheet.judged.values()) for sheet in court.asked("answer_from_document")] == [[named(5)]]
 
 
 @pytest.mark.slow

@@ -55,9 +55,9 @@ def test_the_room_is_no_more_than_a_language_needs() -> None:
 
 
 def test_a_text_of_one_endless_line_takes_no_room_without_end() -> None:
-    wording = wording_of("word " * 20_000, EstimatingTokenizer(), 1.5)
+    wording = wording_of("word " * 20_000, EstimatingTokenizer())
     assert wording.sentence <= 240
-    assert wording_of("", EstimatingTokenizer(), 1.5) == TokenRates(1.5, TokenRates().sentence)
+    assert wording_of("", EstimatingTokenizer()) == TokenRates()
 
 
 class Wordy(Keepers):

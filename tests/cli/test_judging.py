@@ -39,7 +39,7 @@ def test_an_evaluation_shows_scores_findings_and_where_the_document_says_so(comm
     done = command.run("evaluate", "book.md", "poor.md")
 
     assert done.code == 0, done.err
-    assert done.out.startswith("coverage 0.66: 6 questions judged, 3 findings\n")
+    assert done.out.startswith("coverage 0.50: 6 questions judged, 3 findings\n")
     assert "consistency 0.75: 4 claims judged, 1 finding" in done.out
     finding = """
    1  inconsistent: What is keeper number 2 called?
@@ -171,7 +171,7 @@ def test_a_refinement_prints_the_summary_and_tells_what_became_of_the_goals(comm
         "coverage": {"at_least": 1.0, "met": True, "judged_share": 1.0},
         "consistency": {"at_least": 1.0, "met": True, "judged_share": 1.0},
     }
-    assert result["initial_scores"] == {"coverage": pytest.approx(2 / 3), "consistency": 0.75}
+    assert result["initial_scores"] == {"coverage": pytest.approx(1 / 2), "consistency": 0.75}
     assert result["scores"] == {"coverage": 1.0, "consistency": 1.0}
 
     again = command.run("refine", "book.md", "poor.md", *GOALS, "-o", "better.md")
@@ -179,7 +179,7 @@ def test_a_refinement_prints_the_summary_and_tells_what_became_of_the_goals(comm
     assert again.out == ""
     assert (command.folder / "better.md").read_text() == result["summary"] + "\n"
     for line in (
-        "coverage 0.66 -> 1.00 (goal 1 met); consistency 0.75 -> 1.00 (goal 1 met)",
+        "coverage 0.50 -> 1.00 (goal 1 met); consistency 0.75 -> 1.00 (goal 1 met)",
         "; 1 revision, accepted; every goal is met\n",
         "Details: redraft trace ",
     ):
@@ -191,7 +191,7 @@ def test_a_goal_that_is_missed_is_exit_code_3_and_the_best_draft_is_printed(comm
 
     assert done.code == 3
     assert "Bob" not in done.out
-    assert "; coverage 0.66 -> " in done.err
+    assert "; coverage 0.50 -> " in done.err
     assert "(goal 0.8 missed)" in done.err
     assert "(goal 0.85 met)" in done.err
 
@@ -451,7 +451,7 @@ def test_a_metric_that_fails_is_shown_beside_those_that_have_scores(tmp_path: Pa
 
     assert (done.code, found.code) == (3, 3), done.err
     assert "keyfact_recall failed: The Keepers: no key fact could be built" in " ".join(done.out.split())
-    assert "\ncoverage 0.66: 6 questions judged" in done.out
+    assert "\ncoverage 0.50: 6 questions judged" in done.out
     assert {name: one["outcome"] for name, one in found.json["metrics"].items()} == {
         "keyfact_recall": "failed",
         "coverage": "scored",

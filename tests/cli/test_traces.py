@@ -78,7 +78,7 @@ def test_an_evaluation_has_one_round_and_a_plain_summary_says_what_to_do(command
     assert "round 0 · your summary · 28 words" in shown
     assert "consistency 0.75: 4 claims judged, 1 finding" in shown
     rounds = command.run("trace", evaluated["run"], "--json").json["rounds"]
-    assert [made["scores"] for made in rounds] == [{"coverage": pytest.approx(2 / 3), "consistency": 0.75}]
+    assert [made["scores"] for made in rounds] == [{"coverage": pytest.approx(1 / 2), "consistency": 0.75}]
 
     plain = command.run("summarize", "book.md", "--words", "50", "--model", "extractive", "--json").json["run"]
     assert "this draft was not judged" in command.run("trace", plain).out
@@ -119,7 +119,7 @@ def test_runs_and_show_know_what_was_judged(command: Inside, refined: Any, evalu
     listed = {one["run"]: one for one in command.run("runs", "--json").json["runs"]}
     assert listed[refined["run"]]["scores"] == refined["scores"]
     assert listed[evaluated["run"]]["kind"] == "evaluate"
-    assert "cov 0.66 con 0.75" in command.run("runs").out
+    assert "cov 0.50 con 0.75" in command.run("runs").out
 
     shown = command.run("show", refined["run"])
     assert shown.out == refined["summary"] + "\n"

@@ -145,12 +145,12 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
     report = GRID.report(outcome)
     scores, differences, preferences, agreement = (report.tables[n] for n in (0, 2, 3, 4))
     found = rows(scores, "metric", "system", "score", "documents", judge="fair")
-    assert [row[2:] for row in found if row[0] == "coverage"] == [(1.0, 2), (0.5, 2), (pytest.approx(1 / 3), 1)]
+    assert [row[2:] for row in found if row[0] == "coverage"] == [(1.0, 2), (0.5, 2), (pytest.approx(1 / 6), 1)]
     assert [row[2:] for row in found if row[0] == "consistency"] == [(1.0, 2), (1.0, 2), (0.5, 1)]
     wanted = {"metric": "coverage", "judge": "mean of judges", "first": "whole"}
     assert rows(differences, "second", "difference", "left out", **wanted) == [
         ("half", 0.5, 0),
-        ("people", pytest.approx(2 / 3), 1),
+        ("people", pytest.approx(5 / 6), 1),
     ]
     wanted = {"first": "whole", "second": "half", "judge": "first"}
     columns = ("aspect", "for first", "for second", "ties", "order decides")

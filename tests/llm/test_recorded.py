@@ -76,8 +76,6 @@ async def test_whatever_decides_the_reply_is_part_of_the_key(desk: Desk) -> None
         colour(),
         colour("a lily"),
         colour(temperature=0.1),
-        colour(max_tokens=51),
-        colour(max_tokens=None),
         colour(sample=1),
         complained,
         story(),
@@ -404,7 +402,7 @@ async def test_what_is_cached_is_there_even_when_the_provider_is_not(desk: Desk)
 async def test_a_store_that_fails_stops_the_call_and_leaves_nothing_held(desk: Desk) -> None:
     limiter, budget = Limiter(1), Budget(max_calls=None, max_cost=None)
     model = desk.recorded(FunctionModel(lambda request: "Once."), limiter=limiter, budget=budget)
-    desk.monkeypatch.setattr(desk.store.calls, "find", lambda key, run: None)
+    desk.monkeypatch.setattr(desk.store.calls, "find", lambda key, run, limit: None)
     desk.store.close()
     with pytest.raises(StoreError):
         await model.ask(story())
@@ -418,13 +416,36 @@ async def test_texts_are_stored_once(desk: Desk) -> None:
 
 
 async def test_what_is_drawn_otherwise_is_another_reply_and_nothing_else_is(desk: Desk) -> None:
-    replies = ScriptedModel(["one", "two", "three"])
+    replies = ScriptedModel(["one", "two"])
     narrow, short = desk.recorded(replies, top_p=0.5), desk.recorded(replies, max_tokens=40)
     plain = await desk.recorded(replies).ask(story())
     said = [(await model.ask(story())).value for model in (narrow, short, narrow, desk.recorded(replies))]
-    assert (plain.value, said) == ("one", ["two", "three", "two", "one"])
-    drawn = [(request.sampling.top_p, request.sampling.max_tokens) for request in replies.asked]
-    assert drawn[1:] == [(0.5, drawn[0][1]), (None, 40)]
+    assert (plain.value, said) == ("one", ["two", "one", "two", "one"])
+
+
+async def test_every_request_keeps_to_the_limit_of_its_model(desk: Desk) -> None:
+    replies = ScriptedModel(["one"])
+    await desk.recorded(replies, max_tokens=40).ask(story())
+    assert [request.sampling.max_tokens for request in replies.asked] == [40]
+
+
+async def test_the_limit_of_a_reply_is_no_part_of_what_is_asked(desk: Desk) -> None:
+    model = desk.recorded(ScriptedModel(["one"]))
+    replies = [await model.ask(story(max_tokens=limit)) for limit in (1_488, 1_320, 2_000, None)]
+    assert [(reply.value, reply.cached) for reply in replies] == [("one", at > 0) for at in range(4)]
+
+
+async def test_a_reply_that_was_cut_off_gives_way_to_one_with_more_room(desk: Desk) -> None:
+    def script(seen: Seen) -> Answer:
+        room = seen.body["max_completion_tokens"]
+        return Answer("Once there", finish_reason="length") if room < 90 else Answer("Once there was a rose.")
+
+    limits = (50, 40, 60, 90, 50, None)
+    async with desk.serving(script) as (server, model):
+        texts = [(await model.ask(story(max_tokens=limit))).text for limit in limits]
+    assert texts == ["Once there"] * 3 + ["Once there was a rose."] * 3
+    assert [seen.body["max_completion_tokens"] for seen in server.seen] == [50, 60, 90]
+    assert desk.outcomes() == ["duplicate", "duplicate", "ok"]
 
 
 async def test_a_script_is_followed_line_by_line() -> None:

@@ -57,7 +57,9 @@ def builder(
 ) -> TypedQuestionBuilder:
     prepared = prepare(document, DraftConfig(strategy="given"))
     judge = Judge(FunctionModel(replies), PromptBook("standard"), store.judgments, document=document.id)
-    return TypedQuestionBuilder(judge, reader_of(prepared, [prepared.settings]), len(document.text), each, ignore_event)
+    return TypedQuestionBuilder(
+        judge, reader_of(prepared, [prepared.settings], prepared.tokenizer), len(document.text), each, ignore_event
+    )
 
 
 @pytest.mark.slow

@@ -89,7 +89,6 @@ GIVEN: dict[str, BaseModel] = {
     "answer_from_document": qa.AnswerFromDocumentInput(passages=_PASSAGES, questions=_QUESTIONS),
     "criticize": revision.CriticizeInput(summary="Hester came.", document="Ann came in."),
     "revise": revision.ReviseInput(
-        missing=["Who left? Nobody."],
         summary="Hester came.",
         points=[
             Point(
@@ -115,13 +114,45 @@ GIVEN: dict[str, BaseModel] = {
                 evidence="It was 1924.",
             ),
         ],
-        keep=["The lamp went out.", "It rained."],
         document="Ann came in. It was 1924.",
         passages=["Ann came in.", "It was 1924."],
         outline="A story of Ann.",
         tasks=list(get_args(Task)),
         words=120,
         query="Who is Ann?",
+    ),
+    "edit": revision.EditInput(
+        summary="Hester came.",
+        points=[
+            Point(id=7, task="correct", instruction="Say who came.", sentence="Hester came at noon.", answer="Ann."),
+            Point(id=3, task="change", instruction="Say when."),
+        ],
+        document="Ann came in. It was 1924.",
+        passages=["Ann came in.", "It was 1924."],
+        outline="A story of Ann.",
+        tasks=list(get_args(Task)),
+        words=120,
+        query="Who is Ann?",
+        parts=["Ann walks.", "Ann comes in."],
+        stops=["Who is Ann?", "Why noon?"],
+        must_know=[
+            revision.MustKnow(
+                weight=3, draft="in part", question="Who came?", answer="Ann.", lacks="Why.", quote="Ann"
+            ),
+            revision.MustKnow(weight=1, draft="not at all", question="When?", answer="1924."),
+        ],
+        may_go=["It rained.", "The lamp went out."],
+        keep=["Name the year.", "Name the place."],
+    ),
+    "choose_draft": revision.ChooseInput(
+        must_know=[
+            revision.MustKnow(weight=3, question="Who came?", answer="Ann."),
+            revision.MustKnow(weight=1, question="When?", answer="1924."),
+        ],
+        errors=["Hester came at noon.", "It rained."],
+        query="Who is Ann?",
+        first="Ann came in.",
+        second="Hester came.",
     ),
     "rule_on_findings": factual.RuleInput(
         passages=_PASSAGES,

@@ -6,10 +6,12 @@ import asyncio
 import socket
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import pytest
 
+from benchmarks.common import SAMPLE
+from benchmarks.judging_cost import Reader, drafts
 from redraft import Case, Evaluation, Evaluator, Fence, Prompt, PromptInput, ReplyModel, Session, Store
 from redraft.domain import Document
 from redraft.llm import structured_output
@@ -22,6 +24,7 @@ from redraft.runs.dry_run import SampledDryRuns, dry_run, plan_run
 from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import (
+    USUAL_METRICS,
     BuildKeyfacts,
     BuildQuestions,
     Compare,
@@ -337,6 +340,20 @@ def test_each_metric_takes_about_what_was_said(metric: str, window: int) -> None
     purpose, settings = purpose_of_draft(JudgeConfig(metrics=(metric,))), {**WIDE, "context_tokens": window}
     document = island(60)
     check(said_of(document, purpose, SUMMARY, settings), sent_of(document, purpose, SUMMARY, settings))
+
+
+@pytest.mark.slow
+async def test_an_evaluation_of_a_story_takes_what_was_said_within_a_third() -> None:
+    """The judge words things as `benchmarks.judging_cost` has it, and knows nothing of what a dry run expects."""
+    document = parse(SAMPLE.read_bytes(), name="ledger.md")
+    summary, _ = drafts(document, 250)
+    settings, purpose = DraftConfig(model="openai:m", **WIDE), purpose_of_draft(JudgeConfig(metrics=USUAL_METRICS))
+    said = plan_run(document, settings, RunSpec(purpose, given=summary), builtin_prices())
+    with Store(":memory:") as store:
+        async with Session(store, model=cast(Any, Reader("standard"))) as session:
+            usage = (await session.evaluate(document, summary, settings=settings)).usage
+    sent = usage.prompt_tokens + usage.completion_tokens
+    assert abs(said.prompt_tokens + said.completion_tokens - sent) <= sent / 3
 
 
 @pytest.mark.slow

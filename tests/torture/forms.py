@@ -69,7 +69,7 @@ _FALSE: tuple[object, ...] = (
     False, "false", "False", "no", "No.", "NO", 0, "0", "✗", "❌", "👎", "nein", "non", "нет", "否", 0.0,
 )  # fmt: skip
 _OTHER: dict[str, tuple[str, ...]] = {
-    "agrees": ("consistent", "no contradiction", "agree", "not contradictory", "they agree", "same", "match"),
+    "full": ("fully", "complete", "agrees", "full answer", "they agree", "same", "equivalent"),
     "contradicts": ("inconsistent", "contradiction", "disagrees", "does not agree", "they differ", "not the same"),
     "pass": ("passed", "supported", "not failed", "fully supported", "correct", "not unsupported", "✅ supported"),
     "fail": ("failed", "unsupported", "not passed", "not supported", "❌ supported", "incorrect", "does not pass"),
@@ -79,7 +79,7 @@ _OTHER: dict[str, tuple[str, ...]] = {
     "entity": ("Entity error", "entity error (name)", "entity, not relation", "EntityError", "error: entity"),
     "out_of_article": ("Out-of-article error", "out of article", "not in the document", "hallucination", "extrinsic"),
 }
-_GOOD = ("agrees", "pass", "yes", "none")
+_GOOD = ("full", "pass", "yes", "none")
 _LABELS = ("verdict", "stated", "category")
 
 

@@ -106,11 +106,11 @@ async def build_pack(
     return Pack(pack_id(document, numbered), document, judge.model.identity, hashes, numbered, tuple(missing))
 
 
-def pack_key(judge: Judge, reader: EvidenceReader, size: PackSize) -> str:
+def pack_key(judge: Judge, size: PackSize) -> str:
     """Return the cache key: the same for the same document, judge, prompts and size. It does not depend on the judge's
     window, so that a pack built in one window also serves in another."""
     hashes = [judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)]
-    material = [judge.model.identity, *judge.sampling_key, *hashes, size.questions, size.stretch, reader.tokenizer.name]
+    material = [judge.model.identity, *judge.sampling_key, *hashes, size.questions, size.stretch]
     return content_id(json.dumps(material))[:32]
 
 

@@ -510,6 +510,7 @@ def _rounds(trace: RunTrace, record: FindingRecord) -> Iterator[RoundEntry]:
             findings=record.numbered(turn.to_fix),
             found=record.numbered(turn.findings),
             taken=made.accepted,
+            reasons=tuple(made.comparison.reasons) if made.comparison else (),
             looked_up=tuple(
                 replace(lookup, asked=one_line(lookup.asked), said=one_line(lookup.said)) for lookup in turn.lookups
             ),

@@ -173,7 +173,7 @@ async def judge_facts(
         async with open_part(run, prepared, order.judging, runner, FACTS) as pool:
             worker = pool.judges[0]
             judge = judge_on_document(replace(worker, book=prepared.book, settings=prepared.settings), prepared, runner)
-            reader = reader_of(prepared, [worker.settings], design.encoder())
+            reader = reader_of(prepared, [worker.settings], prepared.tokenizer, design.encoder())
             likeness = design.fact_similarity(document)
             fact_judge = FactJudge(
                 document, Splitter(judge), reader, likeness, design.match_threshold(likeness), runner, failures

@@ -502,7 +502,7 @@ async def _questions(
     end = len(document.text)
     if until is not None:
         end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
-    reader = reader_of(prepared, [prepared.settings])
+    reader = reader_of(prepared, [prepared.settings], prepared.tokenizer)
     summary = design.references.get(document.id, "")
     builder = TypedQuestionBuilder(judge, reader, end, design.per_third, runner.observer, summary)
     if questions := await off_loop(runner.store.typed.find, document.id, builder.key):
