@@ -297,7 +297,7 @@ class JudgeConfig(Settings):
     """`auto` reads the document at once where it fits a judge's window, and part by part otherwise."""
     formula: FormulaName = setting(
         "weighted",
-        "How coverage counts: questions by weight, with a half for a part of an answer; or, as in the LongSumEval paper,"
+        "How coverage counts: questions by weight, and a part of an answer as half; or, as in the LongSumEval paper,"
         " any answer.",
         "judging",
     )
