@@ -114,7 +114,7 @@ class Work:
     @property
     def settings(self) -> DraftConfig:
         words = 60 if self.kind == "draft" else 100
-        return DraftConfig(strategy=self.strategy, chunk_tokens=128, context_tokens=2048, words=words)
+        return DraftConfig(strategy=self.strategy, chunk_tokens=128, context_tokens=3200, words=words)
 
     @property
     def task(self) -> dict[str, Any]:
