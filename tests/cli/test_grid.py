@@ -56,11 +56,3 @@ def test_a_grid_needs_no_extra(inside: Inside, monkeypatch: pytest.MonkeyPatch) 
     for name in ("scipy", "sklearn"):
         monkeypatch.setitem(sys.modules, name, None)
     assert inside.run(*GRID, "--dry-run").code == 0
-
-
-def test_longsumeval_compares_first_and_final_drafts_only_if_asked(inside: Inside) -> None:
-    refined = ("experiment", "longsumeval", "book.md", "-m", "openai:m", "--words", "40", "--dry-run", "--json")
-    plans = [inside.run(*refined, *more) for more in (("--final-comparison",), ())]
-    assert [one.code for one in plans] == [0, 0], plans[1].err
-    compared, alone = (sum(row["calls"] for row in one.json["rows"]) for one in plans)
-    assert alone < compared

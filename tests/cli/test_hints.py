@@ -76,11 +76,11 @@ def test_a_run_whose_prompts_have_changed_names_the_command_that_goes_on_with_to
         assert stopped.code == 3, stopped.err
         run = stopped.json["run"]
         with sqlite3.connect(tmp_path / "other.db") as database:
-            database.execute("UPDATE runs SET prompt_hashes = json_set(prompt_hashes, '$.revise', 'of before')")
+            database.execute("UPDATE runs SET prompt_hashes = json_set(prompt_hashes, '$.edit', 'of before')")
         refused = court.run("resume", run)
         said = " ".join(refused.err.split())
         assert refused.code == 1
-        assert f"the prompts of run {run} have changed since it began: revise" in said
+        assert f"the prompts of run {run} have changed since it began: edit" in said
         hint = f"with the code that began it (redraft {version('redraft')}); to go on with today's prompts, use"
         accepted = [one["round"]["number"] for one in court.run("trace", run, "--json").json["rounds"]]
         assert f"{hint} `redraft fork {run}` with --round {accepted[-1]}" in said

@@ -64,7 +64,7 @@ def test_the_decider_is_asked_and_nobody_else_decides(command: Inside, leading: 
     assert asked["policy"] == "agent"
     assert [made["round"]["accepted"] for made in asked["rounds"]] == [True] * len(asked["rounds"])
     assert models_asked(command, done.json["run"])["decide"] == {"openai:lead"}
-    assert models_asked(command, done.json["run"])["revise"] == {"openai:m"}
+    assert models_asked(command, done.json["run"])["edit"] == {"openai:m"}
 
 
 @pytest.mark.slow
@@ -116,7 +116,7 @@ def test_the_model_of_a_run_that_nobody_judged_judges_what_another_writes(
         asked = {seen.model for seen in other.seen}
     assert asked == {"other"}, "the judge keeps its address"
     told = models_asked(command, forked.json["run"])
-    assert told["revise"] == {"openai:other"}
+    assert told["edit"] == {"openai:other"}
     assert told["ask_document"] == judges
 
 

@@ -64,7 +64,7 @@ def test_a_rubric_is_a_goal(tmp_path: Path) -> None:
 
     with ChatServer(serve) as server:
         command = Inside(folder(tmp_path), server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:m")
-        goal = ("-g", "plain_tone=1", "--no-final-comparison")
+        goal = ("-g", "plain_tone=1", "--policy", "paper")
         done = command.run("refine", "book.md", "summary.md", *goal, "--json")
         forked = command.run("fork", done.json["run"], "--round", "0", "-g", "plain_tone=0.5", "--json")
 
@@ -121,7 +121,8 @@ def test_a_rubric_is_stated_at_the_command_and_kept_with_the_run(tmp_path: Path)
             STATED,
             "-g",
             "plain_tone=1",
-            "--no-final-comparison",
+            "--policy",
+            "paper",
             "--json",
         )
         grid = ("experiment", "grid", "book.md", "-m", "openai:m", "--rubric", STATED, "--json", "-q")

@@ -207,8 +207,8 @@ def test_what_it_asks_is_in_the_sum_of_a_dry_run(court: Court) -> None:
     order = RunSpec(purpose_of_draft(both, goals), SUMMARY, own=(Liked(), SaysTom()))
     found = dry_run(prepared, order)
 
-    judging, drafts = ["asking about the document", "coverage", "liked"], ["revising", "comparing first and best"]
-    assert [stage.name for stage in found.stages] == [*judging, *drafts]
+    added = {stage.name for stage in found.stages} - {stage.name for stage in without.stages}
+    assert added == {"liked"}
     assert found.calls == without.calls + 2 * 3
     assert next(stage.calls for stage in found.stages if stage.name == "liked") == 2 * 3
     assert found.completion_tokens > without.completion_tokens
@@ -320,8 +320,8 @@ async def test_two_that_need_the_questions_have_them_built_once(court: Court) ->
     ("policy", "aim"),
     [
         *((policy, "content") for policy in get_args(PolicyName)),
-        ("consistency-first", "truth"),
-        ("consistency-first", "form"),
+        ("editor", "truth"),
+        ("editor", "form"),
     ],
 )
 async def test_an_installed_metric_is_a_goal_under_every_policy(

@@ -178,7 +178,7 @@ def writer(request: Request[Any, Any]) -> Any:
 
 @pytest.mark.slow
 def test_a_rubric_is_a_goal_also_of_a_run_that_goes_on_from_it(tmp_path: Path) -> None:
-    goal = {"goals": {"plain_tone": 1.0}, "final_comparison": False}
+    goal = {"goals": {"plain_tone": 1.0}, "policy": "paper"}
     with redraft.Session(tmp_path / "redraft.db", model=FunctionModel(writer), metrics=[PLAIN]) as session:
         result = session.refine(MINUTES, TEXT, **goal)  # type: ignore[arg-type]
     with redraft.Session(tmp_path / "redraft.db", model=FunctionModel(writer)) as session:

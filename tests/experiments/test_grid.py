@@ -234,7 +234,7 @@ def refining(url: str) -> RefiningDesign:
     judging = JudgeConfig(judges=("openai:fair",), base_url=url, questions=KEEPERS)
     goals = {"coverage": 0.9, "consistency": 0.9}
     one = NamedModel("half", settings(url, "half"))
-    return RefiningDesign((one,), NamedModel("fair", seat), judging, (goals,), ("paper", "consistency-first"))
+    return RefiningDesign((one,), NamedModel("fair", seat), judging, (goals,), ("paper", "editor"))
 
 
 @pytest.mark.slow
@@ -254,7 +254,7 @@ async def test_refining_tells_what_it_gains_and_asks_about_a_first_draft_once(
     wanted = {"subset": "all", "metric": "coverage"}
     assert rows(gains, "order", "initial", "refined", **wanted) == [
         ("paper", 0.5, 1.0),
-        ("consistency-first", 0.5, 1.0),
+        ("editor", 0.5, 1.0),
     ]
     asked = len(server.seen)
     assert files(await done()) == files(report)

@@ -288,12 +288,12 @@ def test_refining_gains_by_initial_score_and_by_round() -> None:
 
 def test_thresholds_say_how_many_come_up_to_them_and_orders_what_difference_they_make() -> None:
     other = [
-        refined("d1", {"coverage": 0.4, "consistency": 0.5}, {"coverage": 0.4, "consistency": 0.9}, order="all"),
-        refined("d2", {"coverage": 0.5, "consistency": 1.0}, {"coverage": 0.7, "consistency": 1.0}, order="all"),
-        refined("d3", {"coverage": 0.7, "consistency": None}, order="all"),
-        refined("d4", order="all", failure=Failure("refining", "rejected", "no")),
+        refined("d1", {"coverage": 0.4, "consistency": 0.5}, {"coverage": 0.4, "consistency": 0.9}, order="editor"),
+        refined("d2", {"coverage": 0.5, "consistency": 1.0}, {"coverage": 0.7, "consistency": 1.0}, order="editor"),
+        refined("d3", {"coverage": 0.7, "consistency": None}, order="editor"),
+        refined("d4", order="editor", failure=Failure("refining", "rejected", "no")),
     ]
-    made = refined_outcome(refining("paper", "all"), *four(), *other)
+    made = refined_outcome(refining("paper", "editor"), *four(), *other)
     columns = ("met at first", "met at last", "open", "revisions", "summaries", "of")
     # Paper: d4 meets both from the start; d1 and d3 do so at the end. Revisions: 1, 1, 2, 0.
     assert rows(threshold_table(made), *columns) == [(1, 3, 0, 1.0, 4, 4), (0, 1, 1, pytest.approx(2 / 3), 3, 4)]
