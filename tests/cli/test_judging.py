@@ -187,7 +187,7 @@ def test_a_refinement_prints_the_summary_and_tells_what_became_of_the_goals(comm
 
 
 def test_a_goal_that_is_missed_is_exit_code_3_and_the_best_draft_is_printed(command: Inside) -> None:
-    done = command.run("refine", "book.md", "poor.md", "--rounds", "1", "--words", "42")
+    done = command.run("refine", "book.md", "poor.md", "--rounds", "1", "--words", "28")
 
     assert done.code == 3
     assert "Bob" not in done.out
@@ -257,7 +257,7 @@ def test_a_dry_run_says_what_judging_and_refining_come_to(command: Inside, tmp_p
     assert planned["calls"] == sum(stage["calls"] for stage in planned["stages"])
     assert planned["cost_usd"] == 0
 
-    words = command.run("evaluate", "book.md", "poor.md", "--dry-run").out
+    words = fresh.run("evaluate", "book.md", "poor.md", "--dry-run").out
     for word in ("document", "coverage", "consistency", "calls", "tokens", "about", "cost"):
         assert word in words
     assert "revising" not in words
