@@ -24,8 +24,8 @@ FAR = 12
 # items together take beyond that.
 _MIN_CLOSER_ITEMS = 2
 _SHARE_CLOSER = 0.25
-# New items are looked up in passages of a document that fits if these have less than this share of its tokens: then that
-# costs no more than reading it whole even if every other time it has to be read after all.
+# New items are looked up in passages of a document that fits if these have less than this share of its tokens. That is
+# no dearer than reading it whole, even if it has to be read after all every other time.
 _SHARE_NEAR = 0.5
 # The largest share of the window that items and their reply take next to a part of the document.
 _SHARE_OF_ITEMS = 0.4
