@@ -270,8 +270,8 @@ class JudgeConfig(Settings):
     )
     stretch_tokens: int = setting(
         6144,
-        "Maximum tokens of a long document that questions are written about at once. One that fits the judge's window is"
-        " asked about whole.",
+        "Maximum tokens of a long document that questions are written about at once. One that fits the judge's window"
+        " is asked about whole.",
         "judging",
         "N",
         ge=256,
