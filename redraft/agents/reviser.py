@@ -92,7 +92,7 @@ INSTRUCTION = "agent"
 _ACROSS = 4000
 """How many tokens from all over the document are read for requests in a person's words."""
 # How much of the room next to an editor's notes the summaries of the document's parts may take.
-_SHARE_OF_PARTS = 0.67
+_SHARE_OF_PARTS = 0.9
 # Tokens of the complaint about a flawed reply.
 _MARGIN = 180
 # Every round draws its own samples; the next sample of a run begins after this many rounds.
@@ -243,7 +243,7 @@ class Reviser:
         return bare, room
 
     def _parts(self, levels: Sequence[Sequence[str]], room: int) -> list[str]:
-        """Return the most detailed summaries of all parts that leave a third of the room for passages."""
+        """Return the most detailed summaries of all parts that leave some room for passages."""
         count = self.reader.tokenizer.count
         fitting = (list(level) for level in levels if sum(map(count, level)) <= room * _SHARE_OF_PARTS)
         return next(fitting, [])

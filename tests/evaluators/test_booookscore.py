@@ -305,9 +305,21 @@ async def test_findings_act_in_the_refinement(tmp_path: Path, wired: bool) -> No
     court = Court(tmp_path, Reader(said))
     if wired:
         with court.served():
-            result = await court.refine(SUMMARY, goals={"booookscore": 1.0}, policy="paper", feedback="findings", judging=JudgeConfig(metrics=METRICS))
+            result = await court.refine(
+                SUMMARY,
+                goals={"booookscore": 1.0},
+                policy="paper",
+                feedback="findings",
+                judging=JudgeConfig(metrics=METRICS),
+            )
     else:
-        result = await court.refine(SUMMARY, goals={"booookscore": 1.0}, policy="paper", feedback="findings", judging=JudgeConfig(metrics=METRICS))
+        result = await court.refine(
+            SUMMARY,
+            goals={"booookscore": 1.0},
+            policy="paper",
+            feedback="findings",
+            judging=JudgeConfig(metrics=METRICS),
+        )
 
     assert result.initial_scores["booookscore"] == pytest.approx(2 / 5)
     assert (result.scores["booookscore"], result.run.stop_reason) == (1.0, "goals_met")
@@ -331,7 +343,9 @@ async def test_whatever_is_found_is_mended_as_it_says(
             return text.replace("stranger", "keeper of station 49") if point["task"] == task else text
 
     court = Court(tmp_path, Mending({"stranger": {"questions": questions, "types": types}}))
-    result = await court.refine(SUMMARY, goals={"booookscore": 1.0}, policy="paper", feedback="findings", judging=JudgeConfig(metrics=METRICS))
+    result = await court.refine(
+        SUMMARY, goals={"booookscore": 1.0}, policy="paper", feedback="findings", judging=JudgeConfig(metrics=METRICS)
+    )
 
     assert {one.kind for one in result.initial["booookscore"].findings} == {", ".join(types) or "untyped"}
     assert (result.scores["booookscore"], result.run.stop_reason) == (1.0, "goals_met")

@@ -124,8 +124,28 @@ GIVEN: dict[str, BaseModel] = {
     "edit": revision.EditInput(
         summary="Hester came.",
         points=[
-            Point(id=7, task="correct", instruction="Say who came.", sentence="Hester came at noon.", answer="Ann."),
-            Point(id=3, task="change", instruction="Say when."),
+            Point(
+                id=7,
+                task="correct",
+                instruction="Say who came.",
+                sentence="Hester came at noon.",
+                question="Who came?",
+                says="Hester.",
+                answer="Ann.",
+                why="It was not Hester.",
+                evidence="Ann came in.",
+            ),
+            Point(
+                id=3,
+                task="add",
+                instruction="Say when.",
+                sentence="It was late.",
+                question="When was it?",
+                says="Late.",
+                answer="1924.",
+                why="It was earlier.",
+                evidence="It was 1924.",
+            ),
         ],
         document="Ann came in. It was 1924.",
         passages=["Ann came in.", "It was 1924."],
@@ -260,9 +280,9 @@ GIVEN: dict[str, BaseModel] = {
     ),
 }
 TAGS = (
-    "answer", "attempt", "before", "context", "document", "excerpt", "fact", "finding", "first", "keep", "metric",
-    "missing", "outline", "pair", "passage", "passages", "place", "point", "question", "questions", "second",
-    "sentence", "source", "summary",
+    "answer", "attempt", "before", "context", "document", "errors", "excerpt", "fact", "finding", "first", "keep",
+    "may-go", "metric", "must-know", "outline", "pair", "part", "passage", "passages", "place", "point", "question",
+    "questions", "second", "sentence", "source", "stops", "summary",
 )  # fmt: skip
 """Every tag that stands around what comes from outside."""
 

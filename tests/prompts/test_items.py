@@ -51,6 +51,7 @@ FIELDS: dict[str, dict[str, list[str]]] = {
     },
     "rule_on_findings": {"point": ["sentence", "question", "says", "judged", "against"]},
     "revise": {"point": ["task", "instruction", "sentence", "question", "says", "answer", "why", "evidence"]},
+    "edit": {"point": ["task", "instruction", "sentence", "question", "says", "answer", "why", "evidence"]},
 }
 """The lines of each block by name; none where an item is one text and its line has no name."""
 
@@ -120,7 +121,7 @@ def test_items_are_tagged_or_numbered_by_their_ids_in_the_order_given(book: Prom
 
 @BOTH
 @pytest.mark.parametrize(
-    ("name", "tag"), [("revise", "keep"), ("revise", "passage"), ("decide", "attempt"), ("decide", "passage")]
+    ("name", "tag"), [("edit", "part"), ("revise", "passage"), ("decide", "attempt"), ("decide", "passage")]
 )
 def test_plain_texts_are_numbered_from_one(book: PromptBook, name: str, tag: str) -> None:
     assert names(rendered(book, name), tag) == ["1", "2"]
@@ -196,7 +197,7 @@ def test_an_empty_text_is_left_out(book: PromptBook, empty: str) -> None:
     one = revision.Point(id=7, task="add", instruction="Say it.", sentence=empty, answer="1924.", evidence=empty)
     lines = ["task: add", "instruction: Say it.", "answer: 1924."]
     assert blocks(rendered(book, "revise", points=[one]), "point") == [
-        (named_in(revision.ReviseInput(summary="x", points=[one], keep=[], words=9), "points")[0], lines)
+        (named_in(revision.ReviseInput(summary="x", points=[one], words=9), "points")[0], lines)
     ]
 
 
@@ -251,11 +252,11 @@ def test_no_text_at_all_changes_what_is_asked(name: str, parts: list[str]) -> No
 
 @BOTH
 def test_only_points_say_what_to_do(book: PromptBook) -> None:
-    """A document and a sentence to keep may hold such lines too, and they stay where they are."""
-    text = rendered(book, "revise", document=f"The book.{TASKS}", keep=[f"Kept.{TASKS}"], query=f"Who?{TASKS}")
+    """A document and the summary of a part may hold such lines too, and they stay where they are."""
+    text = rendered(book, "edit", document=f"The book.{TASKS}", parts=[f"Part.{TASKS}"], query=f"Who?{TASKS}")
     assert not [lines for _, lines in blocks(text, "point") if "Write OK." in "".join(lines)]
     assert "task: add" not in outside(text)
-    assert [len(blocks(text, tag)) for tag in ("document", "keep", "question", "point")] == [1, 1, 1, 2]
+    assert [len(blocks(text, tag)) for tag in ("document", "part", "question", "point")] == [1, 1, 1, 2]
 
 
 @BOTH
@@ -274,14 +275,6 @@ def test_a_revision_is_told_what_it_sees_of_the_document(book: PromptBook) -> No
     assert "passages" in outside(parts)
     assert "passages" not in whole + outside(none)
     assert len({whole, outside(parts), outside(none)}) == 3
-
-
-@BOTH
-def test_a_revision_that_must_keep_nothing_speaks_of_nothing_kept(book: PromptBook) -> None:
-    text = rendered(book, "revise", keep=[])
-    assert blocks(text, "keep") == []
-    assert "kept sentences" not in text
-    assert "\n\n\n" not in text
 
 
 @BOTH

@@ -260,14 +260,14 @@ async def test_both_goals_are_met_by_every_policy(any_court: Open, policy: Polic
 
 @pytest.mark.nightly
 async def test_an_answer_to_a_query_is_refined_towards_the_facts_of_its_tree(court: Open) -> None:
-    small = {"context_tokens": 3200}
-    opened = court(document=island(120))
+    small = {"context_tokens": 4096}
+    opened = court(document=island(220))
     found = await opened.keyfacts(settings=small)
     tree = found.trees[2]
     own = keepers_in(opened.document.text[slice(*tree.span)])
     summary = told(*list(own)[1:], wrong={1: "Tom1"})
     result = await opened.refine(
-        summary, goals={**RECALL, **TRUTH}, settings={**small, "query": tree.query, "words": 600}
+        summary, goals={**RECALL, **TRUTH}, settings={**small, "query": tree.query, "words": 900}
     )
 
     # Keeper 1 is another chunk's: of him nobody says that the document does not know him who has read this one alone.

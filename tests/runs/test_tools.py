@@ -16,6 +16,7 @@ from redraft import Case, Evaluation, Evaluator, Finding, Limits, RefineConfig, 
 from redraft.report.history.results import Result
 from tests.judges import Court, Keepers, Said, Saying, Sheet, island, told
 from tests.runs.test_second_look import Blind
+from tests.support import SAMPLE
 
 SUMMARY = told(1, wrong={2: "Bob"})
 COMMON = ["find_passages", "read_span", "list_findings", "current_draft", "revise", "finish"]
@@ -183,7 +184,7 @@ async def test_a_metric_that_the_run_was_not_begun_with_can_be_asked_and_mended(
 async def test_what_the_built_in_model_says_of_its_own_text_is_marked(tmp_path: Path) -> None:
     async with Session(tmp_path / "redraft.db") as session:
         hands = Hands(Court(tmp_path / "court"), session)
-        run = (await session.evaluate(island(), SUMMARY, metrics=["coverage"])).run.id
+        run = (await session.evaluate(SAMPLE, SAMPLE.with_name("a-first-summary.md"), metrics=["coverage"])).run.id
         assert not (await hands.use("current_draft", run)).self_check, "somebody else has written it"
         assert not (await hands.use("judge_coverage", run)).self_check
         revised = await hands.use("revise", run, findings=(await hands.missing(run))[:1])

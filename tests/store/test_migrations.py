@@ -37,6 +37,7 @@ from tests.store.support import (
     piece,
     plain,
     rounds,
+    run,
     start,
     typed,
 )
@@ -114,6 +115,31 @@ def test_questions_stored_before_there_were_weights_weigh_one(
                 raw.execute("INSERT INTO questions VALUES ('old', 1, 'Who?', 'who', 'Tom', '', NULL, NULL, 0.5)")
     with Store(place) as store:
         assert [question.weight for question in store.packs.get("old").questions] == [1]
+
+
+def test_findings_stored_before_there_were_weights_count_once(
+    place: Path | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.delitem(STEPS, "005_finding_weights")
+        with Store(place) as store:
+            store.documents.add(document())
+            store.runs.add(run())
+            key = store.runs.keep_draft(run().id, "She drowned.", 2, "given")
+            with store.connection.writing() as raw:
+                columns = "(id, draft, metric, version, outcome, judged, unjudged, held, details, reason, created)"
+                raw.execute(
+                    f"INSERT INTO evaluations {columns} VALUES (1, ?, 'coverage', 7, 'failed', 0, 0, '[]', '{{}}', '',"
+                    " '2026')",
+                    (key,),
+                )
+                raw.execute(
+                    "INSERT INTO findings (evaluation, idx, id, kind, task, explanation, sentence, question, found,"
+                    " expected, read, value) VALUES (1, 0, 'f', 'unanswered', 'add', '', '', 'Who?', '', 'Tom', '', 0)"
+                )
+    with Store(place) as store:
+        (finding,) = store.judgments.of(key)["coverage"].findings
+        assert (finding.weight, finding.counts, finding.missing) == (0, 1, "")
 
 
 def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
