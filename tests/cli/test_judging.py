@@ -482,7 +482,7 @@ def test_a_pack_with_holes_says_so_wherever_it_is_shown(tmp_path: Path) -> None:
 
     with keepers_court(tmp_path, Forgetful()) as court:
         (tmp_path / "book.md").write_text(island(60).text, "utf-8")
-        small = ("--context-tokens", "1500")
+        small = ("--context-tokens", "3100")
         built = court.run("pack", "build", "book.md", *small)
         listed = court.run("pack", "list", "--json").json["packs"]
         exported = court.run("pack", "export", "book.md")
@@ -493,7 +493,7 @@ def test_a_pack_with_holes_says_so_wherever_it_is_shown(tmp_path: Path) -> None:
         shown, traced = court.run("show", run), court.run("trace", run)
         again = court.run("resume", court.run("runs", "--json").json["runs"][-1]["run"])
 
-    hole = "no questions on stretch 1 of 1, part 3: "
+    hole = "no questions on stretch 2 of 2: "
     assert (built.code, again.code, judged.code) == (3, 3, 0), built.err
     assert f"missing: {hole}" in built.out
     assert f"missing: {hole}" in again.out
