@@ -119,9 +119,15 @@ def must_know_in(judged: Mapping[str, Evaluation], dropped: Sequence[str] = ()) 
 
 
 def _needless(text: str, judged: Mapping[str, Evaluation]) -> list[str]:
-    """Return the sentences of a draft that answer none of the document's questions, rightly or wrongly."""
+    """Return the sentences of a draft that answer none of the document's questions, rightly or wrongly, and no
+    request."""
     coverage = judged.get("coverage")
     if coverage is None or not coverage.held:
         return []
     needed = {*coverage.held, *(finding.sentence for finding in coverage.findings)}
-    return [sentence for sentence in sentences_in(text) if sentence not in needed and not is_heading(sentence)]
+    requests = " ".join(judged[REVIEW].held) if REVIEW in judged else ""
+    return [
+        sentence
+        for sentence in sentences_in(text)
+        if sentence not in needed and sentence not in requests and not is_heading(sentence)
+    ]

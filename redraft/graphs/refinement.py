@@ -184,7 +184,7 @@ async def _pass_on_requests(state: State, job: Job, draft: str) -> None:
     dealt_with = _requests_in(state, judged)
     left = {answer.finding for answer in await _answers(job, state["round"]) if answer.became == "left"}
     met = [
-        finding.explanation
+        f"{finding.explanation} {finding.expected}".strip()
         for finding in open_requests(judged, [])
         if finding.id in dealt_with and finding.id not in left
     ]

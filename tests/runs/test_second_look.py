@@ -13,7 +13,7 @@ from redraft.domain import record_json
 from redraft.errors import ModelError, ProviderError
 from redraft.evaluators.metric_info import withdrawn
 from redraft.report.history.trace import read_trace
-from redraft.settings import PolicyName
+from redraft.settings import JudgeConfig, PolicyName
 from tests.judges import Keepers, Said, Sheet, asked_of, fact_of, island, keepers_in, told
 from tests.runs.courts import Open
 from tests.runs.test_refining import POLICIES, stories
@@ -96,9 +96,11 @@ async def test_the_reviser_reads_what_the_second_look_quotes(court: Open) -> Non
             return {"points": [one | {"quote": fact_of(11)[:-1]} for one in said["points"]]}
 
     opened = court(Closer())
-    await opened.refine(told(1, 2, 9, wrong={10: "Bob"}), goals=GOALS)
+    # What the metric has not looked at twice, the second look before the revision decides.
+    judging = JudgeConfig(second_look=False)
+    await opened.refine(told(1, 2, 9, wrong={10: "Bob"}), goals=GOALS, judging=judging)
 
-    (sheet,) = opened.asked("revise")
+    sheet, *_ = opened.asked("revise")
     (evidence,) = [one["evidence"] for one in sheet.items("points").values()]
     assert fact_of(11)[:-1] in evidence
     assert evidence.endswith("."), "the whole sentence"
