@@ -49,20 +49,20 @@ from redraft.text.sentences import sentences_in
 from redraft.text.word_keys import telling
 from redraft.text.words import same_words, words_key
 
-_AS_WEAKEST_FIRST = "the built-in model decides as weakest-first does"
+_RULE = "the built-in model takes the metric furthest from its goal"
 # The least share of a sentence's content words at its source.
 _SHARE = 0.5
 
 
 def decide(given: DecideInput) -> Decision:
-    """Choose the metric furthest from its goal and its first findings, like the policy weakest-first."""
+    """Choose the metric furthest from its goal and its first findings, by rule."""
     with_findings = {finding.metric for finding in given.findings}
     missed = [status for status in given.scoreboard if status.metric in with_findings and status.met == "no"]
     if not missed:
-        return Decision(why=f"{_AS_WEAKEST_FIRST}: nothing is left to fix", stop=True)
+        return Decision(why=f"{_RULE}: none is missed", stop=True)
     weakest = min(missed, key=_reached)
     chosen = [finding.id for finding in given.findings if finding.metric == weakest.metric][: given.at_most]
-    return Decision(why=f"{_AS_WEAKEST_FIRST}: {weakest.metric} is furthest from its goal", fix=chosen)
+    return Decision(why=f"{_RULE}: {weakest.metric}", fix=chosen)
 
 
 def _reached(standing: MetricStatus) -> float:

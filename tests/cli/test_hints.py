@@ -82,7 +82,8 @@ def test_a_run_whose_prompts_have_changed_names_the_command_that_goes_on_with_to
         assert refused.code == 1
         assert f"the prompts of run {run} have changed since it began: edit" in said
         hint = f"with the code that began it (redraft {version('redraft')}); to go on with today's prompts, use"
-        accepted = [one["round"]["number"] for one in court.run("trace", run, "--json").json["rounds"]]
+        rounds = [one["round"] for one in court.run("trace", run, "--json").json["rounds"]]
+        accepted = [one["number"] for one in rounds if one["accepted"]]
         assert f"{hint} `redraft fork {run}` with --round {accepted[-1]}" in said
         assert court.run("fork", run, "--round", str(accepted[-1]), "-q").code == 0
 

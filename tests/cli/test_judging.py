@@ -187,7 +187,7 @@ def test_a_refinement_prints_the_summary_and_tells_what_became_of_the_goals(comm
 
 
 def test_a_goal_that_is_missed_is_exit_code_3_and_the_best_draft_is_printed(command: Inside) -> None:
-    done = command.run("refine", "book.md", "poor.md", "--rounds", "1", "--words", "42")
+    done = command.run("refine", "book.md", "poor.md", "--rounds", "1", "--words", "28")
 
     assert done.code == 3
     assert "Bob" not in done.out
@@ -257,7 +257,7 @@ def test_a_dry_run_says_what_judging_and_refining_come_to(command: Inside, tmp_p
     assert planned["calls"] == sum(stage["calls"] for stage in planned["stages"])
     assert planned["cost_usd"] == 0
 
-    words = command.run("evaluate", "book.md", "poor.md", "--dry-run").out
+    words = fresh.run("evaluate", "book.md", "poor.md", "--dry-run").out
     for word in ("document", "coverage", "consistency", "calls", "tokens", "about", "cost"):
         assert word in words
     assert "revising" not in words
@@ -482,7 +482,7 @@ def test_a_pack_with_holes_says_so_wherever_it_is_shown(tmp_path: Path) -> None:
 
     with keepers_court(tmp_path, Forgetful()) as court:
         (tmp_path / "book.md").write_text(island(60).text, "utf-8")
-        small = ("--context-tokens", "1500")
+        small = ("--context-tokens", "3100")
         built = court.run("pack", "build", "book.md", *small)
         listed = court.run("pack", "list", "--json").json["packs"]
         exported = court.run("pack", "export", "book.md")
@@ -493,7 +493,7 @@ def test_a_pack_with_holes_says_so_wherever_it_is_shown(tmp_path: Path) -> None:
         shown, traced = court.run("show", run), court.run("trace", run)
         again = court.run("resume", court.run("runs", "--json").json["runs"][-1]["run"])
 
-    hole = "no questions on stretch 1 of 1, part 3: "
+    hole = "no questions on stretch 2 of 2: "
     assert (built.code, again.code, judged.code) == (3, 3, 0), built.err
     assert f"missing: {hole}" in built.out
     assert f"missing: {hole}" in again.out

@@ -306,11 +306,19 @@ async def test_findings_act_in_the_refinement(tmp_path: Path, wired: bool) -> No
     if wired:
         with court.served():
             result = await court.refine(
-                SUMMARY, goals={"booookscore": 1.0}, policy="paper", judging=JudgeConfig(metrics=METRICS)
+                SUMMARY,
+                goals={"booookscore": 1.0},
+                policy="paper",
+                feedback="findings",
+                judging=JudgeConfig(metrics=METRICS),
             )
     else:
         result = await court.refine(
-            SUMMARY, goals={"booookscore": 1.0}, policy="paper", judging=JudgeConfig(metrics=METRICS)
+            SUMMARY,
+            goals={"booookscore": 1.0},
+            policy="paper",
+            feedback="findings",
+            judging=JudgeConfig(metrics=METRICS),
         )
 
     assert result.initial_scores["booookscore"] == pytest.approx(2 / 5)
@@ -336,7 +344,7 @@ async def test_whatever_is_found_is_mended_as_it_says(
 
     court = Court(tmp_path, Mending({"stranger": {"questions": questions, "types": types}}))
     result = await court.refine(
-        SUMMARY, goals={"booookscore": 1.0}, policy="paper", judging=JudgeConfig(metrics=METRICS)
+        SUMMARY, goals={"booookscore": 1.0}, policy="paper", feedback="findings", judging=JudgeConfig(metrics=METRICS)
     )
 
     assert {one.kind for one in result.initial["booookscore"].findings} == {", ".join(types) or "untyped"}

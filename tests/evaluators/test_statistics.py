@@ -122,7 +122,7 @@ async def test_every_draft_of_a_refinement_is_measured(tmp_path: Path) -> None:
         turn.draft.words for turn in trace.rounds
     ]
     assert all(set(made["scores"]) == set(result.scores) for made in shown["rounds"])
-    assert all(set(made["metrics"]) == {*result.scores, "statistics"} for made in shown["rounds"])
+    assert all(set(made["metrics"]) == {*result.scores, "newcomer", "statistics"} for made in shown["rounds"])
     assert shown["rounds"][-1]["metrics"]["statistics"]["details"] == result.record().statistics
     court.store.close()
 

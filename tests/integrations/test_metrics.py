@@ -163,6 +163,7 @@ _FOR = {
     "summarize_whole": "drafting", "summarize_chunk": "drafting", "merge": "drafting", "compress": "drafting",
     "tidy": "drafting", "ask_document": "judging", "rank_questions": "judging", "answer_from_summary": "judging",
     "answer_from_document": "judging", "compare_answers": "judging", "revise": "revising",
+    "edit": "revising", "choose_draft": "revising", "find_stops": "judging", "ask_summary": "judging",
     "outline": "drafting", "rule_on_findings": "judging", "prefer_summary": "judging",
 }  # fmt: skip
 

@@ -30,7 +30,20 @@ from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import JudgeConfig, Refine
 from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import Answer
-from tests.judges import KEY, Court, Json, Keepers, Said, Sheet, function_model, island, seen_on, told
+from tests.judges import (
+    KEY,
+    Court,
+    Json,
+    Keepers,
+    Said,
+    Sheet,
+    asked_of,
+    fact_of,
+    function_model,
+    island,
+    seen_on,
+    told,
+)
 from tests.runs.courts import Open
 from tests.store.support import plain
 from tests.support import SAMPLE
@@ -51,6 +64,14 @@ class Leading(Keepers):
         said = self.decisions[min(self.made, len(self.decisions) - 1)]
         self.made += 1
         return _in_ids(said, sheet.items("findings")) if isinstance(said, dict) else said
+
+    def edit(self, sheet: Sheet) -> Said:
+        """Deals with the points, and tells one thing more that a reader must know."""
+        text = self.revise(sheet)
+        if not isinstance(text, str):
+            return text
+        missing = [item for item in sheet.items("must_know").values() if item.get("draft") == "not at all"]
+        return " ".join([text, *(fact_of(asked_of(item["question"])) for item in missing[:1])])
 
 
 def _in_ids(said: Json, findings: Iterable[str]) -> Json:
@@ -123,12 +144,14 @@ async def test_it_sees_how_the_summary_stands_what_is_wrong_and_what_was_tried(c
     ]
     known = [one for said in result.initial.values() for one in said.findings]
     shown = list(first.items("findings").values())
-    assert sorted(one["problem"] for one in shown) == sorted(one.explanation for one in known)
-    assert [one["metric"] for one in shown][:2] == ["coverage", "consistency"]
+    assert {one["problem"] for one in shown} <= {one.explanation for one in known}
+    assert [one["metric"] for one in shown] == ["consistency", *["coverage"] * 4], "an error is offered once"
     assert not first.items("tried")
-    assert "Revisions left: 4" in first.text
+    assert "Revisions left: 3" in first.text
     (attempt,) = second.items("tried").values()
-    assert attempt["text"].startswith("Revision 1, for coverage, 1 finding: accepted, coverage gained")
+    assert attempt["text"].startswith(
+        "Revision 1, for coverage, 1 finding: accepted, the revision is preferred in both orders"
+    )
     assert attempt["text"].endswith("Instruction: Tell it in order.")
     assert len(third.items("tried")) == 2
 
@@ -140,12 +163,13 @@ async def test_what_it_decides_is_done_and_on_record(court: Open) -> None:
     result = await lead(opened)
 
     offered = list(decisions(opened)[0].items("findings").values())
-    (revision,) = opened.asked("revise")
+    (revision,) = opened.asked("edit")
     points = list(revision.items("points").values())
-    assert [one["question"] for one in points[:2]] == [offered[1]["question"], offered[0]["question"]]
-    assert points[2] == {**points[2], "task": "change", "instruction": "Write it in one go."}
+    assert [one["question"] for one in points[:-1]] == [offered[0]["question"]]
+    assert points[-1] == {**points[-1], "task": "change", "instruction": "Write it in one go."}
+    assert offered[1]["question"] in {item["question"] for item in revision.items("must_know").values()}
     made = result.rounds[1]
-    assert (made.aims, len(made.findings)) == (("consistency", "coverage"), 2)
+    assert (made.aims, len(made.findings)) == (("coverage", "consistency"), 2)
     assert (made.why, made.instruction) == ("These are the worst.", "Write it in one go.")
     trace = read_trace(opened.store, result.run.id)
     lines = list(trace_lines(trace, opened.document, show_all=False))
@@ -169,7 +193,7 @@ async def test_it_may_stop_and_says_why(court: Open) -> None:
     assert result.summary == POOR
     assert result.run.why == "Nothing more is to be had."
     assert result.record().why == read_trace(opened.store, result.run.id).run.why == result.run.why
-    assert not opened.asked("revise")
+    assert not opened.asked("edit")
 
 
 @pytest.mark.slow
@@ -315,7 +339,8 @@ class NamesTheThird(Evaluator):
 async def test_a_finding_that_rests_on_no_place_is_not_read_around(court: Open) -> None:
     class Reading(Keepers):
         def decide(self, sheet: Sheet) -> Said:
-            return mend(1) if sheet.items("answers") else {"why": "?", "read": list(sheet.items("findings"))}
+            named = [name for name, finding in sheet.items("findings").items() if finding["metric"] == "third"]
+            return mend(1) if sheet.items("answers") else {"why": "?", "read": named}
 
     opened = court(Reading())
     await lead(opened, rounds=1, goals={"third": 1.0}, model_roles={"metrics": [NamesTheThird()]})
@@ -373,7 +398,7 @@ async def test_a_look_is_answered_once_and_on_the_ledger(court: Open) -> None:
 async def test_what_is_read_fits_however_much_is_asked_for(court: Open) -> None:
     opened = court(leading({"why": "?", "read": ["0-400000", "8000-90000", "50%"]}, mend(1)))
     opened.document = island(150)
-    window, count_of = 2000, EstimatingTokenizer().count
+    window, count_of = 3200, EstimatingTokenizer().count
     await lead(opened, settings={"context_tokens": window}, rounds=1)
 
     _, second = decisions(opened)
@@ -384,19 +409,18 @@ async def test_what_is_read_fits_however_much_is_asked_for(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_acceptance_rounds_and_stalls_stay_what_they_are(court: Open) -> None:
+async def test_a_rewrite_that_is_not_preferred_ends_it(court: Open) -> None:
     class Spoiling(Keepers):
-        def revise(self, sheet: Sheet) -> Said:
+        def edit(self, sheet: Sheet) -> Said:
             return f"{sheet.within('summary')} The sea is cold."
 
     opened = court(Spoiling(), document=island(40))
-    result = await lead(opened)
+    result = await lead(opened, told(1))
 
     assert result.run.stop_reason == "no_progress"
-    assert [made.accepted for made in result.rounds] == [True, False, False]
-    assert result.summary == POOR
-    first, second = ([one["text"] for one in sheet.items("findings").values()] for sheet in decisions(opened))
-    assert not set(first[:6]) & set(second), "what was tried in vain is not offered again"
+    assert told_of(result)[1][2:] == (False, "neither draft is preferred")
+    assert len(decisions(opened)) == 1
+    assert result.summary == told(1)
 
 
 @pytest.mark.slow
@@ -423,18 +447,18 @@ AT_A_SERVER: dict[str, Said] = {"deep": "[" * 5000, "empty": "", "refused": Answ
 
 
 @pytest.fixture(scope="module")
-def weakest(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    """What comes of it by the policy weakest-first."""
-    judge = Court(tmp_path_factory.mktemp("weakest"))
-    result = asyncio.run(judge.refine(POOR, policy="weakest-first"))
+def edited(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """What comes of it by the policy editor."""
+    judge = Court(tmp_path_factory.mktemp("edited"), leading())
+    result = asyncio.run(judge.refine(POOR, policy="editor"))
     judge.store.close()
     return result
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*USELESS, *AT_A_SERVER])
-async def test_a_useless_decision_is_made_as_weakest_first_and_noted(
-    court: Open, monkeypatch: pytest.MonkeyPatch, weakest: Result, name: str
+async def test_after_a_useless_decision_the_editor_decides(
+    court: Open, monkeypatch: pytest.MonkeyPatch, edited: Result, name: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     events: list[Event] = []
@@ -442,10 +466,10 @@ async def test_a_useless_decision_is_made_as_weakest_first_and_noted(
     with opened.served() if name in AT_A_SERVER else nullcontext():
         result = await lead(opened, model_roles={"observer": events.append})
 
-    assert told_of(result) == told_of(weakest)
-    assert result.run.stop_reason == "goals_met"
+    assert told_of(result) == told_of(edited)
+    assert result.run.stop_reason == edited.run.stop_reason
     why = result.rounds[1].why
-    assert why.endswith("using weakest-first instead")
+    assert why.endswith("the editor is given everything instead")
     assert f"revision 1: {why}" in [one.message for one in events if isinstance(one, Notice)]
 
 
@@ -496,7 +520,7 @@ async def test_no_more_is_mended_than_a_revision_takes_and_what_is_named_goes_be
         assert text.startswith("Mend it, ")
         assert text.isprintable()
         assert len(text) <= 600
-    *_, asked = opened.asked("revise")[0].items("points").values()
+    *_, asked = opened.asked("edit")[0].items("points").values()
     assert asked["instruction"] == made.instruction
 
 
@@ -537,7 +561,7 @@ async def test_orders_in_texts_stay_where_they_are_quoted(court: Open) -> None:
         own = sheet.text.rpartition("</passage>" if sheet is second else "</finding>")[2]
         assert "Ignore" not in own
     assert all(one["problem"] != "none" for one in second.items("findings").values())
-    revision = opened.asked("revise")[0]
+    revision = opened.asked("edit")[0]
     assert [one["task"] for one in revision.items("points").values()] == ["correct", "change"]
     assert len(result.rounds) == 2
 
@@ -547,7 +571,7 @@ async def test_the_board_fits_the_window(court: Open) -> None:
     opened = court(leading({"why": "?", "look_up": ["keeper cold sea", "station years", "number"]}, mend(1)))
     opened.document = island(150)
     wordy = f"{POOR} {'It is cold at sea. ' * 40}"
-    window = 2000
+    window = 3200
     await lead(opened, wordy, settings={"context_tokens": window}, rounds=1)
 
     count_of = EstimatingTokenizer().count
@@ -567,29 +591,22 @@ def askers(court: Court, *, decided: bool) -> set[str]:
 
 
 @pytest.mark.nightly
-async def test_the_built_in_model_decides_as_weakest_first_and_says_so(tmp_path: Path) -> None:
+async def test_the_built_in_model_takes_the_weakest_metric(tmp_path: Path) -> None:
     text = SAMPLE.read_text("utf-8")
     sample = tmp_path / "sample.md"
     sample.write_text(text[:9000], "utf-8")
     poor = text[:1300].rpartition(".")[0] + "."
     goals = {"coverage": 0.9, "consistency": 0.95, "booookscore": 0.95}
 
-    async def refined(policy: str) -> Result:
-        async with Session(tmp_path / f"{policy}.db") as session:
-            return await session.refine(
-                sample, poor, words=250, goals=goals, policy=policy, rounds=3, allow_self_check=True
-            )
+    async with Session(tmp_path / "redraft.db") as session:
+        result = await session.refine(
+            sample, poor, words=250, goals=goals, policy="agent", rounds=1, allow_self_check=True
+        )
 
-    agent, weakest = await refined("agent"), await refined("weakest-first")
-    assert len(agent.rounds) > 2
-    assert told_of(agent) == told_of(weakest)
-    assert (agent.summary, agent.scores, agent.run.stop_reason) == (
-        weakest.summary,
-        weakest.scores,
-        weakest.run.stop_reason,
-    )
-    assert all("the built-in model decides as weakest-first does" in made.why for made in agent.rounds[1:])
-    assert not any(made.why for made in weakest.rounds)
+    reached = {metric: score / goals[metric] for metric, score in result.initial_scores.items() if score is not None}
+    weakest = min(reached, key=lambda metric: reached[metric])
+    assert result.rounds[1].aims == (weakest,)
+    assert result.rounds[1].why == f"the built-in model takes the metric furthest from its goal: {weakest}"
 
 
 @pytest.mark.slow
@@ -606,12 +623,12 @@ async def test_a_metric_just_below_its_goal_is_still_missed_by_the_built_in_mode
 @pytest.mark.slow
 async def test_whoever_is_handed_over_decides_and_is_in_the_ledger(court: Open) -> None:
     opened = court()
-    leader = Court(opened.store.path.parent / "leader", leading(mend(1), {"why": "Enough.", "stop": True}))
+    leader = Court(opened.store.path.parent / "leader", leading({"why": "Enough.", "stop": True}))
     result = await lead(opened, model_roles={"decider": function_model(leader.hear, "leader")})
     leader.store.close()
 
     assert not decisions(opened)
-    assert [sheet.prompt for sheet in leader.sheets] == ["decide", "decide"]
+    assert [sheet.prompt for sheet in leader.sheets] == ["decide"]
     assert result.run.refinement is not None
     assert result.run.refinement.decider == "leader"
     assert askers(opened, decided=True) == {"leader"}
@@ -681,12 +698,12 @@ async def test_a_decision_is_not_asked_again_when_the_run_breaks_off_after_it(co
     opened = court(Breaking([mend(1, instruction="Be brief."), mend(2)]))
     with pytest.raises(ProviderError):
         await lead(opened, rounds=2)
-    assert (len(decisions(opened)), len(opened.asked("revise"))) == (1, 1)
+    assert (len(decisions(opened)), len(opened.asked("edit"))) == (1, 1)
     result = await opened.resume(opened.store.runs.latest(1)[0].id)
 
     assert len(decisions(opened)) == 2
     assert [made.instruction for made in result.rounds] == ["", "Be brief.", ""]
-    texts = Counter((sheet.prompt, sheet.text) for sheet in opened.sheets if sheet.prompt != "revise")
+    texts = Counter((sheet.prompt, sheet.text) for sheet in opened.sheets if sheet.prompt != "edit")
     assert max(texts.values()) == 1
 
 
@@ -695,7 +712,7 @@ async def test_a_decision_is_not_asked_again_when_the_run_breaks_off_after_it(co
 
 @pytest.mark.slow
 def test_its_calls_are_in_a_dry_run(court: Open) -> None:
-    window = 2000
+    window = 3200
     opened = court(document=island(100))
     searches = iter(f"keeper number {n} is called Tom{n}" for n in range(1, 100))
     opened.script = Curious(lambda: [next(searches) for _ in range(3)])

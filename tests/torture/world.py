@@ -95,7 +95,7 @@ _JUDGE, _PROSE = Keepers(), summarizer()
 def right(seen: Seen) -> Answer:
     """The answer that every request has. It depends on the prompt alone, not on what is complained of after it."""
     sheet = seen_on(seen)
-    if sheet.prompt != "revise" or sheet.items("points"):
+    if sheet.prompt not in ("revise", "edit") or sheet.items("points"):
         said = _JUDGE(sheet)
     else:
         said = _PROSE(replace(seen, messages=seen.messages[:1]))
