@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from redraft.domain import REVIEW, DraftComparison, Evaluation, Evidence, Finding, PointAnswer, Span
 from redraft.evaluators.metric_info import MetricAim
+from redraft.graphs.notes import must_know_in
 from redraft.graphs.policy import (
     DraftFindings,
     RevisionPlan,
@@ -88,6 +89,19 @@ def test_findings_are_sorted_by_what_editors_do() -> None:
     assert findings.stops == (stop(),)
     assert findings.missing == (missing(3, "Bob"), missing(1))
     assert findings.of_weight == (request(), error("Bob"), missing(3, "Bob"))
+
+
+def test_what_readers_must_know_is_weightiest_first() -> None:
+    questions = [
+        {"weight": weight, "verdict": verdict, "question": f"Who is {name}?", "expected": name}
+        for weight, verdict, name in ((1, "answered", "Ann"), (3, "unanswered", "Bob"), (2, "contradicted", "Joe"))
+    ]
+    bob = Finding(COVERAGE, "unanswered", "add", "Say it.", question="Who is Bob?")
+    draft = {COVERAGE: Evaluation(COVERAGE, 1, "scored", 0.5, 3, findings=(bob,), details={"questions": questions})}
+
+    known = [(item.weight, item.answer, item.draft) for item in must_know_in(draft)]
+    assert known == [(3, "Bob", "not at all"), (2, "Joe", "wrongly"), (1, "Ann", "in full")]
+    assert [item.answer for item in must_know_in(draft, [bob.id])] == ["Joe", "Ann"], "a person has dropped Bob"
 
 
 @pytest.mark.parametrize(
