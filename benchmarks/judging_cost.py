@@ -69,8 +69,8 @@ class Reader:
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         value = getattr(self, request.prompt.name)(request.given)
         wire = json.dumps(value.model_dump(mode="json", context=TagContext(Tags(request.given))), ensure_ascii=False)
-        if passages := getattr(request.given, "passages", None):
-            self.read.append(list(passages))
+        if texts := getattr(request.given, "texts", None):
+            self.read.append(list(texts))
         tokenizer = tokenizer_named(VOCABULARY_NAME)
         usage = Usage(
             tokenizer.count(request.text) + tokenizer.count(structured_output.prompt_schema(request)),

@@ -24,8 +24,8 @@ FAR = 12
 # items together take beyond that.
 _MIN_CLOSER_ITEMS = 2
 _SHARE_CLOSER = 0.25
-# New items are looked up in passages of a document that fits if these have less than this share of its tokens. If they
-# leave something open every other time, reading them first then still costs less.
+# New items are looked up in passages of a document that fits if these have less than this share of its tokens. That is
+# no dearer than reading it whole, even if it has to be read after all every other time.
 _SHARE_NEAR = 0.5
 # The largest share of the window that items and their reply take next to a part of the document.
 _SHARE_OF_ITEMS = 0.4
@@ -243,6 +243,9 @@ class EvidenceSearch(Generic[Verdict]):
         open_ = sorted(unread | silent)
         if not open_:
             return near
+        if fits:
+            # One reading is for all: a contradiction that passages show would be the next one.
+            open_ = list(numbers)
         known = {n: one for n, one in near.verdicts.items() if n not in open_}
         seen = {n: near.verdicts[n] for n in open_ if n in near.verdicts}
         more = await (self._wider(open_, seen) if reader.reading == "retrieved" else self._in_all(open_, seen))

@@ -273,7 +273,8 @@ class StructuredWriter:
             text = without_copies(text, await off_loop(self.instructions, prompt, given), list(_texts(given)))
         cut = reply.finish_reason == "length"
         # A loop of openings may be cleaned up entirely, so the raw reply is checked.
-        echo, loops = 2 * count_words(text) < count_words(said), cut and ends_in_loop(reply.value)
+        echo = has_words(said) and 2 * count_words(text) < count_words(said)
+        loops = cut and ends_in_loop(reply.value)
         return _WriterReply(text, cut, echo, loops, request)
 
     async def _refused(self, progress: _Progress, request: Request[Any, str], text: str) -> None:

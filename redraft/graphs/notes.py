@@ -43,7 +43,7 @@ async def editor_notes(
     """Return an editor's notes on a draft, without the findings that a person has dropped."""
     return EditNotes(
         stops=findings.stops,
-        must_know=tuple(must_know_in(judged, dropped)[:_MOST_NEEDED]),
+        must_know=tuple(must_know_in(judged, dropped)),
         missing=findings.missing,
         may_go=tuple(await off_loop(_needless, base.text, judged)),
         keep=judged[REVIEW].held if REVIEW in judged else (),
@@ -115,7 +115,7 @@ def must_know_in(judged: Mapping[str, Evaluation], dropped: Sequence[str] = ()) 
             MustKnow(weight=_USUAL_WEIGHT, draft="not at all", question=finding.question, answer=finding.answer)
             for finding in missing
         ]
-    return sorted(items, key=lambda item: -item.weight)
+    return sorted(items, key=lambda item: -item.weight)[:_MOST_NEEDED]
 
 
 def _needless(text: str, judged: Mapping[str, Evaluation]) -> list[str]:

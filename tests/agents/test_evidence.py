@@ -260,18 +260,18 @@ async def test_what_fits_is_read_once_for_all_items_and_its_silence_is_final() -
     }
 
 
-async def test_a_few_new_items_are_looked_up_and_what_is_left_open_is_read_in_all_of_it() -> None:
-    judged = Judged(lambda n, shown: "found" if n == 0 and "Port40 " in shown else NOTHING, reader(64_000))
-    items = [*ITEMS, EvidenceQuery("Whale?")]
-    found = await judged.verdicts(items, [0, 1])
+@pytest.mark.parametrize("settled", [True, False])
+async def test_a_few_new_items_are_looked_up_and_read_in_all_of_it_only_if_one_is_left_open(*, settled: bool) -> None:
+    judged = Judged(lambda n, _: "found" if n == 0 or settled else NOTHING, reader(64_000))
+    found = await judged.verdicts([*ITEMS, EvidenceQuery("Whale?")], [0, 1])
 
-    *near, whole = judged.readings
+    near = [one for one in judged.readings if not one.wide]
     assert sorted(n for one in near for n in one.numbers) == [0, 1]
     assert sum(span.end - span.start for one in near for span in one.spans) < len(TEXT) / 2
-    assert (list(whole.numbers), list(whole.spans)) == ([1], [Span(0, len(TEXT))])
-    assert {n: one.word for n, one in found.verdicts.items()} == {0: "found", 1: NOTHING}
-    assert found.verdicts[0].is_glanced
-    assert found.verdicts[1].scope == Scope(tokens=TOKENS)
+    whole = [(list(one.numbers), list(one.spans)) for one in judged.readings if one.wide]
+    assert whole == ([] if settled else [([0, 1], [Span(0, len(TEXT))])])
+    assert {n: one.word for n, one in found.verdicts.items()} == {0: "found", 1: "found" if settled else NOTHING}
+    assert [one.is_glanced for one in found.verdicts.values()] == [settled, settled]
 
 
 @pytest.mark.parametrize("reading", ["auto", "whole"])

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from redraft.agents.decider import _attempt, point_to_choose
 from redraft.agents.evidence import GAP, EvidenceReader
-from redraft.agents.reviser import Reviser, RevisionReply, RevisionRequest, point_to_fix, read_reply
+from redraft.agents.reviser import EditNotes, Reviser, RevisionReply, RevisionRequest, point_to_fix, read_reply
 from redraft.agents.structured_writer import Completion, StructuredWriter
 from redraft.domain import Document, Evidence, Finding, Round, Span
 from redraft.llm.base import FunctionModel
+from redraft.prompts.revision import EditInput, MustKnow
 from redraft.readers.documents import parse
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
@@ -135,6 +136,65 @@ def test_for_a_request_in_words_the_ends_of_the_last_sections_are_read_too() -> 
     assert "In year 77 keeper 2 wrote" in read, "evidence comes before what is second nearest to a request"
     about = replace(request(), question="What did keeper 1 write in year 3?")
     assert sum(tokenizer.count(reader.text(span)) for span in reviser._near([about], 3000)) < 2000
+
+
+def editing(room: int | None) -> tuple[Reviser, RevisionRequest]:
+    """A reviser with so much room, of which each thing that a reader must know takes a hundred tokens; and a request
+    to write a summary anew."""
+    text = " ".join(f"In year {number} the keeper wrote about ship {number} and the storm." for number in range(400))
+    document, tokenizer = Document.from_text(text), EstimatingTokenizer()
+    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4000, tokenizer.count(text))
+    spare = None if room is None else lambda _, given: room - 100 * len(given.must_know)
+    writer = StructuredWriter(FunctionModel(str), 2.0, spare=spare)
+    at = text.index("In year 300 ")
+    missing = Finding("coverage", "unanswered", "add", "Say it.", evidence=Evidence("x", Span(at, at + 5)))
+    notes = EditNotes(
+        must_know=tuple(MustKnow(weight=n, question="Q?", answer="A", quote=f"ship {n}") for n in (3, 2, 1)),
+        missing=(missing,),
+        parts=(("word " * 900, "word " * 900), ("Storms.", "Ships."), ("All.",)),
+    )
+    return Reviser(writer, reader, outline="Ships."), RevisionRequest("It rained.", (), 100, 1, notes)
+
+
+@pytest.mark.parametrize("room", [None, 30_000])
+async def test_an_editor_sees_a_document_that_fits(room: int | None) -> None:
+    reviser, request = editing(room)
+    given = (await reviser.brief(request)).given
+
+    assert isinstance(given, EditInput)
+    assert (given.document, given.outline) == (reviser.reader.document.text, "Ships.")
+    assert (given.parts, given.passages) == ([], [])
+
+
+async def test_an_editor_sees_parts_outline_and_passages() -> None:
+    reviser, request = editing(3000)
+    brief = await reviser.brief(request)
+
+    given = brief.given
+    assert isinstance(given, EditInput)
+    assert (given.document, given.outline) == (None, "Ships.")
+    assert given.parts == ["Storms.", "Ships."], "the most detailed level that leaves room for passages"
+    assert "In year 300 the keeper" in " ".join(given.passages)
+    assert [item.quote for item in given.must_know] == ["ship 3", "ship 2", "ship 1"]
+    assert brief.places[-1].end < len(reviser.reader.document.text)
+
+
+async def test_without_room_the_least_weighty_goes() -> None:
+    reviser, request = editing(800)
+    given = (await reviser.brief(request)).given
+
+    assert isinstance(given, EditInput)
+    assert 0 < len(given.must_know) < 3
+    assert [item.weight for item in given.must_know] == [3, 2, 1][: len(given.must_know)]
+
+
+async def test_an_excuse_is_no_shortened_text() -> None:
+    _, corrected, excuse = TEXTS["German"]
+    document, tokenizer = Document.from_text(corrected), EstimatingTokenizer()
+    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4000, 100)
+    reviser = Reviser(StructuredWriter(FunctionModel(lambda _: excuse), 2.0), reader)
+
+    assert (await reviser.shorten(corrected, 12, 1, "shortened")).text == corrected.partition(" Sie")[0]
 
 
 def test_passages_with_little_between_them_are_shown_as_one() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import get_args
 
 import pytest
@@ -80,10 +81,10 @@ SENTENCES = split(STORY)
 SUMMARY = f"{SENTENCES[0]} {SENTENCES[3]}\n\n{SENTENCES[5]} {SENTENCES[6]}"
 
 
-def _revised(*points: Point, summary: str = SUMMARY, words: int = 250, **more: object) -> str:
-    return revise(
-        ReviseInput.model_validate({"summary": summary, "points": points, "keep": [], "words": words, **more})
-    )
+def _revised(
+    *points: Point, summary: str = SUMMARY, words: int = 250, needed: Sequence[str] = (), **more: object
+) -> str:
+    return revise(ReviseInput.model_validate({"summary": summary, "points": points, "words": words, **more}), needed)
 
 
 def _add(evidence: str, **more: str) -> Point:
@@ -194,12 +195,12 @@ def test_a_paragraph_survives_its_first_sentence() -> None:
 def test_what_is_kept_stays_and_the_first_points_go_first() -> None:
     room = count_words(SUMMARY)
     revised = _revised(
-        _add(SENTENCES[4]), _add(SENTENCES[1]), _add(SENTENCES[2]), words=room, keep=[SENTENCES[3], SENTENCES[5]]
+        _add(SENTENCES[4]), _add(SENTENCES[1]), _add(SENTENCES[2]), words=room, needed=[SENTENCES[3], SENTENCES[5]]
     )
     said = split(revised)
     assert {SENTENCES[3], SENTENCES[4], SENTENCES[5]} <= set(said)
     assert count_words(revised) <= room
-    assert _revised(_correct(SENTENCES[3], "x", "y"), keep=[SENTENCES[3]]) == SUMMARY
+    assert _revised(_correct(SENTENCES[3], "x", "y"), needed=[SENTENCES[3]]) == SUMMARY
 
 
 def test_an_instruction_that_it_cannot_follow_changes_nothing_and_is_reported_as_left() -> None:
@@ -218,7 +219,7 @@ def test_what_is_dropped_goes_and_of_what_stands_twice_the_first_stays() -> None
     assert _revised(_point("drop", SENTENCES[3])) == SUMMARY.replace(f" {SENTENCES[3]}", "")
     assert _revised(_point("drop", SENTENCES[0]), summary=f"{SUMMARY} {SENTENCES[0]}") == SUMMARY
     assert _revised(_point("drop", "Nobody said this.")) == SUMMARY
-    assert _revised(_point("drop", SENTENCES[3]), keep=[SENTENCES[3]]) == SUMMARY
+    assert _revised(_point("drop", SENTENCES[3]), needed=[SENTENCES[3]]) == SUMMARY
 
 
 def test_what_is_unclear_is_led_up_to_by_what_the_document_says_of_it() -> None:
@@ -250,7 +251,7 @@ _POINTS = st.builds(
     st.sampled_from(SENTENCES),
 )
 def test_the_limit_is_kept_and_so_is_what_fits(summary: str, points: list[Point], words: int, keep: str) -> None:
-    revised = _revised(*points, summary=summary, words=words, keep=[keep])
+    revised = _revised(*points, summary=summary, words=words, needed=[keep])
     assert count_words(revised) <= words
     if keep in summary and count_words(summary) <= words:
         assert keep in revised

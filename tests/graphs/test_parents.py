@@ -173,7 +173,7 @@ async def test_an_excerpt_is_a_place_of_the_document(tmp_path: Path) -> None:
 
 async def test_a_revision_was_made_from_its_base_and_from_what_the_reviser_has_read(tmp_path: Path) -> None:
     court = Court(tmp_path)
-    result = await court.refine(told(1, wrong={2: "Bob"}), policy="all")
+    result = await court.refine(told(1, wrong={2: "Bob"}))
 
     known = court.store.ancestry.of(result.run.id)
     drafts = court.store.runs.drafts(result.run.id)
@@ -188,9 +188,9 @@ async def test_a_revision_was_made_from_its_base_and_from_what_the_reviser_has_r
 async def test_a_revision_without_the_document_was_made_from_the_passages_and_the_evidence(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(400))
     settings = {"context_tokens": 4096, "words": 100}
-    result = await court.refine(told(1, wrong={2: "Bob"}), settings=settings, policy="all")
+    result = await court.refine(told(1, wrong={2: "Bob"}), settings=settings)
 
-    (sheet, *_) = court.asked("revise")
+    (sheet, *_) = court.asked("edit")
     second = court.store.runs.drafts(result.run.id)[1]
     _, *evidence = shown(court.store, court.store.ancestry.of(result.run.id)[second.id])
     assert evidence

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import multiprocessing
+import os
+import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -12,12 +16,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from redraft import Limits, Result, Session, graphs
+from redraft.agents.reviser import read_reply
 from redraft.domain import ReviewQuestion
 from redraft.errors import CheckpointError
 from redraft.events import Event, StageStarted
 from redraft.runs import driver
 from redraft.settings import DraftConfig
-from tests.judges import Court, Json, Keepers, Said, Sheet, told
+from tests.chatserver import ChatServer
+from tests.judges import KEY, Court, Json, Keepers, Said, Sheet, behind, island, told
 from tests.runs.test_refining import stories
 from tests.support import Desk, story
 
@@ -86,6 +92,13 @@ class Author(Keepers):
         return sheet.within("summary")
 
 
+class Slipping(Author):
+    """Adds an error to each new text, so that it is corrected before it is compared."""
+
+    def edit(self, sheet: Sheet) -> Said:
+        return f"{read_reply(super().edit(sheet)).text} {told(wrong={9: 'Joe'})}"
+
+
 async def agree(question: ReviewQuestion) -> Json:
     """A reviewer who asks for something in the first round, and has nothing to say to the others."""
     return {"add": ["The sea is cold."]} if question["round"] == 1 else {}
@@ -97,7 +110,8 @@ class Work:
     def __init__(self, kind: str, folder: Path) -> None:
         self.kind, _, manner = kind.partition(" ")
         self.manner, self.strategy = manner, manner if manner in DRAFTED else "given"
-        self.court = Court(folder, Author()) if self.kind != "draft" else Desk(folder)
+        author = Slipping() if manner == "mending" else Author()
+        self.court = Court(folder, author) if self.kind != "draft" else Desk(folder)
         self.store = self.court.store
         self.judged: list[int] = []
 
@@ -114,7 +128,7 @@ class Work:
     @property
     def settings(self) -> DraftConfig:
         words = 60 if self.kind == "draft" else 100
-        return DraftConfig(strategy=self.strategy, chunk_tokens=128, context_tokens=2048, words=words)
+        return DraftConfig(strategy=self.strategy, chunk_tokens=128, context_tokens=3200, words=words)
 
     @property
     def task(self) -> dict[str, Any]:
@@ -161,7 +175,7 @@ def outcome(result: Result) -> tuple[Any, ...]:
 KINDS = [
     *(f"draft {strategy}" for strategy in DRAFTED),
     *(f"{kind} {strategy}" for kind in ("evaluate", "refine") for strategy in ("given", *DRAFTED)),
-    *(f"refine {manner}" for manner in ("reviewed", "waiting", "agent")),
+    *(f"refine {manner}" for manner in ("reviewed", "waiting", "agent", "mending")),
 ]
 
 
@@ -189,6 +203,53 @@ async def test_a_stop_after_every_write_changes_nothing(
     assert work.asked == undisturbed.asked
     undisturbed.store.close()
     work.store.close()
+
+
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload([__name__, "redraft.llm.openai"])
+
+
+async def refined(database: Path, url: str, stages: int = 0) -> tuple[Result, int]:
+    """Refine a summary at a server, and count the stages; die where so many have begun."""
+    begun = 0
+
+    def observer(event: Event) -> None:
+        nonlocal begun
+        begun += isinstance(event, StageStarted)
+        if stages and begun == stages:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    settings = DraftConfig(model="openai:m", base_url=url, words=100)
+    async with Session(database, observer=observer, settings=settings) as session:
+        runs = session.store.runs.latest(1)
+        result = await (session.resume(runs[0].id) if runs else session.refine(island(), POOR, goals=GOALS))
+        return result, begun
+
+
+def killed(database: Path, url: str, stages: int) -> None:
+    """What the process does that is going to die."""
+    os.environ["OPENAI_API_KEY"] = KEY
+    asyncio.run(refined(database, url, stages))
+
+
+@pytest.mark.nightly
+async def test_a_refinement_survives_a_kill_between_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ChatServer(behind(Slipping())) as server:
+        result, stages = await refined(tmp_path / "calm.db", server.base_url)
+        expected, requests = outcome(result), len(server.seen)
+    assert stages > 5
+
+    for at in range(1, stages + 1):
+        database = tmp_path / f"killed at {at}.db"
+        with ChatServer(behind(Slipping())) as server:
+            process = _PROCESSES.Process(target=killed, args=(database, server.base_url, at))
+            process.start()
+            await asyncio.to_thread(process.join, 60)
+            assert process.exitcode == -signal.SIGKILL
+            result, _ = await refined(database, server.base_url)
+            assert outcome(result) == expected
+            assert len(server.seen) == requests, "none is repeated"
 
 
 @pytest.mark.parametrize("kind", ["draft incremental", "evaluate hierarchical", "refine given", "refine waiting"])

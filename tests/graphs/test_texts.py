@@ -115,7 +115,7 @@ async def test_a_draft_is_refined_by_the_next_node(session: Session) -> None:
     drafted, refined = reversed(session.store.runs.latest(2))
     assert (drafted.kind, refined.kind) == ("summarize", "refine")
     assert left["run"] == refined.id
-    assert left["scores"] == {"consistency": 1.0}
+    assert left["scores"] == {"consistency": 1.0, "coverage": None}
     assert left["summary"] == (await session.result(drafted.id)).summary
     assert graph.get_context_jsonschema() is not None
     with pytest.raises(UsageError, match="allow_self_check has no effect"):

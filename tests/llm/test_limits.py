@@ -131,7 +131,7 @@ async def test_a_server_that_refuses_the_limit_is_asked_without_it_in_the_same_w
     refused = Fault("status", status=400, message="Invalid schema: maxItems is not supported")
     async with desk.serving([refused, said, said]) as (server, model):
         await model.ask(Request(prompt, given, Sampling(0.0, 100)))
-        await model.ask(Request(prompt, given, Sampling(0.0, 101)))
+        await model.ask(Request(prompt, given, Sampling(0.0, 100, sample=1)))
     assert [mode_of(seen.body) for seen in server.seen] == ["schema"] * 3
     assert ["maxItems" in str(schema_of(seen)["properties"][name]) for seen in server.seen] == [True, False, False]
 
@@ -146,7 +146,7 @@ async def test_a_server_that_refuses_the_tags_is_asked_without_them_in_the_same_
 
     async with desk.serving(serve) as (server, model):
         await model.ask(Request(prompt, given, Sampling(0.0, 100)))
-        await model.ask(Request(prompt, given, Sampling(0.0, 101)))
+        await model.ask(Request(prompt, given, Sampling(0.0, 100, sample=1)))
     assert [mode_of(seen.body) for seen in server.seen] == ["schema"] * 3
     assert ["enum" in str(ids_of(seen, name)) for seen in server.seen] == [True, False, False]
     assert all(schema_of(seen)["properties"][name]["maxItems"] == 3 for seen in server.seen)

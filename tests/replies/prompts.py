@@ -256,6 +256,10 @@ def _cases() -> dict[str, Case]:
                 ]
             },
         ),
+        "choose_draft": (
+            revision.ChooseInput(first="a", second="b"),
+            {"reason": "It says more.", "clear": "first", "content": "second", "overall": "first"},
+        ),
         "prefer_summary": (
             coherence.PreferInput(first="a", second="b"),
             {"reason": "It says more.", "detail": "first", "structure": "second", "logic": "tie", "overall": "first"},

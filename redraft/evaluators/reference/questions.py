@@ -87,10 +87,10 @@ async def build_pack(
     """Ask about the whole document at once, or where that does not fit or fails, stretch by stretch. What could not be
     had is named."""
     asker = _Asker(judge, reader, size, outline if isinstance(size.questions, int) else None)
-    parts = asker.whole()
+    parts = asker.whole() or asker.stretches()
     questions, missing = await asker.ask_each(parts)
-    if not questions:
-        parts = asker.stretches()
+    if not questions and len(parts) == 1 and len(stretches := asker.stretches()) > 1:
+        parts = stretches
         questions, missing = await asker.ask_each(parts)
     for trouble in missing:
         observer(Notice(trouble))
