@@ -164,7 +164,7 @@ async def test_judges_and_writer_may_be_different_models_at_one_server(
         await court.refine(told(1), goals={"coverage": 1.0}, judging=judging)
         asked = {(seen.model, sheet.prompt) for seen, sheet in zip(server.seen, court.sheets, strict=True)}
 
-    by_both = {"answer_from_summary", "find_stops", "choose_draft"}
+    by_both = {"answer_from_summary", "choose_draft"}
     assert {(model, prompt) for model, prompt in asked if prompt in by_both | {"ask_document", "edit"}} == {
         ("chair", "ask_document"),
         ("m", "edit"),
