@@ -315,7 +315,7 @@ class JudgeConfig(Settings):
         "judging",
     )
     """`auto` reads the document at once where it fits a judge's window, and part by part otherwise."""
-    formula: FormulaName = harmless(
+    formula: FormulaName = setting(
         "weighted",
         "How coverage counts: questions by weight, with a half for a part of an answer; or, as in the LongSumEval"
         " paper, any answer.",

@@ -22,6 +22,7 @@ from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.qa import Candidate, Comparison, Pair, QuestionItem, Statement, SummaryLine, Verdict
 from redraft.prompts.silence import is_answer
 from redraft.store.connection import off_loop
+from redraft.text.languages import language_key
 from redraft.text.sanitizer import one_line
 from redraft.text.units import changed_words, words
 from redraft.text.vectors import telling_terms
@@ -255,13 +256,14 @@ class Examiner:
         search = EvidenceSearch(
             plan, ask, lambda one: one.answered is not True, unsure=lambda one: one.answered == UNSURE
         )
+        document_key = reader.document.id, language_key(reader.document), reader.reading
         results = await self.judge.cached_verdicts(
             qa.ANSWER_FROM_DOCUMENT,
             StoredAnswer,
             [[*reader.key(query, wide=wide), *(["wide"] if wide else [])] for query in wanted],
             search.closer if wide else search.verdicts,
             # An answer in the document depends neither on what a summary says nor on how it was found.
-            general=[] if wide else [[reader.document.id, reader.reading, "answered", q.text] for q in wanted],
+            general=[] if wide else [[*document_key, "answered", query.text] for query in wanted],
             is_general=lambda one: one.answered is True,
         )
         return results.decided(lambda answer: answer.answered != UNSURE)

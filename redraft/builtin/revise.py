@@ -76,15 +76,21 @@ def revise(given: ReviseInput, needed: Sequence[str] = ()) -> str:
 
 
 def edit(given: EditInput) -> str:
-    """Deal with the points, and add sentences that answer what a reader must know; only what may go is dropped."""
+    """Deal with the points, and add sentences that answer what a reader must know. Only what may go is dropped, and
+    nothing that a person asked for."""
     missing = [item for item in given.must_know if item.draft in ("not at all", "in part")]
     added = [
         Point(id=number, task="add", question=item.question, answer=item.answer, evidence=item.quote)
         for number, item in enumerate(missing, len(given.points) + 1)
     ]
     shared = {name: getattr(given, name) for name in ReviseInput.model_fields if name != "points"}
-    texts = [sentence for sentence in sentences_in(given.summary) if sentence not in given.may_go]
-    return revise(ReviseInput(**shared, points=[*given.points, *added]), texts if given.may_go else ())
+    requested = " ".join(given.keep)
+    needed = [
+        sentence
+        for sentence in sentences_in(given.summary)
+        if (given.may_go and sentence not in given.may_go) or sentence in requested
+    ]
+    return revise(ReviseInput(**shared, points=[*given.points, *added]), needed)
 
 
 def criticize(given: CriticizeInput) -> str:  # noqa: ARG001 - every prompt has a handler of its text

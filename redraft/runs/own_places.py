@@ -74,6 +74,8 @@ class OwnPlaces:
         for asked in _asked(settings, judging, refinement, objects):
             self.models.add(place_of(asked))
             self.names.add(asked.model)
+        for model in judging.models.values() if judging else ():
+            self.add_model(model)
         self.names |= set(_files(settings, judging))
 
     def add_model(self, model: ModelSettings) -> None:

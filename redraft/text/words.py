@@ -14,7 +14,7 @@ WORD = pattern(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’\-.,][^\W{UNSPACED}]+)*")
 _UNSPACED_LETTER = pattern(f"[{UNSPACED}]")
 _SPACED = pattern(r"\S+")
 # Marks between letters of a script without spaces are no words.
-_COUNTED = pattern(rf"[{UNSPACED}]|[^\s{UNSPACED}]*[^\W{UNSPACED}][^\s{UNSPACED}]*")
+_COUNTED = pattern(rf"[{UNSPACED}]|[^\s{UNSPACED}]*[^\W{UNSPACED}][^\s{UNSPACED}]*|(?<!\S)[^\s{UNSPACED}]+(?!\S)")
 _BEGINNING = 20_000
 _CENT = 0.01
 _STEMMERS = {

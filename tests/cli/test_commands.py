@@ -134,10 +134,11 @@ def test_a_dry_run_says_about_what_is_used(command: Command) -> None:
 
     used = done.json
     assert f"drafting: {planned['calls']} calls planned" in done.err
-    assert planned["calls"] == used["usage"]["calls"]
+    # Whether a draft has to be tidied is not known before it is written.
+    assert used["usage"]["calls"] - planned["calls"] in range(planned["tidying"] + 1)
     for name in ("prompt_tokens", "completion_tokens"):
         # Tokens are estimated where the vocabulary is not at hand, with a margin of 15 %.
-        assert 0.9 * used["usage"][name] <= planned[name] <= 1.1 * 1.15 * used["usage"][name], name
+        assert 0.8 * used["usage"][name] <= planned[name] <= 1.1 * 1.15 * used["usage"][name], name
     assert used["source"]["chunks"] == planned["chunks"]
 
 

@@ -243,7 +243,6 @@ def test_english_words_are_for_english_alone() -> None:
         given = ReviseInput(
             summary="Er kam im Jahr 1911 nach Hamburg. Er blieb lange.",
             points=[Point(id=1, task="drop", instruction="", sentence="Er kam im Jahr 1911 nach Hamburg.")],
-            keep=[],
             passages=[GERMAN],
             words=50,
         )

@@ -91,7 +91,7 @@ async def refined(court: Court, document: Document) -> Result:
         )
 
 
-@pytest.mark.parametrize("prompt", ["", "summarize_whole", "ask_document", "answer_from_document", "revise"])
+@pytest.mark.parametrize("prompt", ["", "summarize_whole", "ask_document", "answer_from_document", "edit"])
 @pytest.mark.slow
 async def test_the_loop_goes_on_while_a_run_that_refines_waits(tmp_path: Path, prompt: str) -> None:
     before, court = Court(tmp_path / "before", Author()), Court(tmp_path, Author())

@@ -96,7 +96,8 @@ async def test_each_runs_to_its_end(name: str, given: dict[str, Any], database: 
     assert result.draft is not None
     assert result.draft.id == done["best"]
     assert kept.values["summary"] == done["summary"] == result.summary
-    assert set(result.scores) == (set() if name == "draft" else {"coverage"})
+    judged = {"draft": set(), "judge": {"coverage"}}
+    assert set(result.scores) == judged.get(name, {"coverage", "consistency"})
 
 
 @pytest.mark.slow
