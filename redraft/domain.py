@@ -277,8 +277,7 @@ class Finding:
     ] = None
     """How many judges agree, and how many gave a verdict; None where a single judge decided."""
     read: str = ""
-    """What was read of the document for it: "the whole document (22,479 tokens)" or "14 passages"; of a contradiction
-    also what was read `AGAIN`, if that quotes the document."""
+    """What was read: "the whole document (22,479 tokens)" or "14 passages", and `AGAIN` where that confirms it."""
     value: float = 0.0
     """The value of its item in the score; it becomes 1 if the finding is withdrawn."""
     probability: Annotated[float | None, Field(exclude_if=lambda odds: odds is None)] = None
@@ -289,9 +288,7 @@ class Finding:
     """How much of the score depends on it: the weights, or else the number, of the items that object to the same."""
     missing: Annotated[str, Field(exclude_if=lambda missing: not missing)] = ""
     """What a partial answer lacks, in a judge's words."""
-    place: Annotated[PassageLocation | None, Field(exclude_if=lambda it: it is None)] = field(
-        default=None, compare=False
-    )
+    place: Annotated[PassageLocation | None, Field(exclude_if=lambda it: not it)] = field(default=None, compare=False)
     """The place of the evidence. It is not stored: a run's result has it from the document."""
 
     @property
@@ -569,9 +566,8 @@ class TypedQuestion:
     type: QuestionType
     text: Annotated[str, Field(alias="question")]
     answer: str
-    """"yes" or "no" for a binary question; empty for an unanswerable one."""
     reason: str
-    """Why yes or no; empty for other types."""
+    """Why "yes" or "no"; empty for other types, as the answer to an unanswerable question is."""
     paragraph: Span
 
     @property
@@ -601,5 +597,4 @@ class TypedQuestions:
 
 def third_of(place: Span, end: int) -> Third:
     """Return the third of a text ending at `end` that contains the middle of a place."""
-    middle = (place.start + place.end) / 2
-    return THIRDS[min(2, int(3 * middle / end))]
+    return THIRDS[min(2, int(3 * (place.start + place.end) / 2 / end))]

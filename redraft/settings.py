@@ -33,7 +33,6 @@ FormulaName = Literal["weighted", "paper"]
 USUAL_METRICS = ("coverage", "consistency")
 """The default metrics. Key-fact metrics must be requested by name, since they read the document about ten times."""
 DEFAULT_GOALS = {"coverage": 0.8, "consistency": 0.85}
-"""The default goals of a refinement."""
 STATISTICS = "statistics"
 """Figures about a draft that are in every report. They are not a score and cannot be a goal."""
 NEWCOMER = "newcomer"
@@ -45,8 +44,7 @@ REFERENCES: dict[PackPart, str] = {"questions": "pack", "keyfacts": "keyfacts"}
 """Name of each pack part: its field in `JudgeConfig`, its key next to scores, and the kind of run that builds it."""
 PerspectiveName = Literal["both", "analytical", "narrative"]
 Chunking = Literal["natural", "fixed"]
-"""Whether chunks end at chapters, scenes and paragraphs and leave out surrounding matter, or are as large as possible.
-"""
+"""Whether chunks end at chapters, scenes and paragraphs and skip surrounding matter, or are as large as possible."""
 WordsAs = Literal["limit", "target"]
 """Whether `words` are the most that a summary has, or what is asked for, with a cap in tokens."""
 Merging = Literal["summaries", "source"]
@@ -587,14 +585,12 @@ class ExperimentPart(_Purpose):
 Purpose = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | TraceLineage | Ask | ExperimentPart
 _PURPOSES: dict[str, type[Purpose]] = {arg.model_fields["kind"].default: arg for arg in get_args(Purpose)[:-1]}
 KINDS = tuple(_PURPOSES)
-"""The kinds of runs, besides those of parts of experiments."""
 
 
 def purpose_of(kind: str, judging: JudgeConfig | None, refinement: RefineConfig | None) -> Purpose:
     """Return the purpose of a stored run from its kind, judging and refinement settings."""
-    return _PURPOSES.get(kind, ExperimentPart).model_validate(
-        {"kind": kind, "judging": judging, "refinement": refinement}
-    )
+    fields = {"kind": kind, "judging": judging, "refinement": refinement}
+    return _PURPOSES.get(kind, ExperimentPart).model_validate(fields)
 
 
 def purpose_of_draft(judging: JudgeConfig | None, refinement: RefineConfig | None = None) -> Purpose:

@@ -217,25 +217,31 @@ class Reviser:
         bare, room = self._fitted(bare, request)
         if self.reader.document_tokens <= room:
             return self._with_document(bare)
+        quoting = sought = findings[: len(bare.points)]
         if isinstance(bare, EditInput) and notes is not None:
             bare = bare.model_copy(update={"parts": self._parts(notes.parts, room)})
             room -= sum(map(self.reader.tokenizer.count, bare.parts))
-        sought = [*findings[: len(bare.points)], *(notes.stops + notes.missing if notes else ())]
+            questions = {item.question for item in bare.must_know if item.quote}
+            quoting = [*sought, *(finding for finding in notes.missing if finding.question in questions)]
+            sought = [*sought, *notes.stops, *notes.missing]
         near = self._near(sought, room)
-        quoted = [finding.evidence.span for finding in sought if finding.evidence and finding.evidence.span]
+        quoted = [finding.evidence.span for finding in quoting if finding.evidence and finding.evidence.span]
         with_passages = bare.model_copy(update={"passages": [self.reader.text(span) for span in near]})
         return RevisionBrief(with_passages, tuple(merge_spans([*near, *quoted])))
 
     def _fitted(self, bare: ReviseInput | EditInput, request: RevisionRequest) -> tuple[ReviseInput | EditInput, int]:
         """Return the input as far as the window has room for it, and how many tokens are left for the document: without
-        the least of what a reader must know, and then without the last points."""
+        what may go, then without the least of what a reader must know, the last stops, and the last points."""
         # A reply, and the text of one that is sent back because of a flaw.
         texts = 2 * self.structured_writer.tokens(request.usual) + _MARGIN
         spare = self.structured_writer.spare
         assert spare is not None, "a model without a window has room for everything"
         while (room := spare(_prompt_for(bare), bare) - texts - _reply_tokens(len(bare.points))) < 0:
-            if isinstance(bare, EditInput) and bare.must_know:
-                bare = bare.model_copy(update={"must_know": bare.must_know[:-1]})
+            if isinstance(bare, EditInput) and bare.may_go:
+                bare = bare.model_copy(update={"may_go": []})
+            elif isinstance(bare, EditInput) and (bare.must_know or bare.stops):
+                least = "must_know" if bare.must_know else "stops"
+                bare = bare.model_copy(update={least: getattr(bare, least)[:-1]})
             elif len(bare.points) > 1:
                 bare = bare.model_copy(update=_prompt_tokens(bare.points[:-1]))
             else:

@@ -1,5 +1,4 @@
-"""A counting model: answers every prompt at once with the stored reply, which is free, or with an ordinary valid one,
-and counts the tokens of both."""
+"""A counting model: answers at once with the stored reply, which is free, or an ordinary one, and counts the tokens."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, Prompt, ValueT
 from redraft.prompts.tags import ItemRef, TagContext, Tags, asked_about
 from redraft.store.connection import off_loop
-from redraft.text.sentences import sentences
+from redraft.text.sentences import sentences_in
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import WORD, count_words, is_unspaced
 
@@ -33,10 +32,8 @@ _FIRST_WORD = re.compile(r"(?:^|(?<=[.。] ))\w+")
 _SIX_WORDS = re.compile(r"(\w+)((?:\W+\w+){0,5})")
 _WORDS_A_SENTENCE, _KEPT_OF = 18, 6
 # How a text begins that was written anew, by which the next comparison knows it.
-_EDITED_ONCE, _EDITED_TWICE = "Edited once, it says the same.", "Edited again, it says the same."
-_EDITED = re.compile(f"{_EDITED_ONCE}|{_EDITED_TWICE}")
-_QUOTED = 90
-"""The approximate length of a quote in characters."""
+_EDITED = "Edited once, it says the same.", "Edited again, it says the same."
+_QUOTED = 90  # characters, about
 _QUESTIONS_A_SENTENCE = 3
 _STOPS = 6
 _FACTS_A_SENTENCE = 3
@@ -494,29 +491,26 @@ def _revise(given: revision.ReviseInput, voice: str = "") -> str:
 
 def _edit(given: revision.EditInput, voice: str = "") -> str:
     """Return the summary with two of three sentences written anew: the others are as good as they were."""
-    spans = sentences(given.summary)
-    kept = [given.summary[span.start : span.end] for at, span in enumerate(spans) if at % 3 == 2]
+    kept = sentences_in(given.summary)[2::3]
     texts = [f"{voice} {item.answer} {item.question}".strip() for item in given.must_know] or [given.summary]
-    rounds = _EDITED.match(given.summary)
-    begun = f"{_EDITED_ONCE if rounds is None else _EDITED_TWICE} {kept[0] if kept else ''}".strip()
+    begun = f"{_EDITED[given.summary.startswith(_EDITED)]} {kept[0] if kept else ''}".strip()
     words = max(20, (given.words or given.length) - count_words(" ".join([begun, *kept[1:]])) - 2)
     text = " ".join([begun, *kept[1:], prose(texts, words)])
     tags = Tags(given)
-    lines = "\n".join(f"{tags.tag('points', point.id)}: fixed" for point in given.points)
-    points = f"<points>\n{lines}\n</points>\n" if given.points else ""
-    return f"{points}<revision>\n{text}\n</revision>"
+    lines = "".join(f"{tags.tag('points', point.id)}: fixed\n" for point in given.points)
+    return f"<points>\n{lines}</points>\n<revision>\n{text}\n</revision>"
 
 
 def _choose(given: revision.ChooseInput) -> revision.DraftChoice:
     """Prefer a text that was edited once to one that never was; a second edit brings nothing."""
-    edits = [bool(_EDITED.match(text)) for text in (given.first, given.second)]
+    edits = [text.startswith(_EDITED) for text in (given.first, given.second)]
     choice: coherence.Choice = "tie" if edits[0] == edits[1] else "first" if edits[0] else "second"
     return revision.DraftChoice(reason=f"{_REASON} {_REASON}", clear=choice, content=choice, overall=choice)
 
 
 def _trace(given: qa.TraceInput) -> qa.AllSources:
-    places = [place.id for place in given.places[:1]]
-    return qa.AllSources(sentences=[qa.Sources(id=statement.id, places=places) for statement in given.sentences])
+    ids = [place.id for place in given.places[:1]]
+    return qa.AllSources(sentences=[qa.Sources(id=statement.id, places=ids) for statement in given.sentences])
 
 
 def _ask_typed(given: qa.AskTypedInput) -> qa.TypedReply:

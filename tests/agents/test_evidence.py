@@ -16,16 +16,16 @@ from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPla
 from redraft.builtin.questions import ask_whether
 from redraft.domain import Document, Span
 from redraft.evaluators.base import statements_of
-from redraft.prompts.coherence import PREFER_SUMMARY
+from redraft.prompts.coherence import FIND_STOPS
 from redraft.prompts.factual import FACT_PROMPTS, RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING
-from redraft.prompts.revision import REVISE
+from redraft.prompts.revision import CHOOSE_DRAFT, EDIT, REVISE
 from redraft.settings import EvidenceName
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
 from tests.judges import KEY, Court, Sheet, island, told
 
-EVERY_PROMPT = {prompt.name for prompt in (*JUDGING, REVISE, RULE_ON_FINDINGS, PREFER_SUMMARY)}
+EVERY_PROMPT = {prompt.name for prompt in (*JUDGING, FIND_STOPS, EDIT, CHOOSE_DRAFT, REVISE, RULE_ON_FINDINGS)}
 
 
 @pytest.fixture(autouse=True)

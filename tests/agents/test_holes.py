@@ -139,7 +139,8 @@ async def test_a_pack_is_the_same_after_a_repair(tmp_path: Path) -> None:
         court = Court(tmp_path / fault, script, document=island(150))
         with court.served():
             # Of so many stretches the questions are ranked.
-            result = await court.evaluate(SUMMARY, metrics=("coverage",), stretch_tokens=500)
+            settings = {"context_tokens": 3200}
+            result = await court.evaluate(SUMMARY, metrics=("coverage",), stretch_tokens=500, settings=settings)
         court.store.close()
         found[fault] = result.evaluations, [len(court.asked(prompt)) for prompt in prompts]
 

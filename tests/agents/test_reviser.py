@@ -151,6 +151,7 @@ def editing(room: int | None) -> tuple[Reviser, RevisionRequest]:
     notes = EditNotes(
         must_know=tuple(MustKnow(weight=n, question="Q?", answer="A", quote=f"ship {n}") for n in (3, 2, 1)),
         missing=(missing,),
+        may_go=("It rained.",),
         parts=(("word " * 900, "word " * 900), ("Storms.", "Ships."), ("All.",)),
     )
     return Reviser(writer, reader, outline="Ships."), RevisionRequest("It rained.", (), 100, 1, notes)
@@ -163,7 +164,7 @@ async def test_an_editor_sees_a_document_that_fits(room: int | None) -> None:
 
     assert isinstance(given, EditInput)
     assert (given.document, given.outline) == (reviser.reader.document.text, "Ships.")
-    assert (given.parts, given.passages) == ([], [])
+    assert (given.parts, given.passages, given.may_go) == ([], [], ["It rained."])
 
 
 async def test_an_editor_sees_parts_outline_and_passages() -> None:
@@ -184,6 +185,7 @@ async def test_without_room_the_least_weighty_goes() -> None:
     given = (await reviser.brief(request)).given
 
     assert isinstance(given, EditInput)
+    assert not given.may_go
     assert 0 < len(given.must_know) < 3
     assert [item.weight for item in given.must_know] == [3, 2, 1][: len(given.must_know)]
 

@@ -96,6 +96,15 @@ class Reader:
         aspects = dict.fromkeys(("detail", "structure", "logic", "overall"), choice)
         return {"reason": self.reason, **aspects}
 
+    def choose_draft(self, sheet: Sheet) -> Any:
+        """The draft that tells more."""
+        first, second = (len(sentences_in(sheet.within(name))) for name in ("first", "second"))
+        choice = "tie" if first == second else "first" if first > second else "second"
+        return {"reason": self.reason, **dict.fromkeys(("clear", "content", "overall"), choice)}
+
+    def find_stops(self, sheet: Sheet) -> Any:
+        return {"stops": []}
+
     def rank_questions(self, sheet: Sheet) -> Any:
         return {"essential": [], "important": sheet.ids, "minor": []}
 

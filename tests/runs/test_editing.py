@@ -212,7 +212,7 @@ async def test_a_rewrites_errors_are_corrected_before_comparison(any_court: Open
     opened = any_court(Choosing(FLAWED, preferring(MENDED)))
     result = await opened.refine(told(1), rounds=1)
 
-    ways = [sheet.prompt for sheet in opened.asked("edit", "rule_on_findings", "revise", "choose_draft")]
+    ways = [sheet.prompt for sheet in opened.asked("edit", "revise", "choose_draft")]
     assert ways == ["edit", "revise", "choose_draft", "choose_draft"]
     (mending,) = opened.asked("revise")
     assert (mending.within("summary"), len(mending.items("points"))) == (FLAWED, 1)

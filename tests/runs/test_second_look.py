@@ -106,6 +106,26 @@ async def test_the_reviser_reads_what_the_second_look_quotes(court: Open) -> Non
     assert evidence.endswith("."), "the whole sentence"
 
 
+async def test_what_is_overruled_in_a_rewrite_stays(court: Open) -> None:
+    class Adding(Blind):
+        """Adds a keeper whom it does not see when it judges, and prefers whoever tells of him."""
+
+        def edit(self, sheet: Sheet) -> Said:
+            return TOLD
+
+        def choose_draft(self, sheet: Sheet) -> Said:
+            choice = "first" if sheet.within("first") == TOLD else "second"
+            return {"reason": "More.", **dict.fromkeys(("clear", "content", "overall"), choice)}
+
+    script = Adding(9)
+    opened = court(script)
+    result = await opened.refine(told(1, 2, 10), goals=GOALS)
+
+    assert [len(sheet.items("points")) for sheet in script.ruled] == [1]
+    assert not opened.asked("revise"), "there is nothing to correct"
+    assert (result.summary, result.rounds[1].accepted) == (TOLD, True)
+
+
 @pytest.mark.slow
 async def test_what_was_ruled_on_is_never_asked_again(court: Open) -> None:
     script = Blind(9)
@@ -114,7 +134,6 @@ async def test_what_was_ruled_on_is_never_asked_again(court: Open) -> None:
     await opened.refine(told(2, 9, wrong={10: "Bob"}), goals=GOALS)
     judged = await opened.evaluate(told(9), metrics=("consistency",))
 
-    # What contradicts the document was confirmed when it was judged.
     assert [len(sheet.items("points")) for sheet in script.ruled] == [1]
     assert judged.scores == {"consistency": 1.0}
 
