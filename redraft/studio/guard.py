@@ -22,6 +22,8 @@ from redraft.studio.endpoints import Problem, is_for_programs, refusal
 MAX_BYTES = 20_000_000
 """The maximum size of an upload with its form, in bytes."""
 _MAX_BODY_BYTES = 4_000_000
+TOKEN_SENT = "token_sent"  # noqa: S105
+"""The name in a request's state of the function that tells its connection of a valid token."""
 _UPLOADS = frozenset(
     {"/api/runs", "/api/batches", "/api/chapters", "/runs/new", "/api/experiments", "/experiments/new"}
     | {"/sheets", "/sheets/filled"}
@@ -74,7 +76,10 @@ class Guard:
             return
         sending = _with_headers(send)
         headers, path = Headers(scope=scope), str(scope["path"])
-        reply = self._refused(scope, headers, path) or self._entering(scope)
+        has_token = self._has_token(scope, headers)
+        if has_token and TOKEN_SENT in scope.get("state", {}):
+            scope["state"][TOKEN_SENT]()
+        reply = self._refused(scope, headers, path, has_token) or self._entering(scope)
         if reply is not None:
             await reply(scope, receive, sending)
             return
@@ -90,7 +95,7 @@ class Guard:
             # The client has disconnected.
             return
 
-    def _refused(self, scope: Scope, headers: Headers, path: str) -> Response | None:
+    def _refused(self, scope: Scope, headers: Headers, path: str, has_token: bool) -> Response | None:
         """Return the refusal of a request; None if it is allowed."""
         if not self._is_called_right(headers.get("host", "")):
             problem = Problem(code="host", message="The studio does not answer to this host name", hint=_SAY_HOST)
@@ -98,7 +103,7 @@ class Guard:
         writes = scope["method"] not in _READING
         if writes and self._config.read_only:
             return refusal(path, 405, Problem(code="read_only", message="This studio is read-only"))
-        if (writes or self._config.guarded) and not self._has_token(scope, headers):
+        if (writes or self._config.guarded) and not has_token:
             hint = _SEND_TOKEN if is_for_programs(path) else _SAY_TOKEN
             message = "This is not the studio’s token" if "token" in _query(scope) else "The studio needs its token"
             problem = Problem(code="token", message=message, hint=hint)

@@ -10,13 +10,13 @@ import secrets
 import signal
 import socket
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 from platformdirs import user_state_path
@@ -26,77 +26,107 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from redraft.errors import UsageError
 from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig
+from redraft.studio.guard import TOKEN_SENT
 
-SECONDS = 10.0
-"""The maximum time for the head of a request, and between two parts of its body."""
+HEAD_SECONDS = 5.0
+"""The maximum time for the head of a request."""
+BODY_SECONDS = 10.0
+"""The maximum time between two parts of the body of a request."""
 SLOWEST = 1_000
-"""The minimum rate of a body in bytes per second; a slower one is aborted after about SECONDS."""
-MAX_PER_ADDRESS = 64
-"""The maximum number of connections from one address without a complete request."""
+"""The minimum rate of a body in bytes per second; a slower one is aborted after about BODY_SECONDS."""
+MAX_STRANGERS = 128
+"""The maximum number of connections without the token. Many systems allow a process 256 open files."""
+_ACCEPTED_AT_ONCE = 16
+# Far fewer than MAX_STRANGERS, so that a request that came with its connection is read before newer ones displace it.
+_WAITING_TO_BE_ACCEPTED = 2_048
 _Protocol: Any = AutoHTTPProtocol
-# Keyed by server, because a process may have several.
-_half_open: Counter[tuple[int, str]] = Counter()
+
+
+class Strangers:
+    """The connections of a server that have not sent the token, oldest first.
+
+    A new connection is always accepted, and the oldest idle one is closed for it. So whoever fills the room with
+    connections displaces his own, and the owner's request is read.
+    """
+
+    def __init__(self) -> None:
+        self._connections: dict[HttpConnection, None] = {}
+
+    def add(self, connection: HttpConnection) -> None:
+        """Add a new connection, and close the oldest one if there are too many."""
+        self._connections[connection] = None
+        if len(self._connections) > MAX_STRANGERS:
+            oldest = next((each for each in self._connections if each.is_idle), next(iter(self._connections)))
+            self.remove(oldest)
+            oldest.transport.abort()
+
+    def remove(self, connection: HttpConnection) -> None:
+        """Remove a connection that was closed or has sent the token; harmless when repeated."""
+        self._connections.pop(connection, None)
 
 
 class HttpConnection(_Protocol):  # type: ignore[misc]
-    """uvicorn's connection, with time limits for requests."""
+    """uvicorn's connection, with time limits for requests and a limited number of strangers."""
 
     _timer: asyncio.TimerHandle | None = None
-    _from = (0, "")
     _reading: Any = None
     """The request whose body is being received."""
     _due = 0.0
     """The deadline of that body."""
+    app_state: Mapping[str, Any]
+    """What the state of each request begins with."""
+
+    def __init__(self, strangers: Strangers, **server: Any) -> None:
+        super().__init__(**server)
+        self._strangers = strangers
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether there is no request to answer."""
+        return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Accept a connection, or close it if its address has too many idle ones."""
-        peer = transport.get_extra_info("peername")
-        self._from = (id(self.server_state), str(peer[0]) if isinstance(peer, tuple) else "")
+        """Accept a connection."""
         super().connection_made(transport)
-        if _half_open[self._from] >= MAX_PER_ADDRESS:
-            transport.abort()
-        else:
-            self._wait(SECONDS)
+        self.app_state = {**self.app_state, TOKEN_SENT: partial(self._strangers.remove, self)}
+        self._strangers.add(self)
+        self._wait(HEAD_SECONDS)
 
     def connection_lost(self, error: Exception | None) -> None:
         """Clean up after a closed connection."""
         self._wait_no_more()
+        self._strangers.remove(self)
         super().connection_lost(error)
 
     def data_received(self, data: bytes) -> None:
         """Receive data. More data does not restart the time limit of a request."""
         super().data_received(data)
-        cycle = self.cycle
-        if cycle is None or cycle.response_complete:
+        if self.is_idle:
             if self._timer is None:
-                self._wait(SECONDS)
+                self._wait(HEAD_SECONDS)
             return
         self._wait_no_more()
-        if cycle.more_body:
+        if self.cycle.more_body:
             self._wait(self._patience(len(data)))
 
     def _patience(self, size: int) -> float:
         """Return the seconds to wait for the rest of a body after `size` more bytes."""
         now = time.monotonic()
         if self._reading is not self.cycle:
-            self._reading, self._due = self.cycle, now + SECONDS
+            self._reading, self._due = self.cycle, now + BODY_SECONDS
         self._due += size / SLOWEST
-        return min(SECONDS, self._due - now)
+        return min(BODY_SECONDS, self._due - now)
 
     def _wait(self, seconds: float) -> None:
-        _half_open[self._from] += 1
         self._timer = asyncio.get_running_loop().call_later(seconds, self._too_late)
 
     def _wait_no_more(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-            _half_open[self._from] -= 1
-            if not _half_open[self._from]:
-                del _half_open[self._from]
 
     def _too_late(self) -> None:
-        self._wait_no_more()
+        self._timer = None
         # A request that has been answered does not need the rest of its body.
         self.transport.abort()
 
@@ -118,7 +148,8 @@ class StudioServer(uvicorn.Server):
                 app,
                 log_level="critical",
                 access_log=False,
-                http=HttpConnection,
+                http=cast("Any", partial(HttpConnection, Strangers())),
+                backlog=_ACCEPTED_AT_ONCE,
                 ws="none",
                 timeout_graceful_shutdown=_SECONDS_TO_END,
             )
@@ -130,6 +161,8 @@ class StudioServer(uvicorn.Server):
         """Start listening."""
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(_WAITING_TO_BE_ACCEPTED)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Handle a signal."""

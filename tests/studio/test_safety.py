@@ -6,6 +6,8 @@ import contextlib
 import json
 import re
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,7 +107,8 @@ def test_the_token_is_in_a_file_of_the_users_alone(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.nightly
 def test_a_connection_that_says_nothing_is_closed(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.studio.server.SECONDS", 0.3)
+    monkeypatch.setattr("redraft.studio.server.HEAD_SECONDS", 0.3)
+    monkeypatch.setattr("redraft.studio.server.BODY_SECONDS", 0.3)
     host, port = at.url.removeprefix("http://").split(":")
     head = f"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
     for said in ("", "GET / HT", head, f"{head}Content-Type: application/json\r\nContent-Length: 99\r\n\r\n{{"):
@@ -128,7 +131,7 @@ def test_a_connection_that_says_nothing_is_closed(at: Served, monkeypatch: pytes
 
 @pytest.mark.nightly
 def test_a_body_that_drips_is_given_up_and_a_steady_one_is_read(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.studio.server.SECONDS", 0.4)
+    monkeypatch.setattr("redraft.studio.server.BODY_SECONDS", 0.4)
     host, port = at.url.removeprefix("http://").split(":")
     head = f"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 5000\r\n"
     head += "Content-Type: application/json\r\n\r\n"
@@ -149,24 +152,74 @@ def test_a_body_that_drips_is_given_up_and_a_steady_one_is_read(at: Served, monk
                 assert raw.recv(12).endswith(b"422")
 
 
+FLOOD = """
+import socket, sys, time
+port, first, held = int(sys.argv[1]), sys.argv[2].encode(), []
+def opened():
+    raw = socket.create_connection(("127.0.0.1", port))
+    raw.sendall(first)
+    raw.setblocking(False)
+    return raw
+def is_open(raw):
+    try:
+        return bool(raw.recv(65536))
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+print("begun", flush=True)
+while True:
+    while len(held) < 300:
+        held.append(opened())
+    held = [raw for raw in held if is_open(raw)]
+"""
+UNAUTHORIZED = b"GET /api/runs HTTP/1.1\r\nHost: localhost\r\n\r\n"
+HALF_A_BODY = b"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{"
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("first", [b"", b"GET / HT", UNAUTHORIZED, HALF_A_BODY])
+def test_strangers_that_keep_opening_connections_do_not_shut_the_owner_out(at: Served, first: bytes) -> None:
+    port = at.url.rpartition(":")[2]
+    flood = subprocess.Popen([sys.executable, "-c", FLOOD, port, first], stdout=subprocess.PIPE)
+    try:
+        assert flood.stdout is not None
+        assert flood.stdout.readline() == b"begun\n"
+        time.sleep(0.5)
+        for _ in range(95):
+            # A client of its own, because an open connection that has sent the token is safe.
+            with at.client() as client:
+                assert client.get("/api/runs").status_code == 200
+        assert flood.poll() is None
+    finally:
+        flood.kill()
+        flood.communicate()
+
+
 @pytest.mark.slow
-def test_an_address_holds_few_connections_that_say_nothing(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.studio.server.MAX_PER_ADDRESS", 5)
+def test_the_oldest_stranger_makes_room_and_the_owner_stays(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("redraft.studio.server.MAX_STRANGERS", 5)
     host, port = at.url.removeprefix("http://").split(":")
-    with contextlib.ExitStack() as stack:
-        raws = [stack.enter_context(socket.create_connection((host, int(port)), timeout=5)) for _ in range(9)]
-        closed = 0
-        for raw in raws:
-            raw.settimeout(0.2)
-            try:
-                closed += raw.recv(1) == b""
-            except ConnectionError:
-                closed += 1
-            except TimeoutError:
-                pass
-        assert closed == 4
-    with at.client() as client:
-        until(lambda: _answers(client))
+    with at.client() as client, contextlib.ExitStack() as stack:
+        assert client.get("/api/runs").status_code == 200
+        owner = client._transport._pool.connections[0]  # type: ignore[attr-defined]
+        raws = []
+        for _ in range(9):
+            raws.append(stack.enter_context(socket.create_connection((host, int(port)), timeout=5)))
+            time.sleep(0.01)
+        assert [_is_open(raw) for raw in raws] == [False] * 4 + [True] * 5
+        assert client.get("/api/runs").status_code == 200
+        assert client._transport._pool.connections == [owner]  # type: ignore[attr-defined]
+
+
+def _is_open(raw: socket.socket) -> bool:
+    raw.settimeout(0.2)
+    try:
+        return raw.recv(1) != b""
+    except ConnectionError:
+        return False
+    except TimeoutError:
+        return True
 
 
 def _answers(client: httpx.Client) -> bool:
