@@ -62,6 +62,8 @@ from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words, has_words
 
+LONGEST_SUMMARY = 60_000
+"""The most characters of a given summary that is longer than its document: about 10,000 words."""
 # A given summary may be shorter than the smallest sensible limit.
 _MIN_LIMIT = 50
 ANSWER_WORDS = 120
@@ -217,6 +219,7 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
     settings, tokenizer, warnings = _completed(settings, model)
     if not has_words(document.text):
         raise DocumentError("the document has no words", place=document.source)
+    check_length(given or "", document)
     drafts = settings.strategy not in (GIVEN_STRATEGY, ANSWER)
     update: dict[str, Any] = {} if drafts else {"chunking": "fixed"}
     with language_context(document):
@@ -238,6 +241,16 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
     settings = settings.model_copy(update={"strategy": strategy, "chosen": why or settings.chosen})
     warnings += [one for one in (body.said, why) if one]
     return _Reading(document, known_as, settings, tokenizer, book, tuple(warnings), body.span)
+
+
+def check_length(summary: str, document: Document) -> None:
+    """Refuse a very long summary that is longer than its document, before days are spent on judging it."""
+    length, most = len(summary), max(LONGEST_SUMMARY, len(document.text))
+    if length > most:
+        raise UsageError(
+            f"the summary has {length:,} characters, and its document {len(document.text):,}",
+            hint=f"name the document before the summary; a summary may have {most:,} characters here",
+        )
 
 
 def _completed(settings: DraftConfig, model: Model | None) -> tuple[DraftConfig, Tokenizer, list[str]]:
@@ -263,6 +276,7 @@ def _completed(settings: DraftConfig, model: Model | None) -> tuple[DraftConfig,
 def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> None:
     """Refuse a metric that there is not or that cannot do its work, a goal without a score, and another's pack."""
     judging, document = order.judging, prepared.document
+    check_length(order.other or "", document)
     check_writer(prepared.settings, order.refinement)
     if order.refinement and order.refinement.review and prepared.settings.by_chapter:
         raise UsageError(

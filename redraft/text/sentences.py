@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import merge
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
+from textwrap import wrap
 from typing import NamedTuple
 
 from sentencex import segment
@@ -325,10 +326,16 @@ def _block_end(body: str, at: int, end: int) -> int:
     return space if space > at + _BLOCK // 2 else at + _BLOCK
 
 
+LONGEST_SENTENCE = 2_000
+"""The most characters of a sentence that is judged as one."""
+
+
 def sentences_in(text: str) -> list[str]:
-    """Return the sentences of a text that have words, each on one line."""
+    """Return the sentences of a text that have words, each on one line, and very long ones in pieces. Otherwise a
+    sentence that is longer than a prompt would be asked about with every few words of the document."""
     lines = (one_line(text[span.start : span.end]) for span in sentences(text))
-    return [line for line in lines if count_words(line)]
+    cut = ([line] if len(line) <= LONGEST_SENTENCE else wrap(line, LONGEST_SENTENCE) for line in lines)
+    return [line for line in chain.from_iterable(cut) if count_words(line)]
 
 
 _MARKED = re.compile(r"#{1,6}\s|(\*\*|__)[^*_]+\1:?$")

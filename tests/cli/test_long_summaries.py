@@ -1,0 +1,95 @@
+"""Summaries of absurd length and form: refused, or judged in bounded work."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from redraft.domain import Document
+from redraft.errors import UsageError
+from redraft.runs.prepare import LONGEST_SUMMARY, check_length
+from redraft.text.sentences import LONGEST_SENTENCE, sentences_in
+from tests.chatserver import ChatServer
+from tests.cli.inside import Inside
+from tests.command import Command
+from tests.support import SAMPLE
+
+VOCABULARY = "keeper river salt ledger captain Ines Orla wrote the town grain boat letter and of in to had with"
+WORDS = VOCABULARY.split()
+DRAW = random.Random(1)
+
+
+def drawn(count: int) -> list[str]:
+    return [DRAW.choice(WORDS) for _ in range(count)]
+
+
+# Each of 100,000 words or signs.
+FORMS = {
+    "one sentence": f"{' '.join(drawn(100_000))}.",
+    "one word": "word" * 100_000,
+    "sentences of one word": " ".join(f"{word.capitalize()}." for word in drawn(100_000)),
+    "commas": f"The keeper {',' * 100_000} wrote.",
+    "quotes": f"The keeper {'“' * 100_000} wrote {'”' * 100_000}.",
+    "numbers": f"He counted {' '.join(str(DRAW.randrange(10**6)) for _ in range(100_000))}.",
+    "names": f"{' '.join(f'N{DRAW.randrange(10**6)}' for _ in range(100_000))}.",
+    "clauses": f"{', and '.join(drawn(100_000))}.",
+}
+
+
+def test_long_sentences_are_judged_in_pieces_of_whole_words() -> None:
+    words = drawn(5_000)
+    pieces = sentences_in(f"She left. {' '.join(words)}. He stayed.")
+    assert (pieces[0], pieces[-1]) == ("She left.", "He stayed.")
+    assert " ".join(pieces[1:-1]) == f"{' '.join(words)}."
+    assert all(len(piece) <= LONGEST_SENTENCE for piece in pieces)
+    assert list(map(len, sentences_in("word" * 1_250))) == [2_000, 2_000, 1_000]
+
+
+def test_a_sentence_of_usual_length_is_left_as_it_is() -> None:
+    sentence = f"{' '.join(drawn(300))}."
+    assert sentences_in(sentence) == [sentence]
+
+
+def test_a_summary_may_be_longer_than_a_short_document_within_reason() -> None:
+    document = Document("d", "t", "It rained. " * 10)
+    check_length("x" * LONGEST_SUMMARY, document)
+    with pytest.raises(UsageError, match="the summary has 60,001 characters, and its document 110"):
+        check_length("x" * (LONGEST_SUMMARY + 1), document)
+    check_length("x" * 100_000, Document("d", "t", "It rained. " * 10_000))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "words", [("evaluate",), ("evaluate", "--dry-run"), ("refine", "-g", "coverage=1"), ("compare",)]
+)
+def test_a_summary_that_is_much_longer_than_its_document_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
+    command = Inside(tmp_path)
+    (tmp_path / "short.md").write_text("Nora drank a cup of tea.")
+    texts = ["short.md", "book.md"] if words[0] == "compare" else ["book.md"]
+    (tmp_path / "book.md").write_text(SAMPLE.read_text("utf-8"))
+    done = command.run(*words, "short.md", *texts)
+    assert done.code == 2, done.err
+    assert "name the document before the summary; a summary may have 60,000 characters here" in done.err
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("form", FORMS)
+def test_a_summary_of_any_form_is_judged_in_bounded_work(tmp_path: Path, form: str) -> None:
+    """As long as its document, which is the most that is taken. A command that takes two minutes is ended."""
+    document = SAMPLE.read_text("utf-8")
+    (tmp_path / "summary.md").write_text(FORMS[form][: len(document) - 1_000])
+    command = Command(tmp_path)
+    for words in (("evaluate",), ("refine", "-g", "coverage=0.9", "--allow-self-check")):
+        done = command.run(*words, str(SAMPLE), "summary.md", "--json")
+        assert done.code in (0, 3), done.err
+        assert done.json["usage"]["calls"] < 2_000
+
+
+@pytest.mark.nightly
+def test_a_server_that_always_answers_with_100000_words_does_not_hold_up_a_draft(tmp_path: Path) -> None:
+    with ChatServer(lambda seen: FORMS["one sentence"]) as server:
+        done = Command(tmp_path, server.base_url).run("summarize", str(SAMPLE), "-m", "openai:m", "-w", "100", "--json")
+    assert done.code == 3, done.err
+    assert done.json["words"] <= 150
