@@ -309,10 +309,15 @@ def run_task(
         try:
             return asyncio.run(run_until_stopped(worked()))
         except (KeyboardInterrupt, asyncio.CancelledError):
+            if run and (loss := store.connection.loss):
+                raise StoppedError("", f"stopped; {loss}") from None
             if run:
                 raise StoppedError(f"Resume: {hints.run_command('resume', run)}") from None
             raise KeyboardInterrupt from None
         except RedraftError as error:
+            if loss := store.connection.loss:
+                error.hint = loss
+                raise
             # The settings of a run cannot change: one begun by mistake has to be begun again.
             if run and not isinstance(error, UsageError) and f"redraft resume {run}" not in error.hint:
                 error.hint = f"{error.hint}\n  Resume: {hints.resume_hint(run, limits, error.message)}".strip()
@@ -363,8 +368,8 @@ class StoppedError(RedraftError):
 
     code = "interrupted"
 
-    def __init__(self, hint: str) -> None:
-        super().__init__("stopped; finished work is kept", hint=hint)
+    def __init__(self, hint: str, message: str = "stopped; finished work is kept") -> None:
+        super().__init__(message, hint=hint)
 
 
 async def run_until_stopped(task: Coroutine[Any, Any, T]) -> T:

@@ -368,12 +368,20 @@ class RecordedModel:
         await self._keep(pending, replace(call, outcome=code, error=_said(error)))
 
     async def _keep(self, pending: _PendingCall, call: Call) -> None:
-        """Store the outcome of a call, even while the run is being cancelled."""
+        """Store the outcome of a call, even while the run is being cancelled, and notice if it was in vain."""
+
+        def settled() -> str:
+            self._store.reservations.settle(pending.reservation, call)
+            return self._store.loss
+
         try:
-            await off_loop(self._store.reservations.settle, pending.reservation, call)
+            loss = await off_loop(settled)
         except StoreError as error:
             self._hopeless = error
             raise
+        if loss and loss not in self._odd:
+            self._odd.add(loss)
+            self._observer(Notice(loss, everywhere=True))
 
     def _blank(self, request: Request[Any, Any], key: str, attempt: int, most: Usage) -> Call:
         """Return an attempt with its maximum cost."""

@@ -73,6 +73,7 @@ async def _in_a_file(checkpoints: SqliteCheckpoints, closing: AsyncExitStack) ->
         raise
     closing.push_async_callback(_close, saver)
     await _set_up(saver)
+    await off_loop(checkpoints.watch)
     return saver
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from redraft.store.connection import BUSY_SECONDS, Checkpoints
-from redraft.store.sqlite import IN_MEMORY, compact, files_of, size_of, store_error
+from redraft.store.sqlite import IN_MEMORY, OpenFile, compact, files_of, size_of, store_error
 
 _TEXT_ID = re.compile(rb"[0-9a-f]{64}")
 _TABLES = (("checkpoints", "checkpoint"), ("writes", "value"))
@@ -29,6 +29,7 @@ class SqliteCheckpoints(Checkpoints):
         self.path = database.with_suffix(f".checkpoints{database.suffix or '.db'}")
         self._memory = f"file:/redraft-{secrets.token_hex(8)}?vfs=memdb" if database == IN_MEMORY else None
         # A database in memory lasts as long as a connection to it is open.
+        self._file: OpenFile | None = None
         self._keeper = sqlite3.connect(self._memory, uri=True, check_same_thread=False) if self._memory else None
 
     def address(self) -> str:
@@ -46,6 +47,18 @@ class SqliteCheckpoints(Checkpoints):
                 if mode & ~allowed:
                     file.chmod(mode & allowed)
         return self.path.absolute().as_uri()
+
+    def watch(self) -> None:
+        """Notice from now on if the file, which a saver has opened, is deleted or replaced."""
+        if not self._memory:
+            self._file = OpenFile(self.path)
+
+    @property
+    @override
+    def loss(self) -> str:
+        if self._file is None or not (what := self._file.loss):
+            return ""
+        return f"the file {self.path} {what} during the run: a stopped run starts again, with its stored answers"
 
     @override
     @contextmanager

@@ -115,6 +115,11 @@ class Connection(ABC):
     def clock(self) -> float:
         """Return the seconds since 1970 by the clock that all writers to this database share."""
 
+    @property
+    def loss(self) -> str:
+        """Return a sentence that says that the open database was deleted or replaced; empty if it was not."""
+        return ""
+
     @abstractmethod
     def compact(self) -> None:
         """Give back the space of deleted rows to the file system."""
@@ -169,6 +174,11 @@ class Checkpoints(ABC):
     @abstractmethod
     def compact(self) -> None:
         """Give back the space of deleted threads to the file system."""
+
+    @property
+    def loss(self) -> str:
+        """Return a sentence that says that checkpoints in use were deleted or replaced; empty if they were not."""
+        return ""
 
     @property
     @abstractmethod

@@ -29,6 +29,30 @@ PRIVATE = 0o600
 """File mode: only the owner may read books and summaries."""
 
 
+class OpenFile:
+    """A file that is in use. SQLite goes on with a deleted or replaced one, and never says that nobody else sees it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        self._identity = _identity(self.path)
+
+    @property
+    def loss(self) -> str:
+        """Return what has become of the file since, such as "was replaced"; empty if it is where it was."""
+        try:
+            identity = _identity(self.path)
+        except (FileNotFoundError, NotADirectoryError):
+            return "was deleted or moved"
+        except OSError:
+            return ""
+        return "" if identity == self._identity else "was replaced"
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
+
+
 class SqliteResult:
     """The result of a statement, fetched when the statement was executed."""
 
@@ -74,6 +98,7 @@ class SqliteConnection(Connection):
         self._lock = threading.RLock()
         self.only_read = only_read or (to_read and _is_read_only(path))
         self._seen: tuple[int, ...] = ()
+        self._file: OpenFile | None = None
         with self.explained():
             if self.only_read:
                 self._open_to_read()
@@ -87,6 +112,8 @@ class SqliteConnection(Connection):
                 self._use_write_ahead_log()
                 self.raw.execute("PRAGMA synchronous=NORMAL")
                 self.raw.execute("PRAGMA foreign_keys=ON")
+                if path != IN_MEMORY:
+                    self._file = OpenFile(path)
             except BaseException:
                 self.raw.close()
                 raise
@@ -188,6 +215,13 @@ class SqliteConnection(Connection):
     def clock(self) -> float:
         """Return the local time: all writers to a file are on this machine."""
         return time.time()
+
+    @property
+    @override
+    def loss(self) -> str:
+        if self._file is None or not (what := self._file.loss):
+            return ""
+        return f"the database {self.place} {what} during the run: the run and its answers are not stored"
 
     def explained(self) -> AbstractContextManager[None]:
         """Translate SQLite's errors into ours."""

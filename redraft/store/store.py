@@ -180,6 +180,14 @@ class Store:
             self.reservations.mark_lost(run)
             yield
 
+    @property
+    def loss(self) -> str:
+        """Return a sentence that says that a file of the open database was deleted or replaced; empty if none was.
+
+        What is written after that is gone when the store is closed.
+        """
+        return self._connection.loss or self.checkpoints.loss
+
     def is_claimed(self, run: str) -> bool:
         """Return whether a living process works on the run."""
         return self._claims.is_held(run)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 _STORED = "it is stored with the run: see `redraft runs` and `redraft show`"
+_NOT_STORED = "repeat the command with another file"
 
 
 def run_json(store: Store, result: Result) -> dict[str, object]:
@@ -64,8 +65,9 @@ def hand_over(
     content = run_json(store, result) | dict(more or {})
     drafted = [result.summary, *(chapter.result.summary for chapter in result.chapters if chapter.result)]
     if target.printed == "json" or any(text is not None for text in drafted):
+        hint = _NOT_STORED if result.unstored else _STORED
         deliver(
-            lambda notes: paper_of(result, citation_reader(store, encoder) if notes else None), content, target, _STORED
+            lambda notes: paper_of(result, citation_reader(store, encoder) if notes else None), content, target, hint
         )
 
 
@@ -99,6 +101,8 @@ def finish(
     pruned: bool = False,
 ) -> int:
     """Print the result of a run by its kind; return the exit code."""
+    if result.unstored:
+        say(result.unstored)
     if result.run.kind == "evaluate":
         _judgment(store, result, as_json=as_json, quiet=quiet, show_all=show_all)
     elif result.run.kind == "compare":
@@ -129,7 +133,7 @@ def _answer(store: Store, result: Result, target: OutputTarget, *, quiet: bool, 
     text = prose(answer.text) + "\n"
     if target.output:
         said = json_text(run_json(store, result)) + "\n" if target.form == "json" else text
-        write(Path(target.output).expanduser(), said, _STORED)
+        write(Path(target.output).expanduser(), said, _NOT_STORED if result.unstored else _STORED)
     if target.printed == "json":
         echo_json(run_json(store, result))
     elif target.printed:
@@ -137,7 +141,8 @@ def _answer(store: Store, result: Result, target: OutputTarget, *, quiet: bool, 
     if quiet:
         return
     if evaluation := answer.consistency:
-        document, rest = document_read(store, result.run), hints.run_command("trace", result.run.id, "--all")
+        document = document_read(store, result.run)
+        rest = "see --all" if result.unstored else hints.run_command("trace", result.run.id, "--all")
         shown = None if show_all else figures.SHOWN
         say("")
         for line in figures.evaluation(evaluation, document, shown=shown, rest=rest):
@@ -164,7 +169,8 @@ def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_
     else:
         document = document_read(store, result.run)
         shown = None if show_all else figures.SHOWN
-        rest = f"see --all, or {hints.run_command('trace', result.run.id, '--all')}"
+        trace = "" if result.unstored else f", or {hints.run_command('trace', result.run.id, '--all')}"
+        rest = f"see --all{trace}"
         for number, (name, evaluation) in enumerate(result.evaluations.items()):
             click.echo("\n" * bool(number), nl=False)
             checked = name in result.self_checked
@@ -189,7 +195,7 @@ def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> i
     if not quiet:
         said = f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}"
         render.print_outcome(result, None, said=said)
-    return SHORT if pack.missing else DONE
+    return SHORT if pack.missing or result.unstored else DONE
 
 
 def _keyfacts(store: Store, result: Result, *, as_json: bool, quiet: bool, pruned: bool) -> int:
@@ -199,7 +205,7 @@ def _keyfacts(store: Store, result: Result, *, as_json: bool, quiet: bool, prune
     if not quiet:
         said = f"key facts {keyfacts.id}: {history.measure(keyfacts)}, {history.fact_models(keyfacts)}"
         render.print_outcome(result, None, said=said)
-    return SHORT if keyfacts.missing else DONE
+    return SHORT if keyfacts.missing or result.unstored else DONE
 
 
 def pack_lines(pack: Pack, document: Document) -> list[str]:

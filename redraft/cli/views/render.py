@@ -154,8 +154,8 @@ def _warnings(result: Result, scores: bool) -> Iterator[str]:
         yield f"unexpected in replies: {one_line(result.oddities[0], 330)}{_more(result.oddities)}"
     if flawed := len(result.flawed):
         # Each flaw was reported when the text was written.
-        see = hints.run_command("show", result.run.id, "--pieces")
-        yield f"{count(flawed, 'partial summary')} with a flaw: see `{see}`"
+        see = "" if result.unstored else f": see `{hints.run_command('show', result.run.id, '--pieces')}`"
+        yield f"{count(flawed, 'partial summary')} with a flaw{see}"
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
         yield f"left out: {result.unit} {chunks} of {result.chunks}"
@@ -183,6 +183,8 @@ def _more(those: Sequence[str]) -> str:
 def _next(result: Result) -> Iterator[str]:
     """Yield the most useful next step."""
     run, error = result.run, result.run.error or {}
+    if result.unstored:
+        return
     if run.status == "stopped" and error.get("hint"):
         yield f"{error['hint']}: {hints.resume_hint(run.id, run.limits, error.get('message', ''))}"
     elif run.status != "done" and result.status != "running":

@@ -107,6 +107,8 @@ class Result:
     """Irregularities in the replies: another model answered, or the usage is unknown."""
     requests: tuple[RequestOutcome, ...] = ()
     """The outcome of each of a person's requests that a revision tried."""
+    unstored: str = ""
+    """Why the run is not stored although it was carried out: its database was deleted meanwhile. Usually empty."""
     round_shown: str = ""
     """Which round this is, if it is an earlier one than the last."""
 
@@ -254,13 +256,13 @@ class Result:
 
     @property
     def complete(self) -> bool:
-        """Whether the run did all it was asked for: nothing left out, no metric failed, every goal met, and the first
-        draft not returned because it reads better than its revision."""
+        """Whether the run did all it was asked for and is stored: nothing left out, no metric failed, every goal met,
+        and the first draft not returned because it reads better than its revision."""
         judged = all(evaluation.outcome != "failed" for evaluation in self.evaluations.values())
         met = all(goal["met"] for goal in self.goals.values())
         chapters = all(chapter.result is not None and chapter.result.complete for chapter in self.chapters)
         better = self.compared is None or not self.compared.first_won
-        whole = not self.gaps and (self.draft is None or self.draft.node != SHORTENED)
+        whole = not self.unstored and not self.gaps and (self.draft is None or self.draft.node != SHORTENED)
         return self.run.status == "done" and whole and judged and met and chapters and better
 
     @property
@@ -402,6 +404,7 @@ def _result(store: Store, run: Run) -> Result:
         lost=tuple(lost_rounds(store, run)),
         oddities=tuple(store.calls.oddities(run.id)),
         requests=tuple(request_outcomes(store, rounds)),
+        unstored=store.connection.loss,
     )
 
 
@@ -548,6 +551,8 @@ class RunResult(Entry, defer_build=True):
     usage: Totals
     chapters: Annotated[tuple[ChapterResult, ...], Field(exclude_if=lambda some: not some)] = ()
     """The chapters with their results, if they were summarized separately."""
+    unstored: Annotated[str, Field(exclude_if=lambda loss: not loss)] = ""
+    """Why the run is not stored: its database was deleted while it was carried out."""
     candidates: Annotated[tuple[CandidateResult, ...], Field(exclude_if=lambda some: not some)] = ()
 
 

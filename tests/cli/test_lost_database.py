@@ -1,0 +1,170 @@
+"""A database that is deleted, moved or replaced during a run: the summary is given, and what is lost is said."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import redraft
+from redraft.events import Event, Notice
+from tests.chatserver import ChatServer, Fault, Seen
+from tests.cli.inside import MODEL
+from tests.command import Command, Done
+from tests.judges import Keepers, behind, island, told
+
+COMMANDS = {
+    "summarize": ("summarize", "book.md", "-m", "extractive", "--judge", MODEL, "--refine", "-g", "coverage=0.1"),
+    "evaluate": ("evaluate", "book.md", "poor.md"),
+    "refine": ("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100"),
+}
+NOT_STORED = "during the run: the run and its answers are not stored"
+
+
+def files_of(folder: Path, name: str) -> list[Path]:
+    return [file for file in folder.glob(f"{name}*") if not file.name.endswith(".lock")]
+
+
+def delete_database(folder: Path) -> None:
+    for file in files_of(folder, "redraft.db"):
+        file.unlink()
+
+
+def delete_checkpoints(folder: Path) -> None:
+    for file in files_of(folder, "redraft.checkpoints.db"):
+        file.unlink()
+
+
+def delete_both(folder: Path) -> None:
+    delete_database(folder)
+    delete_checkpoints(folder)
+
+
+def move_database(folder: Path) -> None:
+    (folder / "elsewhere").mkdir()
+    for file in files_of(folder, "redraft.db"):
+        file.rename(folder / "elsewhere" / file.name)
+
+
+def replace_database(folder: Path) -> None:
+    delete_database(folder)
+    with redraft.Store(folder / "redraft.db"):
+        pass
+
+
+def delete_folder(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+@contextmanager
+def losing(folder: Path, lose: Callable[[Path], None], faults: Sequence[Fault] = ()) -> Iterator[Command]:
+    """The command with a server that loses the database before the second answer, and has these faults from then on."""
+    (folder / "book.md").write_text(island().text, "utf-8")
+    (folder / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
+    answer, requests = behind(Keepers()), 0
+
+    def script(seen: Seen) -> Any:
+        nonlocal requests
+        requests += 1
+        if requests == 2:
+            lose(folder / "data")
+        return faults[0] if faults and requests >= 2 else answer(seen)
+
+    with ChatServer(script) as server:
+        database = folder / "data" / "redraft.db"
+        yield Command(folder, server.base_url, REDRAFT_MODEL=MODEL, REDRAFT_DB=str(database), COLUMNS="200")
+        assert requests >= 2
+
+
+def leads_nowhere(done: Done) -> bool:
+    """Whether the output has a command on a run."""
+    return any(f"redraft {verb}" in done.err + done.out for verb in ("resume", "trace", "show", "fork"))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    ("lose", "what"),
+    [
+        (delete_database, "was deleted or moved"),
+        (delete_both, "was deleted or moved"),
+        (move_database, "was deleted or moved"),
+        (replace_database, "was replaced"),
+        (delete_folder, "was deleted or moved"),
+    ],
+)
+def test_the_result_is_printed_and_the_loss_is_said(
+    tmp_path: Path, name: str, lose: Callable[[Path], None], what: str
+) -> None:
+    with losing(tmp_path, lose) as command:
+        done = command.run(*COMMANDS[name])
+    assert done.code == 3, done.err
+    said = f"the database {tmp_path}/data/redraft.db {what} {NOT_STORED}"
+    assert f"note: {said}\n" in done.err
+    assert f"\n{said}\n" in done.err
+    assert not leads_nowhere(done), done.err
+    assert ("coverage 0.66" in done.out) if name == "evaluate" else ("keeper" in done.out)
+
+
+@pytest.mark.slow
+def test_it_is_said_even_if_nothing_else_is(tmp_path: Path) -> None:
+    with losing(tmp_path, delete_database) as command:
+        done = command.run(*COMMANDS["evaluate"], "--quiet", "--json")
+    assert done.code == 3
+    assert done.json["scores"]["coverage"] is not None
+    assert done.json["unstored"] in done.err
+    assert done.json["unstored"].endswith(NOT_STORED)
+
+
+@pytest.mark.slow
+def test_checkpoints_that_are_deleted_cost_only_the_way_back(tmp_path: Path) -> None:
+    with losing(tmp_path, delete_checkpoints) as command:
+        done = command.run(*COMMANDS["evaluate"], "--json")
+        assert done.code == 0, done.err
+        assert "unstored" not in done.json
+        assert "redraft.checkpoints.db was deleted or moved during the run: a stopped run starts again" in done.err
+        assert command.run("show", done.json["run"]).code == 0
+
+
+@pytest.mark.slow
+def test_a_run_that_fails_after_its_checkpoints_were_deleted_resumes_with_its_answers(tmp_path: Path) -> None:
+    faults = [Fault("status", status=401)]
+    with losing(tmp_path, delete_checkpoints, faults) as command:
+        failed = command.run(*COMMANDS["evaluate"])
+        assert failed.code == 1, failed.err
+        faults.clear()
+        resumed = command.run(*failed.err.rpartition("Resume: redraft ")[2].split(), "--json")
+    assert resumed.code == 0, resumed.err
+    assert resumed.json["usage"]["calls"] <= 8, "six that were answered once, and what failed"
+
+
+@pytest.mark.slow
+def test_a_run_that_fails_without_its_database_is_not_said_to_be_resumable(tmp_path: Path) -> None:
+    with losing(tmp_path, delete_database, [Fault("status", status=401)]) as command:
+        done = command.run(*COMMANDS["evaluate"])
+    assert done.code == 1
+    assert done.err.rstrip().endswith(NOT_STORED)
+    assert not leads_nowhere(done), done.err
+
+
+@pytest.mark.slow
+async def test_a_session_returns_the_result_and_says_why_it_is_not_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[Event] = []
+    with losing(tmp_path, delete_database) as command:
+        for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
+            monkeypatch.setenv(name, command.environment[name])
+        async with redraft.Session(command.environment["REDRAFT_DB"], model=MODEL, observer=events.append) as session:
+            result = await session.evaluate(tmp_path / "book.md", tmp_path / "poor.md", allow_self_check=True)
+    assert result.status == "done"
+    assert result.scores["coverage"] is not None
+    assert result.unstored.endswith(NOT_STORED)
+    assert not result.complete
+    assert [event.message for event in events if isinstance(event, Notice)].count(result.unstored) == 1
+    assert json.loads(json.dumps(result.model_dump()))["unstored"] == result.unstored
