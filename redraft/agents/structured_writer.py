@@ -49,6 +49,8 @@ _TOLERANCE: dict[Stage, float] = {"leaf": 0.15, "merge": 0.1, "revision": 0.05}
 _TOLERANCE_AT_WORST = 0.1
 # Tokens of a complaint, without the reply.
 _COMPLAINT_TOKENS = 120
+# The characters of a reply that are read: more than any reply has that keeps to its limit of tokens.
+_CHARACTERS_A_TOKEN, _SPARE_CHARACTERS = 16, 20_000
 
 # The number of replies that are not summaries and count as a refusal.
 _REFUSALS = 2
@@ -264,7 +266,8 @@ class StructuredWriter:
             reply = await self.model.ask(request)
         except EmptyReply as error:
             return _WriterReply("", error.finish_reason == "length")
-        said = strip_framing(self.read(reply.value))
+        # A server that ignores the limit of a reply may go on for megabytes, each of which takes seconds to check.
+        said = strip_framing(self.read(reply.value)[: _CHARACTERS_A_TOKEN * progress.room + _SPARE_CHARACTERS])
         if said:
             progress.answered.append(same)
         # A rule, or a row of stars, is not text.

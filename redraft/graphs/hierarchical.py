@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
@@ -456,9 +457,8 @@ class SummaryTree:
         if previous.tokens <= room:
             return previous.text
         ends = [0, *(span.end for span in sentences(previous.text))]
-        while self._job.tokenizer.count(previous.text[: ends[-1]]) > room:
-            ends.pop()
-        return previous.text[: ends[-1]]
+        fitting = bisect_right(ends, room, key=lambda end: self._job.tokenizer.count(previous.text[:end]))
+        return previous.text[: ends[fitting - 1]]
 
     def _require_shorter(self, level: int) -> None:
         below, here = self._totals[level - 1], self._totals[level]

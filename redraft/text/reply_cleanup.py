@@ -281,11 +281,12 @@ def _without_cycles(text: str) -> str:
             if at < len(keys) and keys[at] and keys[at] == keys[at - length]:
                 row += 1
                 continue
-            turn = keys[at - length : at]
-            # Repeated sentences are found separately.
-            ends = any(match[0][-1] in ".!?" for match in matches[max(0, at - 2 * length) : at - length])
-            if row >= length * (times - 1) and len(set(turn)) > 1 and not "".join(turn).isdigit() and not ends:
-                cuts.append((at - row, at))
+            if row >= length * (times - 1):
+                turn = keys[at - length : at]
+                # Repeated sentences are found separately.
+                ends = any(match[0][-1] in ".!?" for match in matches[max(0, at - 2 * length) : at - length])
+                if len(set(turn)) > 1 and not "".join(turn).isdigit() and not ends:
+                    cuts.append((at - row, at))
             row = 0
     apart: list[tuple[int, int]] = []
     for cut in sorted(cuts):

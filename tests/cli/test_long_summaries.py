@@ -11,6 +11,7 @@ from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.runs.prepare import LONGEST_SUMMARY, check_length
 from redraft.text.sentences import LONGEST_SENTENCE, sentences_in
+from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
 from tests.command import Command
 from tests.support import SAMPLE
@@ -84,3 +85,11 @@ def test_a_summary_of_any_form_is_judged_in_bounded_work(tmp_path: Path, form: s
         done = command.run(*words, str(SAMPLE), "summary.md", "--json")
         assert done.code in (0, 3), done.err
         assert done.json["usage"]["calls"] < 2_000
+
+
+@pytest.mark.nightly
+def test_a_server_that_always_answers_with_100000_words_does_not_hold_up_a_draft(tmp_path: Path) -> None:
+    with ChatServer(lambda seen: FORMS["one sentence"]) as server:
+        done = Command(tmp_path, server.base_url).run("summarize", str(SAMPLE), "-m", "openai:m", "-w", "100", "--json")
+    assert done.code == 3, done.err
+    assert done.json["words"] <= 150
