@@ -111,7 +111,13 @@ def must_know_in(judged: Mapping[str, Evaluation], dropped: Sequence[str] = ()) 
     asked = {item.question for item in items}
     missing = [finding for finding in findings_of(judged) if finding.task == "add" and finding.answer]
     items += [
-        MustKnow(weight=_USUAL_WEIGHT, draft="not at all", question=finding.question, answer=finding.answer)
+        MustKnow(
+            weight=_USUAL_WEIGHT,
+            draft="not at all",
+            question=finding.question,
+            answer=finding.answer,
+            quote=finding.evidence.text if finding.evidence else "",
+        )
         for finding in missing
         if finding.question not in asked and finding.id not in dropped
     ]
