@@ -303,6 +303,7 @@ def test_a_refinement_by_key_facts_is_told_round_by_round(command: Inside) -> No
 @pytest.mark.slow
 def test_a_dry_run_says_what_key_facts_cost(command: Inside, tmp_path: Path) -> None:
     own = fresh(command, tmp_path)
+    alone = plan(own, "evaluate", "book.md", "poor.md", "--metric", "faithfulness")
     for arguments in (("keyfacts", "book.md"), ("evaluate", "book.md", "poor.md", *BOTH)):
         planned = plan(own, *arguments)
         assert planned["calls"] == sum(stage["calls"] for stage in planned["stages"])
@@ -313,7 +314,6 @@ def test_a_dry_run_says_what_key_facts_cost(command: Inside, tmp_path: Path) -> 
         assert used["prompt_tokens"] <= planned["prompt_tokens"]
     names = [stage["name"] for stage in planned["stages"]]
     assert names == ["keyfact_recall", "faithfulness"], "the key facts are there"
-    alone = plan(own, "evaluate", "book.md", "poor.md", "--metric", "faithfulness")
     assert [stage["name"] for stage in alone["stages"]] == ["faithfulness"]
     built = plan(own, "pack", "build", "book.md")
     assert [stage["name"] for stage in built["stages"]] == ["asking about the document"]
