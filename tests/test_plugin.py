@@ -97,8 +97,8 @@ def test_its_metric_that_asks_nobody(command: Inside) -> None:
 def test_its_metric_with_a_prompt_of_its_own_wants_a_judge_that_can_answer(command: Inside) -> None:
     made = command.run("summarize", str(TALK), "-m", "echo:first", "-w", "40", "-o", "talk.md", "--quiet")
     asked = ("evaluate", str(TALK), "talk.md", "--metric", "names_the_author", "--json")
-    judged = command.run(*asked, "--judge", "echo:first")
     planned = command.run(*asked, "--judge", "echo:first", "--dry-run").json
+    judged = command.run(*asked, "--judge", "echo:first")
     refused = command.run(*asked)
 
     assert made.code == 0, made.err

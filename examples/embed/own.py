@@ -63,8 +63,10 @@ async def main() -> None:
             Path(folder) / "redraft.db", model=FirstWords(), metrics=[NamesTheChair()]
         ) as session:
             goals = {"names_the_chair": 1.0}
-            # The comparison of the first draft with the best one would be a third prompt.
-            result = await session.summarize(minutes, strategy="direct", words=40, goals=goals)
+            # The default policy asks for more: judges compare its drafts.
+            result = await session.summarize(
+                minutes, strategy="direct", words=40, goals=goals, policy="paper", feedback="findings"
+            )
     print(result.summary)
     for made in result.rounds[1:]:
         print(f"round {made.number}, for {' and '.join(made.aims)}: {made.reason}", file=sys.stderr)

@@ -58,7 +58,7 @@ class _QuotableSentences:
 _read = lru_cache(maxsize=8)(_QuotableSentences)
 
 
-def revise(given: ReviseInput, needed: Sequence[str] = ()) -> str:
+def revise(given: ReviseInput, needed: Sequence[str] = (), tags: Tags | None = None) -> str:
     """Add what is missing, and correct, replace or drop what is wrong; the rest stays literally the same, the `needed`
     sentences above all."""
     texts = [given.document] if given.document else given.passages
@@ -70,7 +70,7 @@ def revise(given: ReviseInput, needed: Sequence[str] = ()) -> str:
     changes = [point for point in given.points if point.task == "change"]
     if not (points := [change for change in changes if not (change.sentence or change.question or change.evidence)]):
         return text
-    tags = Tags(given)
+    tags = tags or Tags(given)
     left = "\n".join(f"{tags.tag('points', point.id)}: left: {NOT_UNDERSTOOD}" for point in points)
     return f"<points>\n{left}\n</points>\n<revision>\n{text}\n</revision>"
 
@@ -90,7 +90,7 @@ def edit(given: EditInput) -> str:
         for sentence in sentences_in(given.summary)
         if (given.may_go and sentence not in given.may_go) or sentence in requested
     ]
-    return revise(ReviseInput(**shared, points=[*given.points, *added]), needed)
+    return revise(ReviseInput(**shared, points=[*given.points, *added]), needed, Tags(given))
 
 
 def criticize(given: CriticizeInput) -> str:  # noqa: ARG001 - every prompt has a handler of its text

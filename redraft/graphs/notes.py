@@ -91,7 +91,7 @@ async def summarize_parts(job: Job, room: int) -> PartSummaries:
 
 def must_know_in(judged: Mapping[str, Evaluation], dropped: Sequence[str] = ()) -> list[MustKnow]:
     """Return what a reader must come away with, weightiest first, and how far a draft has it: the document's questions,
-    or else what other metrics miss. The findings in `dropped`, by id, do not count."""
+    and what other metrics miss. The findings in `dropped`, by id, do not count."""
     coverage = judged.get("coverage")
     questions: Any = coverage.details.get("questions", ()) if coverage else ()
     findings = {finding.question: finding for finding in coverage.findings} if coverage else {}
@@ -108,13 +108,19 @@ def must_know_in(judged: Mapping[str, Evaluation], dropped: Sequence[str] = ()) 
         for finding in [findings.get(item["question"])]
         if not finding or finding.id not in dropped
     ]
-    if not items:
-        missing = [finding for finding in findings_of(judged) if finding.task == "add" and finding.answer]
-        missing = [finding for finding in missing if finding.id not in dropped]
-        items = [
-            MustKnow(weight=_USUAL_WEIGHT, draft="not at all", question=finding.question, answer=finding.answer)
-            for finding in missing
-        ]
+    asked = {item.question for item in items}
+    missing = [finding for finding in findings_of(judged) if finding.task == "add" and finding.answer]
+    items += [
+        MustKnow(
+            weight=_USUAL_WEIGHT,
+            draft="not at all",
+            question=finding.question,
+            answer=finding.answer,
+            quote=finding.evidence.text if finding.evidence else "",
+        )
+        for finding in missing
+        if finding.question not in asked and finding.id not in dropped
+    ]
     return sorted(items, key=lambda item: -item.weight)[:_MOST_NEEDED]
 
 

@@ -89,12 +89,12 @@ def test_the_json_and_the_file_have_the_same_and_the_run_is_listed_and_shown(com
 
 def test_a_dry_run_tells_the_price_and_asks_nobody(command: Inside) -> None:
     before = len(command.run("runs", "--json").json["runs"])
-    done = command.run("ask", "book.md", named(7), "--dry-run", "--judge", "openai:j")
+    done = command.run("ask", "book.md", named(9), "--dry-run", "--judge", "openai:j")
     assert done.code == 0, done.err
     rows = {line.partition(" ")[0]: line for line in done.out.splitlines()}
     assert "about 1 call, " in rows["answering"]
     assert "about " in rows["consistency"]
-    told = command.run("ask", "book.md", named(7), "--dry-run", "--json").json
+    told = command.run("ask", "book.md", named(9), "--dry-run", "--json").json
     assert (told["calls"], told["stages"][0]["name"]) == (1, "answering")
     assert len(command.run("runs", "--json").json["runs"]) == before
 

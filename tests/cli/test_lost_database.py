@@ -140,7 +140,7 @@ def test_a_run_that_fails_after_its_checkpoints_were_deleted_resumes_with_its_an
         faults.clear()
         resumed = command.run(*failed.err.rpartition("Resume: redraft ")[2].split(), "--json")
     assert resumed.code == 0, resumed.err
-    assert resumed.json["usage"]["calls"] <= 9, "what was answered once, and what failed"
+    assert resumed.json["usage"]["calls"] <= 9, "seven that were answered once, and what failed"
 
 
 @pytest.mark.slow

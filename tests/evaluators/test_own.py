@@ -35,7 +35,7 @@ from redraft.store.runs import Run
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.cli.inside import keepers_court
-from tests.judges import Court, function_model, told
+from tests.judges import Court, fact_of, function_model, told
 from tests.plugged import installed, package
 
 SUMMARY = told(1, 2)
@@ -313,6 +313,25 @@ async def test_two_that_need_the_questions_have_them_built_once(court: Court) ->
 
     assert found["asked"].details == found["known"].details != {"questions": 0}
     assert len(court.asked("ask_document")) == 1
+
+
+async def test_what_it_misses_reaches_the_editor(court: Court) -> None:
+    class NamesTheLast(Evaluator):
+        name = "last"
+        aim = "content"
+
+        async def evaluate(self, case: Case) -> Evaluation:
+            missing = Finding(self.name, "missing", "add", "Name keeper 99.", expected=fact_of(99))
+            return self.scored(float("Tom99" in case.text), findings=[] if "Tom99" in case.text else [missing])
+
+    async with court.session(metrics=[NamesTheLast()]) as session:
+        wanted = RefineConfig(goals={"last": 1.0}, rounds=1)
+        await session.refine(court.document, SUMMARY, settings=court.settings(), refinement=wanted)
+
+    (sheet,) = court.asked("edit")
+    items = [item["answer"] for item in sheet.items("must_know").values()]
+    assert len(items) > 1
+    assert fact_of(99) in items
 
 
 @pytest.mark.slow
