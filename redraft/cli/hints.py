@@ -77,14 +77,14 @@ def _estimated(run: str, figure: Callable[[RunPlan], N | None]) -> N | None:
     context = click.get_current_context(silent=True)
     if context is None:
         return None
-    from redraft.cli.parse_options import store_to_read
     from redraft.llm.budget import price_table
     from redraft.runs.dry_run import plan_again
+    from redraft.store.store import Store
 
     # Some commands that show a run have no --prices.
     prices = context.params.get("prices") or os.environ.get("REDRAFT_PRICES")
     try:
-        with store_to_read(context.params.get("db")) as store:
+        with Store(context.params.get("db"), to_read=True) as store:
             return figure(plan_again(store, store.runs.get(run), price_table(prices)))
     except RedraftError:
         return None
