@@ -9,15 +9,13 @@ from itertools import accumulate
 
 from redraft.agents.proofreader import STOPS, Newcomer, least_window
 from redraft.domain import Evaluation, Finding, Span, Task
-from redraft.errors import UsageError, for_reader
+from redraft.errors import for_reader
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.booookscore import WHAT_TO_DO, sentences_of
-from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import FIND_STOPS, Stop, StopType
 from redraft.prompts.qa import Statement
 from redraft.settings import NEWCOMER
 from redraft.text.quotes import locate, source_of
-from redraft.text.tokens import Tokenizer
 
 _ABSTAINS = (
     "the built-in judge cannot tell where a newcomer stops: name a language model as judge (--judge openai:MODEL)"
@@ -41,20 +39,13 @@ class NewcomerMetric(Evaluator):
     prompts = (FIND_STOPS,)
     heeds_query = True
 
-    def check(self, book: PromptBook, tokenizer: Tokenizer, window: int | None) -> None:
-        """Raise if the judge's window is too small for the prompt."""
-        least = least_window(book, tokenizer, FIND_STOPS, STOPS)
-        if window is not None and window < least:
-            raise UsageError(
-                f"the prompt of newcomer does not fit into a window of {window:,} tokens",
-                hint=f"use --context-tokens {least} or more",
-            )
-
     async def evaluate(self, case: Case) -> Evaluation:
         """Find the stops. What has no readable reply counts as not read, never as clear."""
         if not sentences_of(case.statements):
             return self.not_applicable("the summary has no sentence")
-        newcomer = Newcomer(case.panel[0], case.reader, case.query)
+        newcomer, window = Newcomer(case.panel[0], case.reader, case.query), case.reader.window
+        if window < (least := least_window(newcomer.judge.book, case.reader.tokenizer, FIND_STOPS, STOPS)):
+            return self.not_applicable(f"its prompt needs a window of {least:,} tokens, and there are {window:,}")
         parts = newcomer.parts(case.text, case.statements)
         results = await newcomer.read(parts)
         read = sum(parts[n].sentences for n in results.verdicts)

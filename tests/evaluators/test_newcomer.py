@@ -254,8 +254,10 @@ def test_it_has_no_score_and_cannot_be_a_goal() -> None:
             redraft.refine(DOCUMENT, SUMMARY, goals={NEWCOMER: 0.5}, **settings)
 
 
-def test_a_window_that_is_too_small_is_refused_before_anything_is_asked() -> None:
-    with judge({"stops": []}) as server, pytest.raises(UsageError, match="does not fit") as refused:
-        judged(server, context_tokens=1500)
-    assert not server.seen
-    assert "context_tokens" in refused.value.hint
+def test_in_a_window_that_is_too_small_nothing_is_asked_and_the_reason_is_told() -> None:
+    with judge({"stops": []}) as server:
+        found = judged(server, context_tokens=1500)
+        assert not server.seen
+    assert (found.outcome, found.score) == ("not_applicable", None)
+    assert "needs a window of" in found.reason
+    assert "1,500" in found.reason
