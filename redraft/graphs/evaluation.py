@@ -192,8 +192,7 @@ async def _judged(drafts: Mapping[int, str], job: Job) -> dict[int, Scores]:
 
 
 async def _best(drafts: Mapping[int, str], judged: Mapping[int, Scores], job: Job) -> tuple[int, str]:
-    """Return the number of the best draft, and why: drafts within the tolerance of the highest
-    attainment are compared."""
+    """Return the number of the best draft, and why: those whose scores are about as good are compared."""
     if len(drafts) == 1:
         return next(iter(drafts)), "it is the only one"
     attained = attainment(judged, job.refinement.goals) if judged else {}
