@@ -204,8 +204,8 @@ def test_key_facts_and_calls_are_filtered(page: Any, exported: Exported) -> None
     assert page.locator("[data-fact=missing]:visible").count() > 0 or page.locator("[data-fact=missing]").count() > 0
     page.uncheck("[data-facts=missing]")
     assert page.locator("[data-fact=missing]:not([hidden])").count() == 0
-    asked = sum(1 for call in exported.dossier.calls if "revise" in f"{call.label} {call.prompt}")
-    page.fill("[data-calls-find]", "revise")
+    asked = sum(1 for call in exported.dossier.calls if "edit" in f"{call.label} {call.prompt}")
+    page.fill("[data-calls-find]", "edit")
     assert page.locator("[data-calls-rows] tr").count() == asked > 0
 
 

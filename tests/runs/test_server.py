@@ -127,7 +127,7 @@ async def test_a_run_that_was_stopped_is_gone_on_with_where_it_was_copied_to(
         copied = await copy_store(here, there)
         assert copied.runs == [run.id]
         assert await standing(here, run.id) == await standing(there, run.id) != {}
-        async with Session(there) as session:
+        async with Session(there, settings=settings) as session:
             result = await session.resume(run.id, limits=run.limits.model_copy(update={"max_calls": 100}))
         assert result.run.status == "done"
         assert Counter(asked(seen) for seen in server.seen).most_common(1)[0][1] == 1

@@ -127,9 +127,9 @@ def test_findings_stored_before_there_were_weights_count_once(
             store.runs.add(run())
             key = store.runs.keep_draft(run().id, "She drowned.", 2, "given")
             with store.connection.writing() as raw:
-                columns = "(id, draft, metric, version, outcome, judged, unjudged, held, details, reason, created)"
+                columns = "(draft, metric, version, outcome, judged, unjudged, held, details, reason, created)"
                 raw.execute(
-                    f"INSERT INTO evaluations {columns} VALUES (1, ?, 'coverage', 7, 'failed', 0, 0, '[]', '{{}}', '',"
+                    f"INSERT INTO evaluations {columns} VALUES (?, 'coverage', 7, 'failed', 0, 0, '[]', '{{}}', '',"
                     " '2026')",
                     (key,),
                 )

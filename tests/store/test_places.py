@@ -33,9 +33,9 @@ class Looking(Keepers):
         self.folder = folder
         self.seen: dict[str, int] = {}
 
-    def revise(self, sheet: Sheet) -> Said:
+    def edit(self, sheet: Sheet) -> Said:
         self.seen |= modes(self.folder)
-        return super().revise(sheet)
+        return super().edit(sheet)
 
 
 @pytest.mark.slow
