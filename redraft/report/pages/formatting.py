@@ -118,7 +118,7 @@ _STAGES = {
         "query_analytical",
         "query_narrative",
     ),
-    "Refining": ("decide", "revise", "rule_on_findings"),
+    "Refining": ("decide", "edit", "criticize", "revise", "rule_on_findings", "choose_draft"),
     "Tracing sources": ("trace_sentences",),
 }
 _STAGE_OF = {prompt: name for name, prompts in _STAGES.items() for prompt in prompts}
