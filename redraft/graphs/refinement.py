@@ -251,6 +251,8 @@ async def decide(state: State, job: Job) -> Update:
         await confirm(state, job, best)
     judged = reviser_feedback(await job.judged(best), settings.feedback_name)
     status = draft_status(await job.judged(best), settings)
+    # A person who reviews decides whether another text is worth a try.
+    is_refused = state["refused"] > 0 and not settings.review
     plan = plan_revision(
         settings.policy,
         judged,
@@ -258,14 +260,14 @@ async def decide(state: State, job: Job) -> Update:
         job.judges.aims,
         gone=[*state["tried"], *state["dropped"]],
         is_first=state["round"] == 0,
-        is_refused=state["refused"] > 0,
+        is_refused=is_refused,
         can_compare=bool(job.referees),
     )
     is_generic = settings.feedback_name == "generic" and (plan is None or REVIEW not in plan.metrics)
     if is_generic:
         missed = missed_metrics(scores_of(judged), settings.goals)
         plan = RevisionPlan("correct", ()) if missed else None
-    if stop := reason_to_stop(judged, settings, state["round"], plan, is_refused=state["refused"] > 0):
+    if stop := reason_to_stop(judged, settings, state["round"], plan, is_refused=is_refused):
         if plan is not None and REVIEW in plan.metrics:
             job.observe(Notice("no rounds are left for all requests (use a higher --rounds)"))
         return {**status, "stop": stop, "why": "", "next": "finish"}

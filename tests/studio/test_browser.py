@@ -245,8 +245,7 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
     ready(page)
     page.click("button:has-text('Revise')")
     page.wait_for_url(f"**/runs/{run}")
-    # The built-in model cannot do what was asked for in words.
-    assert at_rest(client, run)["stop_reason"] == "no_progress"
+    assert at_rest(client, run)["status"] == "waiting"
     rounds = client.get(f"/api/runs/{run}/dossier").json()["rounds"]
     assert len(rounds) == 2
     told = client.get(f"/api/runs/{run}/dossier").json()
@@ -254,13 +253,6 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
     mended = [by_number[number]["finding"]["explanation"] for number in rounds[1]["findings"]]
     assert "Name the auditor." in mended
     assert len(mended) == first, "one was dropped, and one came from the person"
-
-
-@pytest.mark.slow
-def test_a_persons_own_text_is_taken(page: Any, at: Served, client: httpx.Client) -> None:
-    asked = {"kind": "refine", "words": 60, "goals": {"coverage": 1.0}, "allow_self_check": True, "review": True}
-    run = begin(client, **asked, text=f"{chapter()} This one is edited.")
-    assert at_rest(client, run)["status"] == "waiting"
     page.goto(f"{at.url}/runs/{run}/review")
     ready(page)
     page.click("[data-mode=edit]")
