@@ -330,7 +330,7 @@ def test_the_review_says_what_unticking_a_finding_does_and_where_its_evidence_st
     assert ">Name it.</textarea>" in reply.text
 
 
-def test_a_run_says_what_became_of_requests(client: httpx.Client) -> None:
+def test_the_review_of_the_second_round_says_what_became_of_the_requests_of_the_first(client: httpx.Client) -> None:
     goals = {"coverage": 1.0}
     run = begin(client, kind="refine", words=60, goals=goals, review=True, rounds=2, allow_self_check=True)
     assert at_rest(client, run)["status"] == "waiting"
@@ -339,8 +339,9 @@ def test_a_run_says_what_became_of_requests(client: httpx.Client) -> None:
     assert "The built-in model cannot follow requests in words: keep this draft, then refine it and choose" in first
     assert "equest not met" not in first
     client.post(page, data={"act": "go", "add": "Say how the story ends.\nName the auditor."})
-    assert at_rest(client, run)["status"] == "done"
-    text = client.get(f"/runs/{run}").text
+    assert at_rest(client, run)["status"] == "waiting"
+    text = client.get(page).text
+    assert "Revision 1 was rejected: " in text
     for wanted in ("Say how the story ends.", "Name the auditor."):
         assert f"Request not met: “{wanted}” in revision 1: the built-in model cannot follow requests in words" in text
 
