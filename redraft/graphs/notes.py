@@ -24,7 +24,7 @@ from redraft.text.words import count_words, has_words
 PartSummaries = tuple[tuple[str, ...], ...]
 """The summaries of a document's parts by level, lowest first."""
 # With more to say, a text of any length is crammed.
-_MOST_NEEDED = 12
+MOST_NEEDED = 12
 # The words of the summary of a part.
 _LEAST_WORDS, _MOST_WORDS = 30, 200
 # The weight of what a metric without weights misses.
@@ -41,9 +41,11 @@ async def editor_notes(
     base: Draft, job: Job, judged: Mapping[str, Evaluation], findings: DraftFindings, dropped: Sequence[str]
 ) -> EditNotes:
     """Return an editor's notes on a draft, without the findings that a person has dropped."""
+    # What the draft lacks comes first within a weight.
+    must_know = sorted(must_know_in(judged, dropped), key=lambda item: (-item.weight, item.draft == "in full"))
     return EditNotes(
         stops=findings.stops,
-        must_know=tuple(must_know_in(judged, dropped)),
+        must_know=tuple(must_know[:MOST_NEEDED]),
         missing=findings.missing,
         may_go=tuple(await off_loop(_needless, base.text, judged)),
         keep=judged[REVIEW].held if REVIEW in judged else (),
@@ -90,8 +92,8 @@ async def summarize_parts(job: Job, room: int) -> PartSummaries:
 
 
 def must_know_in(judged: Mapping[str, Evaluation], dropped: Sequence[str] = ()) -> list[MustKnow]:
-    """Return what a reader must come away with, weightiest first, and how far a draft has it: the document's questions,
-    and what other metrics miss. The findings in `dropped`, by id, do not count."""
+    """Return what a reader must come away with, and how far a draft has it: the document's questions, and what other
+    metrics miss, weightiest first. The findings in `dropped`, by id, do not count."""
     coverage = judged.get("coverage")
     questions: Any = coverage.details.get("questions", ()) if coverage else ()
     findings = {finding.question: finding for finding in coverage.findings} if coverage else {}
@@ -121,12 +123,12 @@ def must_know_in(judged: Mapping[str, Evaluation], dropped: Sequence[str] = ()) 
         for finding in missing
         if finding.question not in asked and finding.id not in dropped
     ]
-    return sorted(items, key=lambda item: -item.weight)[:_MOST_NEEDED]
+    return sorted(items, key=lambda item: -item.weight)
 
 
 def _needless(text: str, judged: Mapping[str, Evaluation]) -> list[str]:
-    """Return the sentences of a draft that answer none of the document's questions, rightly or wrongly, and no
-    request."""
+    """Return the sentences of a draft, without its opening and its ending, that answer none of the document's
+    questions, rightly or wrongly, and no request."""
     coverage = judged.get("coverage")
     if coverage is None or not coverage.held:
         return []
@@ -134,6 +136,6 @@ def _needless(text: str, judged: Mapping[str, Evaluation]) -> list[str]:
     requests = " ".join(judged[REVIEW].held) if REVIEW in judged else ""
     return [
         sentence
-        for sentence in sentences_in(text)
+        for sentence in list(sentences_in(text))[1:-1]
         if sentence not in needed and sentence not in requests and not is_heading(sentence)
     ]

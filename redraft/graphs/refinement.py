@@ -33,7 +33,7 @@ from redraft.domain import (
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Notice, RoundSettled, StageStarted
 from redraft.graphs.job import Job
-from redraft.graphs.notes import editor_notes, must_know_in, summarize_parts
+from redraft.graphs.notes import MOST_NEEDED, editor_notes, must_know_in, summarize_parts
 from redraft.graphs.policy import (
     ACCUSING,
     FINDINGS_AT_ONCE,
@@ -131,7 +131,10 @@ async def _comparison(state: State, job: Job) -> DraftComparison | None:
         for error in errors_in(one, job.judges.aims)
     ]
     notes = ChooseInput(
-        must_know=[item.model_copy(update={"draft": "", "lacks": "", "quote": ""}) for item in must_know_in(judged[0])],
+        must_know=[
+            item.model_copy(update={"draft": "", "lacks": "", "quote": ""})
+            for item in must_know_in(judged[0])[:MOST_NEEDED]
+        ],
         errors=list(dict.fromkeys(errors)),
         query=job.run.settings.query,
         first="",
