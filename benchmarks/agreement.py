@@ -9,7 +9,7 @@ on QAGS CNN/DM per summary, 0.683 on SummEval per system. Where systems are comp
 agree with themselves: the order of systems by people's figures on half of the documents beside that on the others.
 
 With --write the figures on the held-out halves become those that the package brings along, in
-redraft/lab/agreement/records.toml, whose other tables stay as they are.
+redraft/report/history/records.toml, whose other tables stay as they are.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE, Limits
 from redraft.store.judgments import Agreement
 
-RECORDS = Path(__file__).resolve().parent.parent / "redraft" / "lab" / "agreement" / "records.toml"
+RECORDS = Path(__file__).resolve().parent.parent / "redraft" / "report" / "history" / "records.toml"
 HALVES = ("developed on", "held out")
 DRAWS = 200
 HEAD: list[object] = ["set", "metric", "half", "documents", "summaries", "scored", "agreement", "ours", "bigrams"]

@@ -10,15 +10,16 @@ from typing import Any, Literal
 
 from redraft.errors import UsageError
 
-Kind = Literal["metrics", "strategies", "models", "readers", "engines"]
-"""The entry-point groups are `redraft.metrics`, `redraft.strategies`, `redraft.models`, `redraft.readers` and
-`redraft.engines`."""
+Kind = Literal["metrics", "strategies", "models", "readers", "engines", "commands"]
+"""The entry-point groups are `redraft.metrics`, `redraft.strategies`, `redraft.models`, `redraft.readers`,
+`redraft.engines` and `redraft.commands`."""
 _ONE: dict[Kind, str] = {
     "metrics": "a metric",
     "strategies": "a strategy",
     "models": "a model",
     "readers": "a reader",
     "engines": "an engine",
+    "commands": "a table of commands",
 }
 
 

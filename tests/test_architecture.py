@@ -18,10 +18,11 @@ MODULE_LINES, FUNCTION_LINES = 600, 60
 
 # From the top down. A module imports from its own unit, or from one further down.
 RANKS: tuple[frozenset[str], ...] = (
-    frozenset({"cli", "pytest_plugin"}),
     frozenset({"studio"}),
+    frozenset({"lab"}),
+    frozenset({"cli", "pytest_plugin"}),
     frozenset({""}),  # the public names: the package itself
-    frozenset({"lab", "batches", "integrations"}),
+    frozenset({"batches", "integrations"}),
     frozenset({"runs"}),
     frozenset({"report"}),
     frozenset({"graphs"}),
@@ -34,6 +35,8 @@ RANKS: tuple[frozenset[str], ...] = (
         {"document", "domain", "errors", "events", "fields", "lazy", "plugins", "presets", "settings", "sources"}
     ),
 )
+# Packages that register their commands by entry points. All the others work without them.
+GUESTS = frozenset({"lab", "studio"})
 # Imports within functions, which hide what a module needs. This list may only become shorter.
 LATE_IMPORTS = {
     ("evaluators/similarity.py", "rouge_score"),  # brings NLTK
@@ -125,6 +128,21 @@ def direction(module: Module, modules: Modules) -> Iterator[str]:
             yield f"line {each.line}: imports {target}, which is beside it"
 
 
+def guests_are_not_named(module: Module, modules: Modules) -> Iterator[str]:
+    """The core neither imports a guest nor loads one by its name."""
+    if unit(module.name) in GUESTS:
+        return
+    named = [(each.target, each.line) for each in module.imports]
+    named += [
+        (node.value, node.lineno)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    for text, line in named:
+        if guest := next((name for name in GUESTS if is_within(text.partition(":")[0], f"{PACKAGE}.{name}")), None):
+            yield f"line {line}: names the guest {guest}"
+
+
 def views_know_no_commands(module: Module, modules: Modules) -> Iterator[str]:
     for each, target in own_imports(module, modules):
         if module.path.startswith("cli/views/") and target.startswith(f"{PACKAGE}.cli.commands"):
@@ -139,7 +157,7 @@ def defining_modules(module: Module, modules: Modules) -> Iterator[str]:
 
 def late_imports(module: Module, modules: Modules) -> Iterator[str]:
     # A command brings in what it needs when it is called, so that the help and the commands that only read are quick.
-    if module.path.startswith("cli/") and not module.path.startswith("cli/views/"):
+    if module.path.startswith(("cli/", "lab/commands", "studio/commands")) and not module.path.startswith("cli/views/"):
         return
     for each in module.imports:
         allowed = any(is_within(each.target, name) for name in allowed_late(module.path))
@@ -202,6 +220,7 @@ RULES: dict[str, Rule] = {
     rule.__name__: rule
     for rule in (
         direction,
+        guests_are_not_named,
         views_know_no_commands,
         defining_modules,
         late_imports,
@@ -286,6 +305,9 @@ FIRES: list[tuple[str, dict[str, str], str]] = [
     ("direction", {"agents__writer": "from redraft.runs.session import Session"}, "above"),
     ("direction", {"agents__writer": "def f():\n    from redraft.runs.session import Session"}, "above"),
     ("direction", {"text__words": "from redraft.prompts.book import PromptBook"}, "beside"),
+    ("direction", {"cli__main": "def f():\n    from redraft.lab.grid import Grid", "lab__grid": DOC}, "above"),
+    ("guests_are_not_named", {"runs__session": "import redraft.studio.app"}, "the guest studio"),
+    ("guests_are_not_named", {"runs__session": "resolve_name('redraft.lab.grid:Grid')"}, "the guest lab"),
     (
         "defining_modules",
         {"agents____init__": "", "agents__writer": "from redraft.agents import Judge"},

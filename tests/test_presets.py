@@ -11,9 +11,9 @@ import pytest
 
 import redraft
 from redraft.cli import parse_options
-from redraft.cli.commands.experiment.group import experiment
-from redraft.cli.commands.experiment.papers import thesis
 from redraft.cli.commands.summarize import evaluate, summarize
+from redraft.lab.commands.experiment.group import experiment
+from redraft.lab.commands.experiment.papers import thesis
 from redraft.presets import presets
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.factual import FACT_PROMPTS

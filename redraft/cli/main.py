@@ -5,17 +5,14 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections import UserDict
 from collections.abc import Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Any, NamedTuple
 
 import click
 
-from redraft.cli.hints import NearestGroup
+from redraft.cli.overview import Commands, HelpEntry, Overview
 from redraft.cli.settings_file import NAMED_FILE, read_config
 from redraft.cli.terminal import (
     DONE,
@@ -56,38 +53,8 @@ REDRAFT_<OPTION> in the environment, or in a settings file.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 incomplete (a goal missed, a part
 left out, the budget used up), 130 interrupted."""
+
 _HOME = "redraft.cli.commands"
-
-
-class HelpEntry(NamedTuple):
-    """A command's entry in the overview."""
-
-    place: str
-    """The module and attribute within the commands package, such as `batch:batch`."""
-    does: str
-    """A one-line description."""
-
-
-class Commands(UserDict[str, Any]):
-    """Commands by name, loaded at first use because the overview needs none of them."""
-
-    def __getitem__(self, name: str) -> click.Command:
-        if isinstance(entry := self.data[name], HelpEntry):
-            self.data[name] = resolve_name(f"{_HOME}.{entry.place}")
-            self.data[name].short_help = entry.does
-        command: click.Command = self.data[name]
-        return command
-
-
-class Overview(NearestGroup):
-    """The group of all commands."""
-
-    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write one line per command without loading it."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.does) for name, entry in COMMANDS.items()])
-
-
 COMMANDS = {
     "summarize": HelpEntry("summarize:summarize", "Summarize a document."),
     "evaluate": HelpEntry("summarize:evaluate", "Judge a summary of a document."),
@@ -99,13 +66,8 @@ COMMANDS = {
     "fork": HelpEntry("resume:fork", "Refine a draft of a run again, with other settings."),
     "keyfacts": HelpEntry("pack:keyfacts", "Find the key facts of a document, as trees."),
     "pack": HelpEntry("pack:pack", "Build, share and list questions and key facts."),
-    "experiment": HelpEntry("experiment.group:experiment", "Compare models and settings; run the papers' experiments."),
-    "agree": HelpEntry("agree:agree", "Measure how far judges agree with people."),
-    "data": HelpEntry("data:data", "List, check and describe public data sets."),
-    "doctor": HelpEntry("models:doctor", "Test a judge on summaries with known faults."),
     "read": HelpEntry("read:read", "Show what redraft reads of a file."),
-    "studio": HelpEntry("servers:studio", "Start, watch and review runs in the browser."),
-    "mcp": HelpEntry("servers:mcp", "Let agents start and read runs, as an MCP server."),
+    "mcp": HelpEntry("mcp:mcp", "Let agents start and read runs, as an MCP server."),
     "runs": HelpEntry("runs:runs", "List the latest runs."),
     "show": HelpEntry("runs:show", "Show the result of a run."),
     "trace": HelpEntry("trace:trace", "Show a run round by round."),
@@ -122,7 +84,10 @@ COMMANDS = {
 
 
 @click.group(
-    cls=Overview, commands=Commands(COMMANDS), epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=Overview,
+    commands=Commands({name: entry._replace(place=f"{_HOME}.{entry.place}") for name, entry in COMMANDS.items()}),
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="redraft", message="%(version)s")
 @click.option("--config", metavar="FILE", help="Settings file to use, before the command: redraft --config FILE ...")

@@ -1,0 +1,14 @@
+"""A guest: experiments of the papers, agreement of judges with people, the doctor, and public data sets."""
+
+from __future__ import annotations
+
+from redraft.cli.overview import HelpEntry
+
+COMMANDS = {
+    "experiment": HelpEntry(
+        "redraft.lab.commands.experiment.group:experiment", "Compare models and settings; run the papers' experiments."
+    ),
+    "agree": HelpEntry("redraft.lab.commands.agree:agree", "Measure how far judges agree with people."),
+    "data": HelpEntry("redraft.lab.commands.data:data", "List, check and describe public data sets."),
+    "doctor": HelpEntry("redraft.lab.commands.doctor:doctor", "Test a judge on summaries with known faults."),
+}

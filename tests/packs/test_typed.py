@@ -47,8 +47,8 @@ from redraft.runs.job import reader_of
 from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig
 from redraft.store.store import Store
-from tests.experiments.valley import book
-from tests.experiments.valley import replies as read
+from tests.lab.experiments.valley import book
+from tests.lab.experiments.valley import replies as read
 from tests.packs.test_exchange import Json
 
 

@@ -28,7 +28,7 @@ from redraft.studio.experiment_orders import KINDS, ExperimentBody, design_of, p
 from redraft.studio.experiment_work import ORDER, ExperimentProgress, order_in
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer, Seen
-from tests.experiments.grids import design, judged, outcome
+from tests.lab.experiments.grids import design, judged, outcome
 from tests.store.support import run
 from tests.studio.served import Served, chapter, kept_from, served, until
 

@@ -18,7 +18,7 @@ from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.vectors import Encoder, load_encoder
 from tests.cli.inside import Inside
-from tests.experiments.valley import book
+from tests.lab.experiments.valley import book
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import delivery, options, parse_options
+from redraft.cli import options, parse_options
 from redraft.cli.options import preset_option
 from redraft.cli.output_files import check_output, write_text
 from redraft.cli.parse_options import store_to_read
@@ -140,6 +140,7 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
     from redraft.batches.request import estimate, open_batch
     from redraft.batches.sources import check, skipped
     from redraft.batches.tables import folder_named
+    from redraft.cli.views.plans import show_plan
     from redraft.store.store import Store
 
     if not given["quiet"]:
@@ -147,7 +148,7 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
     request, limits = _asked(given), parse_options.limits(given)
     if given["dry_run"]:
         plan = estimate(sources, request, parse_options.prices(given)).table()
-        return delivery.show_plan(plan, as_json=given["as_json"])
+        return show_plan(plan, as_json=given["as_json"])
     check(sources, given["output"])
     folder = folder_named(given["output"], dossiers=given["dossiers"])
     with Store(given["db"]) as store:

@@ -15,10 +15,10 @@ from redraft.evaluators.consensus import RESAMPLES
 from redraft.evaluators.metric_info import NOT_QUALITY
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.plan import cost_table, plan_steps
+from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
 from redraft.report.dossier.comparison.sides import MIN_VALUES, interval_of_mean
 from redraft.report.tables import Cell, Record, Report, Table, mean, plain
-from redraft.report.verdict import verdict
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE
 

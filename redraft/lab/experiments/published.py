@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, mod
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import RESAMPLES, Interval, draws, interval
 from redraft.lab.experiments.pictures import draw_pictures
+from redraft.lab.verdict import verdict
 from redraft.report.pages.report import Results, ShownTable
 from redraft.report.plots.picture import Plot
 from redraft.report.tables import Cell, Table, drop_repeats, without_marks
-from redraft.report.verdict import verdict
 from redraft.sources import MAX_BYTES, read_file
 from redraft.text.sanitizer import one_line
 

@@ -189,7 +189,7 @@ def _terms(judging: JudgeConfig, metric: str) -> str:
 
 @cache
 def _content() -> Mapping[str, Any]:
-    return tomllib.loads((files("redraft") / "lab" / "agreement" / "records.toml").read_text("utf-8"))
+    return tomllib.loads((files("redraft") / "report" / "history" / "records.toml").read_text("utf-8"))
 
 
 @cache

@@ -1,0 +1,86 @@
+"""`redraft mcp`: an MCP server for agents."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from redraft.cli import options, parse_options
+from redraft.cli.sections import command
+from redraft.cli.terminal import INTERRUPTED, say
+from redraft.errors import UsageError
+from redraft.plugins import require
+from redraft.settings import RefineConfig
+
+_MCP_EPILOG = """\b
+Examples:
+  redraft mcp
+  redraft mcp --root ~/books -m openai:gpt-5-mini --max-cost 5
+  claude mcp add redraft -- redraft mcp --root ~/books
+
+Agents start this command and talk to it over stdin and stdout. They can name
+files in --root, apart from hidden ones, and runs by their full id. Limits apply
+to all runs of one server together. Models are chosen here, not by the agent.
+"""
+
+
+@command(
+    epilog=_MCP_EPILOG,
+    first=(
+        *("root", "model", "base-url", "judge", "allow-self-check"),
+        *("max-cost", "max-calls", "concurrency", "prices", "db"),
+    ),
+)
+@options.typed_option(
+    "--root", section="source", metavar="DIR", default=".", help="Folder with the files that agents may name."
+)
+@options.model_options
+@options.panel_options
+@options.validator
+@options.of_field(RefineConfig, "allow_self_check", section="judging")
+@options.limit_options
+@options.max_source
+@options.prices
+@options.db
+def mcp(root: str, db: str | None, allow_self_check: bool, **given: Any) -> int:
+    """Serve redraft to agents over the Model Context Protocol: they start runs, poll them, and read results, passages
+    and citations."""
+    require("redraft mcp", "mcp", "mcp")
+    folder = Path(root).expanduser().resolve()
+    if not folder.is_dir():
+        raise UsageError(f"--root: there is no folder {root}", hint="check the path")
+    import asyncio
+
+    from redraft.cli.runner import run_until_stopped
+    from redraft.integrations.mcp_server import McpTools, serve
+    from redraft.llm.budget import Budget
+    from redraft.runs.session import Session
+
+    limits = parse_options.limits(given)
+    session = Session(
+        db,
+        settings=parse_options.settings(given),
+        judging=parse_options.judging_without_draft(given),
+        limits=limits,
+        prices=parse_options.prices(given),
+        budget=Budget(max_calls=limits.max_calls, max_cost=limits.max_cost),
+    )
+
+    desk = McpTools(session, folder, bool(allow_self_check))
+
+    async def served() -> None:
+        try:
+            # The protocol needs the bare stream; what else is printed goes to stderr.
+            with redirect_stdout(sys.__stdout__):
+                async with session:
+                    await serve(desk)
+        except asyncio.CancelledError:
+            say("redraft: stopped; finished work is kept")
+            # The thread that reads standard input would keep the process alive.
+            os._exit(INTERRUPTED)
+
+    asyncio.run(run_until_stopped(served()))
+    return 0

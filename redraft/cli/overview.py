@@ -1,0 +1,70 @@
+"""The table of commands: the core's, and those of guests, which are packages that bring commands of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pkgutil import resolve_name
+from typing import NamedTuple
+
+import click
+
+from redraft import plugins
+from redraft.cli.hints import NearestGroup
+from redraft.errors import UsageError
+
+
+class HelpEntry(NamedTuple):
+    """A command's entry in the overview."""
+
+    place: str
+    """The module and the attribute, such as `redraft.cli.commands.batch:batch`."""
+    does: str
+    """A one-line description."""
+
+
+class Commands(Mapping[str, click.Command]):
+    """Commands by name, each loaded at first use. Guests are asked only for names that the core does not have.
+
+    A guest's entry point in the group `redraft.commands` is a dictionary of `HelpEntry` by command.
+    """
+
+    def __init__(self, core: Mapping[str, HelpEntry]) -> None:
+        self._core = core
+
+    @cached_property
+    def entries(self) -> Mapping[str, HelpEntry]:
+        """All entries: the core's, then those of guests."""
+        entries = dict(self._core)
+        for guest in plugins.names("commands"):
+            table: Mapping[str, HelpEntry] = plugins.load("commands", guest)
+            if taken := sorted(entries.keys() & table.keys()):
+                package = plugins.package_of("commands", guest)
+                raise UsageError(
+                    f"the package {package} has a command named {taken[0]}, and so has another",
+                    hint=f"update {package}, or remove it: it is among its entry points redraft.commands",
+                )
+            entries |= table
+        return entries
+
+    def __getitem__(self, name: str) -> click.Command:
+        entry = self._core[name] if name in self._core else self.entries[name]
+        command: click.Command = resolve_name(entry.place)
+        command.short_help = entry.does
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+
+class Overview(NearestGroup):
+    """The group of all commands."""
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one line per command without loading it."""
+        assert isinstance(self.commands, Commands)
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.does) for name, entry in self.commands.entries.items()])

@@ -1,0 +1,314 @@
+"""`redraft agree`: compare judges with people; without a subcommand it takes a file of annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redraft.cli import options, parse_options
+from redraft.cli.options import preset_option
+from redraft.cli.parse_options import store_to_read
+from redraft.cli.sections import LISTED, CommandGroup, command
+from redraft.cli.terminal import echo_json, say, say_reading
+from redraft.domain import record_json
+from redraft.errors import UsageError
+from redraft.lab.commands import delivery
+from redraft.lab.commands.agree_sheets import judges, read, sheet
+from redraft.plugins import require_agreement
+
+if TYPE_CHECKING:
+    from redraft.lab.agreement.trial import AgreementDesign
+
+
+_WITH_EPILOG = """\b
+Examples:
+  redraft agree mturk_cnndm.jsonl --format qags --model extractive
+  redraft agree labels.jsonl --metric coverage --human relevance \\
+      --judge openai:a --judge openai:b --max-cost 5 -o results
+  redraft agree summaries.jsonl --format summeval --judge openai:a \\
+      --sweep similarity=exact,rouge1,judge --sweep threshold=0.2:0.7:0.1
+
+The exit code is 3 when something is missing: items failed, or the budget is
+used up. Repeat the command, with a higher limit, to continue.
+"""
+
+
+def _formats() -> str:
+    from redraft.lab.agreement.formats import FORMATS
+
+    return ", ".join(FORMATS)
+
+
+_items = options.typed_option(
+    "--items",
+    section="summary",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of items, of documents drawn at random (always the same).  [default: all]",
+)
+_sweep = options.typed_option(
+    "--sweep",
+    section="judging",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="Compare several values of similarity, threshold, questions, claims, top-k, ..., such as"
+    " threshold=0.2:0.7:0.1; may be repeated.",
+)
+
+
+@command(
+    "with",
+    short_help="Compare judges with people's annotations.",
+    epilog=_WITH_EPILOG,
+    first=("format", "human", "metric", "model", "judge", "sweep", "save", "dry-run", "output", "json"),
+)
+@click.argument("file")
+@options.typed_option(
+    "--format",
+    "format_",
+    section="summary",
+    metavar="NAME",
+    default="jsonl",
+    listing=_formats,
+    help=f"Format of FILE: {LISTED}.",
+)
+@options.typed_option(
+    "--documents",
+    section="summary",
+    metavar="PATH",
+    help="The documents, if not in FILE or next to it: a file of texts by id, or a folder.",
+)
+@options.typed_option(
+    "--human",
+    section="summary",
+    metavar="FIELD",
+    help="Which of the annotations to use.  [default: what the metric measures]",
+)
+@_items
+@options.typed_option(
+    "--metric",
+    section="judging",
+    metavar="NAME",
+    help="Metric to compare with people.  [default: consistency, or the --rubric]",
+)
+@_sweep
+@options.typed_option(
+    "--save",
+    section="output",
+    is_flag=True,
+    help="Store the agreement, to show it with these judges' scores from now on.",
+)
+@options.typed_option(
+    "--fit",
+    section="output",
+    is_flag=True,
+    help="With --save: fit a calibration of these judges' probabilities, and apply it from now on.",
+)
+@options.typed_option(
+    "--title", section="output", metavar="TEXT", help="Name of the annotations.  [default: format and file]"
+)
+@options.judging_options
+@preset_option
+@options.model_options
+@delivery.run_options
+@options.dry_run
+def with_(
+    file: str,
+    format_: str,
+    documents: str | None,
+    items: int | None,
+    save: bool,
+    fit: bool,
+    title: str | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Compare judges with people's annotations in FILE: correlation by summary, document and system, balanced accuracy,
+    area under the curve, error against share judged, and agreement among judges.
+    """
+    say_reading(file, quiet=quiet)
+    require_agreement("redraft agree")
+    from redraft.cli.runner import report_end, run_experiment
+    from redraft.cli.views.plans import show_plan
+    from redraft.lab.agreement.report import agree_report, save_agreements
+    from redraft.lab.agreement.trial import find_format, human_field, plan_table, run_trial, sample_items
+    from redraft.store.store import Store
+
+    if fit and not save:
+        raise UsageError("--fit stores a calibration", hint="add --save")
+    limits, table = parse_options.limits(given), parse_options.prices(given)
+    dataset = sample_items(find_format(format_).read(file, documents), items)
+    dataset = replace(dataset, name=title or dataset.name)
+    metric = _metric(given)
+    design = _design(metric, human_field(dataset, metric, given["human"]), given)
+    if given["dry_run"]:
+        return show_plan(plan_table(dataset, design, table), as_json=as_json)
+    if fit and design.judging.probabilities and design.judging.repeat > 1:
+        raise UsageError("--fit calibrates a judge's own probabilities, not votes", hint="leave out --repeat")
+    folder = delivery.folder(given["output"])
+    with Store(given["db"]) as store:
+        outcome = run_experiment(lambda runner: run_trial(dataset, design, runner), store, limits, table, quiet=quiet)
+        agreements = save_agreements(outcome, store, fit=fit) if save else []
+    delivery.deliver(agree_report(outcome), folder, as_json=as_json, quiet=quiet)
+    if save and not quiet:
+        say(f"{len(agreements)} figures stored" if agreements else "nothing stored: stopped early, or too few verdicts")
+    done = any(outcome.outcome for column in outcome.columns for outcome in column.said)
+    return report_end(outcome.complete, outcome.stopped, done=done, quiet=quiet)
+
+
+def _metric(given: Mapping[str, Any]) -> str:
+    """Return the metric that is compared: the named one, or that of the only rubric."""
+    from redraft.cli.settings_file import rubrics_given
+
+    stated = rubrics_given(given["rubric"])
+    metric: str = given["metric"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
+    if stated and metric not in stated:
+        hint = f"say which one is compared with people: --metric {next(iter(stated))}"
+        raise UsageError(f"--rubric is not used by --metric {metric}", hint=hint)
+    return metric
+
+
+def _design(metric: str, human: str, given: Mapping[str, Any]) -> AgreementDesign:
+    from redraft.lab.agreement.trial import AgreementDesign, parse_sweep
+
+    settings, judging = parse_options.settings(given), parse_options.judging({**given, "metric": (metric,)})
+    return AgreementDesign(
+        metric, human, judging.judges or (settings.model,), settings, judging, parse_sweep(given["sweep"])
+    )
+
+
+_TABLE = """\b
+Examples:
+  redraft agree table summeval=summaries.jsonl qags=mturk_cnndm.jsonl \\
+      --preset longsumeval --judge openai:a --sweep similarity=exact,rouge1
+  redraft agree table summeval=summaries.jsonl --metric coverage \\
+      --preset longsumeval --judge openai:a --sweep questions=3-6,6-12,9-15
+"""
+
+
+@command("table", short_help="Compare judges with people on several sets at once.", epilog=_TABLE)
+@click.argument("files", nargs=-1, required=True, metavar="FORMAT=FILE...")
+@options.typed_option(
+    "--metric",
+    "metrics",
+    section="judging",
+    metavar="NAME",
+    multiple=True,
+    default=("consistency", "coverage"),
+    help="Metric to compare with people, where they were asked about it; may be repeated.",
+)
+@options.typed_option(
+    "--baseline",
+    "baselines_",
+    section="judging",
+    metavar="NAME",
+    multiple=True,
+    help="Another method in the table: blanc, or blanc:MODEL (pip install blanc).",
+)
+@_items
+@_sweep
+@options.judging_options
+@preset_option
+@options.model_options
+@delivery.run_options
+@options.dry_run
+def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quiet: bool, **given: Any) -> int:
+    """Compare judges with people's annotations from several files, each given as FORMAT=FILE, in one table, like
+    LongSumEval's table II; with --sweep, like its tables V to VII.
+    """
+    require_agreement("redraft agree table")
+    from redraft.cli.runner import report_end, run_experiment
+    from redraft.cli.views.plans import show_plan
+    from redraft.lab.agreement.report import baselines, overview_plan, overview_report, run_overview
+    from redraft.lab.agreement.trial import find_format, sample_items
+    from redraft.store.store import Store
+
+    parts = [word.partition("=")[::2] for word in files]
+    if wrong := [name for name, file in parts if not file]:
+        raise UsageError(f"{wrong[0]!r} has no format", hint="write FORMAT=FILE, such as qags=mturk_cnndm.jsonl")
+    say_reading(*(file for _, file in parts), quiet=quiet)
+    limits, prices, scorers = parse_options.limits(given), parse_options.prices(given), baselines(given["baselines_"])
+    sets = {
+        name if [one for one, _ in parts].count(name) == 1 else f"{name} {Path(file).stem}": sample_items(
+            find_format(name).read(file), given["items"]
+        )
+        for name, file in parts
+    }
+    base = _design(metrics[0], "", given)
+    if given["dry_run"]:
+        return show_plan(overview_plan(sets, metrics, base, prices), as_json=as_json)
+    folder = delivery.folder(given["output"])
+    with Store(given["db"]) as store:
+        overview = run_experiment(
+            lambda runner: run_overview(sets, metrics, base, scorers, runner), store, limits, prices, quiet=quiet
+        )
+    delivery.deliver(overview_report(overview), folder, as_json=as_json, quiet=quiet)
+    stopped = next((outcome.stopped for outcome in overview.outcomes if outcome.stopped), None)
+    is_some = any(
+        item_outcome.outcome
+        for outcome in overview.outcomes
+        for column in outcome.columns
+        for item_outcome in column.said
+    )
+    return report_end(overview.complete, stopped, done=is_some, quiet=quiet)
+
+
+@command("list", short_help="List stored agreements.")
+@options.db
+@options.as_json
+def list_(db: str | None, as_json: bool) -> int:
+    """List the agreements shown with scores: those stored with --save, and the built-in judge's own."""
+    from redraft.cli.views.render import aligned
+    from redraft.report.history.certificates import in_words, packaged
+
+    with store_to_read(db) as store:
+        agreements = [*store.agreements.all(), *packaged()]
+    if as_json:
+        echo_json(
+            [
+                asdict(agreement.standing) | {"prompts": agreement.standing.prompts or None} | record_json(agreement)
+                for agreement in agreements
+            ]
+        )
+    elif not agreements:
+        click.echo("no judge has been checked against people yet: see `redraft agree FILE --save`")
+    else:
+        rows = [
+            [
+                agreement.standing.judge,
+                f"{agreement.standing.metric} {agreement.standing.version}",
+                in_words(agreement),
+                agreement.measured,
+            ]
+            for agreement in agreements
+        ]
+        for line in aligned(rows):
+            click.echo(line)
+    return 0
+
+
+_EPILOG = """\b
+Examples:
+  redraft agree mturk_cnndm.jsonl --format qags --model extractive
+  redraft agree labels.jsonl --metric coverage --human relevance \\
+      --judge openai:a --judge openai:b --max-cost 5
+  redraft agree sheet 3fa2c1d0 --what facts --sample 600 -o facts.csv
+  redraft agree read facts.csv
+"""
+
+
+@click.group(cls=CommandGroup, usual="with", epilog=_EPILOG)
+def agree() -> None:
+    """Measure how far judges agree with people.
+
+    `redraft agree FILE` is short for `redraft agree with FILE`.
+    """
+
+
+for each in (with_, table_, sheet, read, judges, list_):
+    agree.add_command(each)

@@ -1,0 +1,105 @@
+"""Delivery of results: to standard output or to files, in the chosen format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from redraft.cli import options
+from redraft.cli.hints import GO_ON
+from redraft.cli.terminal import echo_json, say
+from redraft.domain import record_json
+from redraft.errors import UsageError
+from redraft.sources import write
+
+if TYPE_CHECKING:
+    from redraft.domain import Document
+    from redraft.lab.experiments.experiment import Experiment, ExperimentOutcome
+    from redraft.report.tables import Report
+
+
+D = TypeVar("D")
+T = TypeVar("T")
+O = TypeVar("O", bound="ExperimentOutcome")  # noqa: E741
+
+output = options.typed_option(
+    "--output",
+    "-o",
+    section="output",
+    metavar="DIR",
+    help="Write the report with its tables, pictures and items there; print only the main results.",
+)
+
+
+run_options = options.grouped(
+    options.limit_options, options.max_source, options.prices, output, options.db, options.as_json, options.quiet
+)
+"""The options that every experiment has; `carry_out` takes them as given."""
+writer_options = options.grouped(
+    options.setup_options,
+    options.option(
+        "--max-tokens",
+        section="model",
+        type=click.IntRange(16),
+        metavar="N",
+        found="yes",
+        help="Maximum tokens of a writer's reply, not counting its reasoning.",
+    ),
+    options.dry_run,
+    run_options,
+)
+"""`run_options`, `--dry-run` and the settings of the writing models."""
+
+
+def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], design: D, given: Mapping[str, Any]) -> int:
+    """Run an experiment under the given options and deliver its report; return the exit code."""
+    from redraft.cli import parse_options
+    from redraft.cli.runner import report_end, run_experiment
+    from redraft.cli.views.plans import show_plan
+    from redraft.lab.experiments.experiment import is_undecided
+    from redraft.store.store import Store
+
+    limits, prices, quiet = parse_options.limits(given), parse_options.prices(given), given["quiet"]
+    if given["dry_run"]:
+        return show_plan(experiment.plan(documents, design, prices), as_json=given["as_json"])
+    target = folder(given["output"])
+    with Store(given["db"]) as store:
+        run = partial(experiment.run, documents, design)
+        outcome = run_experiment(run, store, limits, prices, quiet=quiet)
+    report = experiment.report(outcome)
+    deliver(report, target, as_json=given["as_json"], quiet=quiet)
+    undecided = is_undecided(report)
+    done = experiment.is_some(outcome)
+    return report_end(outcome.complete, outcome.stopped, done=done, quiet=quiet, undecided=undecided)
+
+
+def folder(output: str | None) -> Path | None:
+    """Create the directory for the results before anything is spent on them."""
+    if output is None:
+        return None
+    folder = Path(output).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"the directory cannot be created: {error.strerror}", place=output) from error
+    return folder
+
+
+def deliver(report: Report, folder: Path | None, *, as_json: bool, quiet: bool) -> None:
+    """Print the report; or write it to files, and print the lines that matter."""
+    from redraft.lab.experiments.pictures import draw_pictures
+
+    written = report.files(draw_pictures(report.name, report.tables)) if folder else {}
+    files = {folder / name: text for name, text in written.items()} if folder else {}
+    for path, text in files.items():
+        write(path, text, f"name another directory with -o, and {GO_ON}")
+    if as_json:
+        echo_json(record_json(report))
+    else:
+        click.echo(report.brief() if folder else report.to_markdown(), nl=False)
+    if files and not quiet:
+        say(f"{len(files)} files written to {folder}; report.md has all tables")

@@ -1,0 +1,110 @@
+"""`redraft studio`: pages and an HTTP API for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redraft.cli import options, parse_options
+from redraft.cli.sections import command
+from redraft.cli.settings_file import model_tables
+from redraft.cli.terminal import say
+from redraft.errors import UsageError
+from redraft.plugins import require
+
+if TYPE_CHECKING:
+    from redraft.studio.context import StudioConfig
+
+
+_STUDIO_EPILOG = """\b
+Examples:
+  redraft studio
+  redraft studio --port 9000 --max-cost 2
+  redraft studio --experiments results
+  redraft studio --read-only --host 0.0.0.0
+
+It prints the address to open, with a token that keeps out other users of this
+machine. If other machines can reach it (--host), put it behind a server with TLS.
+Press Ctrl-C to stop it; unfinished runs can be resumed, here or with `redraft
+resume`.
+"""
+
+
+@command(epilog=_STUDIO_EPILOG)
+@options.typed_option("--host", section="output", metavar="HOST", default="127.0.0.1", help="Address to listen on.")
+@options.typed_option(
+    "--port",
+    section="output",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="Port.  [default: 8765, or the next free one]",
+)
+@options.option("--token", section="output", metavar="TEXT", help="Token to use instead of a generated one.")
+@options.typed_option(
+    "--no-token",
+    section="output",
+    is_flag=True,
+    help="Let every user of this machine read without the token; writing still needs it.",
+)
+@options.typed_option("--read-only", section="output", is_flag=True, help="Allow no changes.")
+@options.typed_option(
+    "--experiments", section="output", metavar="DIR", help="Folder with tables of experiments to show as well."
+)
+@options.limit_options
+@options.prices
+@options.db
+@options.quiet
+def studio(
+    host: str,
+    port: int | None,
+    token: str | None,
+    no_token: bool,
+    read_only: bool,
+    experiments: str | None,
+    db: str | None,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Start, watch, compare and review runs in the browser. Limits apply to each run."""
+    require("the studio", "studio", "starlette", "uvicorn", "python_multipart")
+    from redraft.llm.langsmith import tracing
+    from redraft.store.sqlite import IN_MEMORY
+    from redraft.studio.context import StudioConfig
+    from redraft.studio.server import serve
+
+    if db is not None and Path(db) == IN_MEMORY:
+        raise UsageError("the studio needs a database that is a file", hint="name one with --db")
+    folder = Path(experiments).expanduser() if experiments else None
+    if folder is not None and not folder.is_dir():
+        raise UsageError(f"--experiments: there is no folder {experiments}", hint="check the path")
+    config = StudioConfig(
+        database=db,
+        token=token or "",
+        read_only=read_only,
+        guarded=not no_token,
+        models=model_tables(),
+        prices=parse_options.prices(given),
+        limits=parse_options.limits(given),
+        experiments=folder,
+    )
+    with tracing(bool(given["trace_to_langsmith"])):
+        serve(host, port, config, lambda address, known: _tell(address, known, quiet=quiet))
+    if not quiet:
+        say("stopped; finished work is kept")
+    return 0
+
+
+def _tell(address: str, config: StudioConfig, *, quiet: bool) -> None:
+    """Where it can be opened. Whoever reads the terminal may come in."""
+    say(f"redraft studio: {address}")
+    if quiet:
+        return
+    if config.exposed:
+        say("  other machines can reach it, and without TLS the token can be read on the way")
+    if not config.guarded:
+        say("  every user of this machine can read all documents (--no-token)")
+    if config.read_only:
+        say("  read-only")
+    say("  press Ctrl-C to stop")

@@ -1,0 +1,225 @@
+"""HAMLET's tables 2 and 3 through the command: several validators and judges before one gold that belongs to none."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.domain import record_json
+from redraft.errors import UsageError
+from redraft.lab.agreement.sheet_tables import runs_of_experiment
+from redraft.lab.agreement.sheets import What
+from redraft.lab.experiments.chunk_size import MarkedChunk
+from redraft.lab.experiments.hamlet.experiment import HamletItem, HamletScore, PooledShare
+from tests.chatserver import ChatServer, Seen
+from tests.cli.inside import Inside
+from tests.judges import Keepers, Said, Sheet, island, keepers_in, seen_on, told
+from tests.lab.experiments.grids import refined
+from tests.lab.experiments.world import answer as model_answer
+
+
+class Strict(Keepers):
+    """Finds keepers 5 and 9 subjective, and keepers 2 and 9 insignificant."""
+
+    def _by(self, sheet: Sheet, *failing: int) -> Said:
+        return {
+            "facts": [
+                {"id": n, "reason": "So.", "verdict": "fail" if number in failing else "pass"}
+                for n, item in sheet.items("facts").items()
+                for number in keepers_in(item["text"])
+            ]
+        }
+
+    def facts_objective(self, sheet: Sheet) -> Said:
+        return self._by(sheet, 5, 9)
+
+    def facts_significant(self, sheet: Sheet) -> Said:
+        return self._by(sheet, 2, 9)
+
+
+class Blind(Keepers):
+    """Finds no fact in any summary, and whatever it is asked to verify supported."""
+
+    def align_facts(self, sheet: Sheet) -> Said:
+        return {"facts": [{"id": n, "stated": "no", "sentences": []} for n in sheet.items("facts")]}
+
+
+def test_runs_of_an_experiment_are_read_from_the_records_that_it_wrote(tmp_path: Path) -> None:
+    def runs(what: What, *items: object, every: bool = False) -> list[str]:
+        (tmp_path / "items.json").write_text(json.dumps([record_json(one) for one in items]), "utf-8")
+        return runs_of_experiment(str(tmp_path), what, every=every)
+
+    shares = {"all": PooledShare(1, 2)}
+    item = HamletItem("d", "D", 0, 0.1, "narrative", "Who?", "m", recall=HamletScore("scored", 0.5, shares))
+    items = [
+        replace(item, size=size, runs={"drafting": f"draft{n}", "judging": f"first{n}", "judging by b": f"other{n}"})
+        for n, size in enumerate(("4000", "4000", "2000"))
+    ]
+    assert runs("verification", *items) == ["first0", "first1", "first2"]
+    assert runs("facts", *items) == ["first0", "first2"]
+    assert runs("facts", *items, every=True) == ["first0", "other0", "first2", "other2"]
+    again = [refined(name, {"coverage": 0.1}, {"coverage": 0.9}, run=run) for name, run in (("d", "r1"), ("d", "r2"))]
+    assert (runs("answers", *again), runs("questions", *again)) == (["r1", "r2"], ["r1"])
+    for others in ([], [MarkedChunk("d", "D", 1024, 0, 900, "m", "r")], [refined("d")]):
+        with pytest.raises(UsageError, match="no run of this experiment was judged"):
+            runs("facts", *others)
+
+
+JUDGES = {"strict": Strict(), "blind": Blind()}
+
+
+def serve(seen: Seen) -> Said:
+    return JUDGES.get(seen.model, Keepers())(seen_on(seen))
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Iterator[Inside]:
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    (tmp_path / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
+    with ChatServer(serve) as server:
+        yield Inside(tmp_path, server.base_url, COLUMNS="100")
+
+
+def tables(said: str) -> dict[str, list[dict[str, Any]]]:
+    return {table["name"]: table["rows"] for table in json.loads(said)["tables"]}
+
+
+def filled(folder: Path, says_yes: Callable[[dict[str, str]], bool]) -> list[dict[str, str]]:
+    """Answer a sheet, and return its rows."""
+    with (folder / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        row["person 1"] = "yes" if says_yes(row) else "no"
+    with (folder / "sheet.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return rows
+
+
+def grown(command: Inside, validator: str) -> str:
+    grow = ("keyfacts", "book.md", "-m", "openai:fair", "--perspective", "analytical", "--json")
+    done = command.run(*grow, "--validator", validator)
+    assert done.code == 0, done.err
+    return str(re.findall(r"run (\w+) ", done.err)[-1])
+
+
+@pytest.mark.nightly
+def test_table_2_has_three_validations_of_two_validators(command: Inside, tmp_path: Path) -> None:
+    strict, fair = grown(command, "openai:strict"), grown(command, "openai:fair")
+    done = command.run("agree", "sheet", strict, "--what", "facts", "-o", "sheet.csv")
+    assert done.code == 0, done.err
+    # 1 [2 [3] 4] 5 [6 [7] 8] 9 [10 [11] 12]: 3, 6 to 8 and 10 to 12 are below a pruned fact.
+    rows = filled(tmp_path, lambda row: row["dimension"] != "significance" or 2 not in keepers_in(row["fact"]))
+    assert len(rows) == 3 * 5
+    assert {number for row in rows for number in keepers_in(row["fact"])} == {1, 2, 4, 5, 9}
+    assert {row["asked"].split("?")[0] for row in rows if row["dimension"] == "objectivity"} == {
+        "Is the fact free of opinions, guesses, and words that judge"
+    }
+    read = command.run("agree", "read", "sheet.csv", "--run", fair, "--json")
+    assert read.code == 0, read.err
+    found = tables(read.out)
+    keys = [(row["validator"].partition("@")[0], row["judgment"], row["dimension"]) for row in found["validity"]]
+    told_of = dict(zip(keys, found["validity"], strict=True))
+    dimensions = ("faithfulness", "objectivity", "significance")
+    assert [told_of["openai:strict", "fail", one]["right"] for one in dimensions] == [None, 0, 1 / 2]
+    failing = told_of["openai:strict", "fail", "mean"]
+    assert (failing["rows"], failing["right"]) == (4, 1 / 4)
+    assert told_of["openai:strict", "pass", "mean"]["right"] == 1
+    assert told_of["openai:fair", "pass", "significance"]["right"] == 4 / 5
+    assert [(row["group"], row["both yes"], row["second only"]) for row in found["judges"]] == [
+        ("faithfulness", 5, 0),
+        ("objectivity", 3, 2),
+        ("significance", 3, 2),
+        ("all", 11, 4),
+    ]
+    side = command.run("agree", "judges", strict, fair, "--what", "facts", "--json")
+    assert side.code == 0, side.err
+    said = json.loads(side.out)
+    assert tables(side.out)["judges"] == found["judges"]
+    assert len(said["items"]) == 4
+    assert command.run("agree", "judges", strict, "--what", "facts").code == 2
+
+
+@pytest.mark.nightly
+def test_table_3_has_several_judges_on_one_gold(command: Inside, tmp_path: Path) -> None:
+    metrics = ("--metric", "keyfact_recall", "--metric", "faithfulness")
+    judged = ("evaluate", "book.md", "poor.md", *metrics, "-m", "openai:fair", "--json")
+    pack = json.loads(command.run("keyfacts", "book.md", "-m", "openai:fair", "--json").out)["id"]
+    first = json.loads(command.run(*judged).out)
+    other = json.loads(command.run(*judged, "--judge", "openai:blind", "--keyfacts", pack).out)["run"]
+    command.run("agree", "sheet", first["run"], "--what", "alignment", "-o", "sheet.csv")
+    filled(tmp_path, lambda row: bool({1, 3, 4} & set(keepers_in(row["fact"]))))
+    read = command.run(
+        "agree", "read", "sheet.csv", "--run", other, "--margin", "0.02", "--confidence", "0.98", "--json"
+    )
+    assert read.code == 0, read.err
+    found = tables(read.out)
+    assert [(row["judge"], row["rows"], row["balanced accuracy"]) for row in found["verdicts"]] == [
+        ("openai:fair", found["verdicts"][0]["rows"], 1),
+        ("openai:blind", found["verdicts"][0]["rows"], 1 / 2),
+    ]
+    assert "rows for ±2%" in found["sample"][0]
+    # A sheet of a run in another database is gold for the runs of this one.
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text(sheet.read_text("utf-8").replace(first["run"], "ffffffff"), "utf-8")
+    alone = command.run("agree", "read", "sheet.csv", "--run", other, "--json")
+    assert [row["judge"] for row in tables(alone.out)["verdicts"]] == ["openai:blind"]
+
+
+@pytest.mark.nightly
+def test_the_sheets_of_an_experiment_show_the_chunk_that_the_judge_saw(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(island(90).text, "utf-8")
+    with ChatServer(model_answer) as server:
+        command = Inside(tmp_path, server.base_url, COLUMNS="100")
+        run = (
+            "experiment",
+            "hamlet",
+            "book.md",
+            "-m",
+            "openai:half",
+            "--judge",
+            "openai:judge",
+            "--judge",
+            "openai:two",
+        )
+        options = (
+            "--full-text",
+            "--queries",
+            "2",
+            "--words",
+            "450",
+            "--context-tokens",
+            "4000",
+            "--strategy",
+            "direct",
+        )
+        done = command.run(*run, *options, "-o", "results")
+        assert done.code == 0, done.err
+        made = command.run("agree", "sheet", "--experiment", "results", "--what", "verification", "-o", "sheet.csv")
+        assert made.code == 0, made.err
+        rows = filled(tmp_path, lambda row: "Bob" not in row["sentence"])
+        passages = ""
+        for row in rows:
+            assert row["passages"] != passages, "a chunk is written once"
+            passages = passages if row["passages"] == "(as above)" else row["passages"]
+            assert keepers_in(row["sentence"]).keys() <= keepers_in(passages).keys()
+            assert 20 < len(keepers_in(passages)) < 90, "the chunk, not the book and not a passage"
+        read = command.run("agree", "read", "sheet.csv", "--experiment", "results", "--json")
+        assert read.code == 0, read.err
+        assert [(row["judge"], row["rows"], row["balanced accuracy"]) for row in tables(read.out)["verdicts"]] == [
+            (judge, len(rows), 1)
+            for judge in ("openai:judge", "openai:two", "openai:judge, full text", "openai:two, full text")
+        ]
+        for what in ("facts", "queries", "alignment"):
+            again = command.run("agree", "sheet", "--experiment", "results", "--what", what)
+            assert again.code == 0, again.err
+        few = command.run("agree", "sheet", "--experiment", "results", "--what", "alignment", "--margin", "0.2")
+        assert "(95%)" in few.err

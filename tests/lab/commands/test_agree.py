@@ -1,0 +1,479 @@
+"""`redraft agree` and `redraft agree table`: what they print and write, what a sweep asks, and what they refuse."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.chatserver import ChatServer, Fault, Seen
+from tests.cli.inside import Inside, keepers_court
+from tests.judges import Keepers, Said, Sheet, island, seen_on, told
+from tests.lab.experiments.world import sent
+
+# Keepers that each summary names wrongly, of four that it names.
+WRONG = ((), (), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4))
+BASE = ("agree", "labels.jsonl", "--human", "right")
+JUDGED = (*BASE, "--judge", "openai:fair")
+
+
+def _entry(n: int, wrong: tuple[int, ...]) -> dict[str, Any]:
+    # No two summaries share a sentence, so that nothing is asked of two of them at once.
+    keepers = [4 * n + k for k in range(1, 5)]
+    sentences = [told(k, wrong={k: "Bob"} if k - 4 * n in wrong else None) for k in keepers]
+    text = island(24 + n).text
+    labels = [{"sentence": one, "label": k - 4 * n not in wrong} for k, one in zip(keepers, sentences, strict=True)]
+    figures = {"right": 1 - len(wrong) / 4, "fluent": n}
+    return {"document_id": f"d{n}", "text": text, "sentences": labels, "human": figures, "system": f"s{n % 2}"}
+
+
+@pytest.fixture
+def inside(tmp_path: Path) -> Iterator[tuple[Inside, ChatServer]]:
+    def serve(seen: Seen) -> Said:
+        return Fault("status", status=400, message="No.") if seen.model == "broken" else Keepers()(seen_on(seen))
+
+    lines = [json.dumps(_entry(n, wrong)) for n, wrong in enumerate(WRONG)]
+    (tmp_path / "labels.jsonl").write_text("\n".join(["{not json", *lines]) + "\n", "utf-8")
+    with ChatServer(serve) as server:
+        yield Inside(tmp_path, server.base_url, COLUMNS="100"), server
+
+
+def tables(said: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    return {table["name"]: table["rows"] for table in said["tables"]}
+
+
+@pytest.mark.nightly
+def test_a_judge_who_knows_agrees_with_people_in_all_respects(inside: tuple[Inside, ChatServer]) -> None:
+    command, _ = inside
+    done = command.run(*JUDGED, "--judge", "extractive", "--json")
+    assert done.code == 0, done.err
+    said = json.loads(done.out)
+    found = tables(said)
+    fair, plain, bigrams = found["agreement"]
+    assert (fair["judge"], fair["summaries"], fair["of"], fair["tau-b"]) == ("openai:fair", 6, 6, pytest.approx(1))
+    assert fair["95% from"] == fair["95% to"] == pytest.approx(1)
+    assert fair["p"] < 0.05
+    assert (plain["judge"], bigrams["judge"]) == ("extractive", "share of bigrams in the document")
+    assert (found["systems"][0]["systems"], found["sentences"][0]["judged"]) == (2, 24)
+    right = found["sentences"][0]
+    assert (right["balanced accuracy"], right["kappa"], right["AC1"], right["wrong"]) == (1, 1, pytest.approx(1), 10)
+    assert found["raters"][0]["one"] == "openai:fair"
+    assert found["counts"][1] == {
+        **dict.fromkeys(("unjudged", "not applicable", "failed", "not made"), 0),
+        "by": "openai:fair",
+        "items": 6,
+        "figures": 6,
+        "items unjudged": 0,
+        "ties": pytest.approx(1 / 15),
+    }
+    assert [row["place"] for row in found["troubles"]] == ["line 1"]
+    assert said["items"][0]["judges"]["openai:fair"]["score"] == 1
+
+
+@pytest.mark.slow
+def test_it_is_written_and_repeated_to_the_byte_without_asking_again(
+    inside: tuple[Inside, ChatServer], tmp_path: Path
+) -> None:
+    command, server = inside
+    first = command.run(*JUDGED, "-o", "out")
+    asked = len(server.answered)
+    again = command.run(*JUDGED, "-o", "out")
+    assert (first.code, again.code, again.out) == (0, 0, first.out)
+    rows = csv.DictReader((tmp_path / "out" / "agreement.csv").read_text("utf-8").splitlines())
+    (fair,) = [row for row in rows if row["judge"] == "openai:fair"]
+    assert f"- openai:fair: tau-b {float(fair['tau-b']):.3f} [" in first.out, "stdout has the figure that matters"
+    assert len(server.answered) == asked
+    assert {"agreement.csv", "report.md", "items.json"} <= {path.name for path in (tmp_path / "out").iterdir()}
+    assert "openai:fair" in (tmp_path / "out" / "report.md").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_what_summaries_of_a_document_share_is_asked_once_however_many_are_judged_at_once(
+    inside: tuple[Inside, ChatServer], tmp_path: Path
+) -> None:
+    command, server = inside
+    shared = {"document_id": "d", "text": island(24).text}
+    summaries = [told(*range(n, n + 3)) for n in range(1, 7)]
+    lines = [{**shared, "summary": text, "human": {"right": n % 2}} for n, text in enumerate(summaries)]
+    (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n", "utf-8")
+    costs = []
+    for at_once in ("1", "8"):
+        done = command.run(*JUDGED, "--json", "--concurrency", at_once, "--db", f"{at_once}.db")
+        assert done.code == 0, done.err
+        costs.append(tables(json.loads(done.out))["cost"])
+    assert costs[0] == costs[1]
+    assert set(sent(server).values()) == {2}, "once in each database"
+
+
+@pytest.mark.nightly
+def test_a_budget_stops_it_and_a_higher_one_goes_on(inside: tuple[Inside, ChatServer]) -> None:
+    command, server = inside
+    short = command.run(*JUDGED, "--max-calls", "5", "--concurrency", "1", "--json")
+    assert short.code == 3
+    assert len(server.answered) <= 5
+    assert tables(json.loads(short.out))["counts"][1]["not made"] > 0
+    whole = command.run(*JUDGED, "--json")
+    assert whole.code == 0
+    assert set(sent(server).values()) == {1}
+
+
+@pytest.mark.nightly
+def test_a_judge_that_fails_is_counted_and_the_other_goes_on(inside: tuple[Inside, ChatServer]) -> None:
+    command, _ = inside
+    done = command.run(*JUDGED, "--judge", "openai:broken", "--json")
+    assert done.code == 3
+    found = tables(json.loads(done.out))
+    by = {row["by"]: row for row in found["counts"]}
+    assert (by["openai:fair"]["figures"], by["openai:broken"]["failed"] + by["openai:broken"]["unjudged"]) == (6, 6)
+    assert found["agreement"][1]["tau-b"] is None
+
+
+@pytest.mark.nightly
+def test_a_sweep_over_similarity_and_threshold_asks_nothing_new(inside: tuple[Inside, ChatServer]) -> None:
+    command, server = inside
+    assert command.run(*JUDGED, "--no-second-look", "--json").code == 0
+    asked = len(server.answered)
+    done = command.run(*JUDGED, "--json", "--sweep", "similarity=exact,rouge1", "--sweep", "threshold=0.2:0.7:0.1")
+    assert done.code == 0, done.err
+    assert len(server.answered) == asked
+    found = tables(json.loads(done.out))
+    rows = found["sweep-summaries"]
+    assert [row["threshold"] for row in rows] == ["0.2", "0.3", "0.4", "0.5", "0.6", "0.7"]
+    assert all(row["exact"].startswith("1.000") and row["rouge1"].startswith("1.000") for row in rows)
+    assert len(found["cost"]) == 1
+
+
+@pytest.mark.nightly
+def test_what_is_read_otherwise_is_what_would_be_judged_otherwise(inside: tuple[Inside, ChatServer]) -> None:
+    command, _ = inside
+    swept = command.run(*JUDGED, "--json", "--sweep", "similarity=exact,rouge1", "--sweep", "threshold=0.0,0.6")
+    judges = [item["judges"] for item in json.loads(swept.out)["items"]]
+    for likeness, threshold in (("exact", "0.0"), ("rouge1", "0.6")):
+        options = ("--similarity", likeness, "--threshold", threshold, "--no-second-look", "--json")
+        alone = json.loads(command.run(*JUDGED, *options).out)
+        name = f"openai:fair, similarity {likeness}, threshold {threshold}"
+        assert [one[name]["score"] for one in judges] == [
+            one["judges"]["openai:fair"]["score"] for one in alone["items"]
+        ]
+
+
+@pytest.mark.nightly
+def test_a_sweep_over_questions_asks_each_number_once(inside: tuple[Inside, ChatServer]) -> None:
+    command, server = inside
+    options = ("--metric", "coverage", "--sweep", "questions=3-6,6-9", "--json")
+    done = command.run(*JUDGED, *options)
+    assert done.code == 0, done.err
+    [row, other] = tables(json.loads(done.out))["sweep-summaries"]
+    assert (row["questions"], other["questions"]) == ("3-6", "6-9")
+    asked = len(server.answered)
+    assert command.run(*JUDGED, *options).out == done.out
+    assert len(server.answered) == asked
+
+
+@pytest.mark.nightly
+def test_the_tables_of_longsumeval_come_of_sweeps(inside: tuple[Inside, ChatServer]) -> None:
+    """V: questions, by coverage; VI: questions by likeness; VII: thresholds by likeness, for which nobody is asked."""
+    command, server = inside
+    ranges = "questions=3-6,6-12,9-15"
+    fifth = command.run(*JUDGED, "--metric", "coverage", "--sweep", ranges, "--json")
+    assert fifth.code == 0, fifth.err
+    assert [row["questions"] for row in tables(json.loads(fifth.out))["sweep-summaries"]] == ["3-6", "6-12", "9-15"]
+    sixth = command.run(*JUDGED, "--sweep", "claims=3-5,5-7,7-12", "--sweep", "similarity=exact,rouge1", "--json")
+    assert sixth.code == 0, sixth.err
+    rows = tables(json.loads(sixth.out))["sweep-summaries"]
+    assert [row["claims"] for row in rows] == ["3-5", "5-7", "7-12"]
+    assert all({"exact", "rouge1"} <= row.keys() for row in rows)
+    seventh = (
+        "--sweep",
+        "claims=5-7",
+        "--sweep",
+        "similarity=exact,rouge1",
+        "--sweep",
+        "threshold=0.2:0.7:0.1",
+        "--json",
+    )
+    asked = len(server.answered)
+    done = command.run(*JUDGED, *seventh)
+    assert len(server.answered) == asked, "the answers are those of the sixth"
+    rows = tables(json.loads(done.out))["sweep-summaries"]
+    assert [(row["claims"], row["threshold"]) for row in rows] == [("5-7", f"0.{n}") for n in range(2, 8)]
+    assert all({"exact", "rouge1"} <= row.keys() for row in rows)
+
+
+@pytest.mark.nightly
+def test_a_judge_beside_itself(inside: tuple[Inside, ChatServer]) -> None:
+    command, _ = inside
+    done = command.run(*JUDGED, "--repeat", "2", "--json")
+    [row] = tables(json.loads(done.out))["raters"]
+    assert (row["other"], row["items"], row["equal"], row["sd"]) == ("itself", 6, 1, 0)
+
+
+@pytest.mark.slow
+def test_the_plan_asks_nothing_and_says_about_what_is_asked(inside: tuple[Inside, ChatServer]) -> None:
+    command, server = inside
+    done = command.run(*JUDGED, "--dry-run", "--json")
+    [row] = json.loads(done.out)["rows"]
+    assert (done.code, server.answered) == (0, [])
+    assert command.run(*JUDGED).code == 0
+    assert abs(len(server.answered) - row["calls"]) <= 0.1 * len(server.answered)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--format", "xml"), "no format 'xml'"),
+        (("--metric", "coverage", "--sweep", "threshold=0.2,0.4"), "makes a difference to coverage"),
+        (("--sweep", "temperature=1"), "cannot be swept"),
+        (("--sweep", "threshold=0.7:0.2:0.1"), "has no end"),
+        (("--sweep", "threshold=1.5"), "not from 0 to less than 1"),
+        (("--sweep", "similarity=best"), "no similarity 'best'"),
+        (("--sweep", "questions=x"), "questions=x is not possible"),
+        (("--sweep", "threshold=0.2", "--repeat", "2"), "first answers of one judging"),
+        (("--human", "beauty"), "not asked about 'beauty'"),
+        (("--metric", "nothing"), "no metric 'nothing'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_is_asked(
+    inside: tuple[Inside, ChatServer], options: tuple[str, ...], message: str
+) -> None:
+    command, server = inside
+    done = command.run(*JUDGED, *options, "--json")
+    assert done.code == 2, done.out
+    assert message in json.loads(done.out)["error"]["message"]
+    assert server.answered == []
+
+
+SHEETS = {"facts": "fact", "queries": "question", "alignment": "fact", "verification": "sentence", "claims": "answer"}
+
+
+@pytest.mark.parametrize("what", SHEETS)
+def test_a_sheet_goes_to_people_and_comes_back(inside: tuple[Inside, ChatServer], tmp_path: Path, what: str) -> None:
+    command, _ = inside
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    (tmp_path / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
+    metrics = ("--metric", "keyfact_recall", "--metric", "faithfulness", "--metric", "consistency")
+    made = json.loads(command.run("evaluate", "book.md", "poor.md", "-m", "openai:fair", *metrics, "--json").out)
+    done = command.run("agree", "sheet", made["run"], "--what", what, "--people", "1", "-o", "sheet.csv")
+    assert done.code == 0, done.err
+    with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows
+    assert f"{len(rows)} of {len(rows)} rows" in done.err
+    if what in ("verification", "claims"):
+        passages = ""
+        for row in rows:
+            keeper = re.search(r"keeper number \d+ is called", row["sentence"])
+            assert keeper, row
+            assert row["passages"] != passages, "a passage is written once"
+            passages = passages if row["passages"] == "(as above)" else row["passages"]
+            assert keeper[0] in passages
+            assert len(passages) < len(island().text)
+    # Somebody who answers yes to everything, but for the sentence and the answer that are wrong.
+    wrong = {row["id"] for row in rows if "Bob" in row.get(SHEETS[what], "")}
+    for row in rows:
+        row["person 1"] = "no" if row["id"] in wrong else "yes"
+    with (tmp_path / "sheet.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    read = command.run("agree", "read", "sheet.csv", "--json")
+    assert read.code == 0, read.err
+    found = tables(json.loads(read.out))
+    assert found["sample"][0]["margin"] == 0
+    if what in ("facts", "queries"):
+        whole = [row for row in found["validity"] if "mean" in row.values()]
+        assert sum(row["rows"] for row in whole) == len(rows)
+        assert whole[0]["right"] == 1
+    else:
+        [row] = found["verdicts"]
+        assert row["rows"] == len(rows)
+    if what in ("verification", "claims"):
+        assert (len(wrong), row["balanced accuracy"], row["accuracy"]) == (1, 1, 1)
+
+
+def test_there_is_no_sheet_of_what_was_not_judged(inside: tuple[Inside, ChatServer], tmp_path: Path) -> None:
+    command, _ = inside
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    (tmp_path / "poor.md").write_text(told(1), "utf-8")
+    made = json.loads(command.run("evaluate", "book.md", "poor.md", "--metric", "consistency", "--json").out)
+    for what, hint in (("facts", "keyfacts"), ("verification", "faithfulness")):
+        done = command.run("agree", "sheet", made["run"], "--what", what)
+        assert done.code in (1, 2)
+        assert hint in done.err
+
+
+@pytest.mark.slow
+def test_a_saved_figure_stands_behind_the_scores_of_that_judge_and_of_no_other(
+    inside: tuple[Inside, ChatServer], tmp_path: Path
+) -> None:
+    command, _ = inside
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    (tmp_path / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
+    judge = ("evaluate", "book.md", "poor.md", "--metric", "consistency", "-m")
+    assert "not checked against people" in _plain(command.run(*judge, "openai:fair").out)
+    assert "figures stored" in command.run(*JUDGED, "--save", "--title", "Keepers").err
+    done = command.run(*judge, "openai:fair", "--json")
+    behind = json.loads(done.out)["metrics"]["consistency"]["certificate"]
+    assert behind["agrees"] == "agrees with people 1.00 (1.00 to 1.00) on Keepers, 6 summaries"
+    assert {(one["level"], one["measure"]) for one in behind["agreements"]} == {
+        ("summaries", "tau-b"),
+        ("systems", "tau-b"),
+        ("sentences", "balanced accuracy"),
+    }
+    run = json.loads(done.out)["run"]
+    assert "agreement with people: consistency 1.00" in _plain(command.run("show", run).err)
+    assert "agrees with people 1.00" in _plain(command.run("trace", run).out)
+    assert json.loads(command.run("show", run, "--json").out)["certificates"]["consistency"] == behind
+    [turn] = json.loads(command.run("trace", run, "--json").out)["rounds"]
+    assert turn["metrics"]["consistency"]["certificate"] == behind
+    for other in (("openai:other",), ("openai:fair", "--threshold", "0.3"), ("openai:fair", "--prompts", "simple")):
+        assert "not checked against people" in _plain(command.run(*judge, *other).out)
+    listed = json.loads(command.run("agree", "list", "--json").out)
+    assert {one["dataset"] for one in listed if "fair" in one["judge"]} == {"Keepers"}
+
+
+def _plain(shown: str) -> str:
+    """What is shown, however its lines are broken."""
+    return " ".join(shown.split())
+
+
+@pytest.mark.slow
+def test_what_was_stopped_is_not_put_on_record(inside: tuple[Inside, ChatServer]) -> None:
+    command, _ = inside
+    done = command.run(*JUDGED, "--save", "--max-calls", "5", "--concurrency", "1")
+    assert done.code == 3
+    assert "nothing stored" in done.err
+    assert "fair" not in command.run("agree", "list").out
+
+
+DOCUMENTS = 3
+SETS = ("summeval=summaries.jsonl", "qags=qags.jsonl")
+
+
+class Partly(Keepers):
+    """Answers from the document with more words than it takes, so that measures of likeness differ."""
+
+    def answer_from_document(self, sheet: Sheet) -> Said:
+        said: Any = super().answer_from_document(sheet)
+        for one in said["answers"]:
+            one["answer"] = f"{one['answer']} of the sea" if one["answer"].startswith("Tom2") else one["answer"]
+        return said
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Iterator[Inside]:
+    """A SummEval of four systems, of which each names more keepers wrongly than the one before, and a QAGS."""
+    texts = {f"d{n}": island(20 + n).text for n in range(DOCUMENTS)}
+    lines = [
+        {
+            "id": document,
+            "system": f"s{wrong}",
+            "summary": told(*range(n + 1, n + 5), wrong=dict.fromkeys(range(n + 1, n + 1 + wrong), "Bob")),
+            "human": {"consistency": 5 - wrong + 0.1 * n, "relevance": 3 + wrong % 2},
+        }
+        for n, document in enumerate(texts)
+        for wrong in range(4)
+    ]
+    yes, no = ([{"response": word}] * 3 for word in ("yes", "no"))
+    votes = [
+        {
+            "article": text,
+            "summary_sentences": [
+                {"sentence": told(1, wrong={1: "Bob"} if n else None), "responses": no if n else yes},
+                {"sentence": told(2), "responses": yes},
+            ],
+        }
+        for n, text in enumerate(texts.values())
+    ]
+    files = {
+        "documents.jsonl": [{"id": name, "source": text} for name, text in texts.items()],
+        "summaries.jsonl": lines,
+        "qags.jsonl": votes,
+    }
+    for name, entries in files.items():
+        (tmp_path / name).write_text("\n".join(map(json.dumps, entries)), "utf-8")
+    with keepers_court(tmp_path, Partly()) as court:
+        yield court
+
+
+def rows_of(command: Inside, *more: str) -> list[dict[str, Any]]:
+    done = command.run("agree", "table", *more, "--preset", "longsumeval", "--json")
+    assert done.code == 0, done.err
+    (table,) = done.json["tables"]
+    return list(table["rows"])
+
+
+def tau(cell: str) -> float:
+    return float(cell.rstrip("*"))
+
+
+@pytest.mark.nightly
+def test_table_ii_is_one_command(command: Inside) -> None:
+    rows = rows_of(command, *SETS, "--sweep", "similarity=exact,rouge1")
+    found = {(row["method"], row["metric"], row["similarity"], row["per"]): row for row in rows}
+    systems = found["openai:m", "consistency", "rouge1", "systems"]
+    assert (tau(systems["summeval"]), systems["qags"]) == (1.0, None)
+    summaries = found["openai:m", "consistency", "exact", "summaries"]
+    assert tau(summaries["summeval"]) > 0.7
+    assert tau(summaries["qags"]) == 1
+    coverage = found["openai:m", "coverage", None, "summaries"]
+    assert coverage["qags"] is None, "nobody was asked about coverage there"
+    assert ("QuestEval-like (openai:m)", "consistency", None, "systems") in found
+    assert ("share of bigrams in the document", "coverage", None, "systems") in found
+
+
+@pytest.mark.nightly
+def test_what_a_metric_does_not_use_is_not_swept_for_it(command: Inside) -> None:
+    rows = rows_of(command, SETS[0], "--sweep", "questions=3-6,6-12", "--sweep", "claims=3-5,5-7")
+    judged = [row for row in rows if row["method"] == "openai:m" and row["per"] == "systems"]
+    assert {(row["metric"], row["questions"], row["claims"]) for row in judged} == {
+        ("consistency", None, "3-5"),
+        ("consistency", None, "5-7"),
+        ("coverage", "3-6", None),
+        ("coverage", "6-12", None),
+    }
+
+
+@pytest.mark.slow
+def test_blanc_is_a_baseline_by_its_package(command: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    class BlancHelp:
+        def __init__(self, **settings: Any) -> None:
+            assert settings["model_name"] == "tiny"
+
+        def eval_pairs(self, documents: list[str], summaries: list[str]) -> list[float]:
+            assert all(len(text) > len(summary) for text, summary in zip(documents, summaries, strict=True))
+            return [-summary.count("Bob") for summary in summaries]
+
+    package = ModuleType("blanc")
+    package.BlancHelp = BlancHelp  # type: ignore[attr-defined]  # stands in for a package that is not installed
+    monkeypatch.setitem(sys.modules, "blanc", package)
+    rows = rows_of(command, SETS[0], "--metric", "consistency", "--baseline", "blanc:tiny")
+    (systems,) = [row for row in rows if row["method"] == "BLANC (tiny)" and row["per"] == "systems"]
+    assert tau(systems["summeval"]) == 1
+
+
+def test_what_it_cannot_read_or_compare_is_refused(command: Inside) -> None:
+    for words, said in (
+        (["summaries.jsonl"], "has no format"),
+        (["qags=qags.jsonl", "--metric", "coverage"], "no file has people's figures on coverage"),
+        (["qags=qags.jsonl", "--baseline", "summaqa"], "there is no baseline 'summaqa'"),
+    ):
+        refused = command.run("agree", "table", *words)
+        assert refused.code == 2
+        assert said in refused.err
+
+
+def test_its_cost_is_estimated_by_set(command: Inside) -> None:
+    done = command.run("agree", "table", *SETS, "--dry-run", "--json")
+    assert [(row["set"], row["metric"]) for row in done.json["rows"]] == [
+        ("summeval", "consistency"),
+        ("summeval", "coverage"),
+        ("qags", "consistency"),
+    ]

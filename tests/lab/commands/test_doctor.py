@@ -1,0 +1,128 @@
+"""`redraft doctor` as it is typed: what it prints, what it leaves, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from redraft.lab.doctor.expectations import SHUFFLED
+from tests.chatserver import ChatServer, Seen
+from tests.cli.inside import MODEL, Inside
+from tests.judges import seen_on
+from tests.lab.doctor.oracle import TWICE, Oracle
+
+FORM = ("doctor", "--judge", MODEL, "--metric", "booookscore")
+
+
+@contextmanager
+def hospital(folder: Path, fault: str = "") -> Iterator[Inside]:
+    """The command beside a server whose judge fails in one control at most."""
+    oracle = Oracle(fault)
+
+    def serve(seen: Seen) -> str:
+        return json.dumps(oracle(seen_on(seen), 0))
+
+    with ChatServer(serve) as server:
+        yield Inside(folder, server.base_url, COLUMNS="100")
+
+
+@pytest.mark.nightly
+def test_a_judge_that_passes_leaves_with_zero(tmp_path: Path) -> None:
+    with hospital(tmp_path) as command:
+        done = command.run(*FORM)
+        again = command.run(*FORM, "--json")
+        listed = command.run("runs", "--json"), command.run("runs", "--all", "--json")
+    assert done.code == 0, done.err
+    assert done.out.startswith(f"{MODEL}, on English texts: 5 controls passed, 0 failed, 0 cannot tell · ")
+    assert "failed:" not in done.out
+    assert "5 of 5 done" in done.err
+    (judge,) = again.json["judges"]
+    assert again.json["stopped"] is None
+    assert judge["usage"]["calls"] == 0
+    assert (judge["passed"], judge["failed"], judge["cannot_tell"], judge["not_made"]) == (5, 0, 0, 0)
+    assert {one["metric"] for one in judge["controls"]} == {"booookscore"}
+    assert [len(one.json["runs"]) for one in listed] == [0, 10]
+
+
+@pytest.mark.slow
+def test_a_control_that_fails_is_told_with_what_was_said_and_leaves_with_three(tmp_path: Path) -> None:
+    with hospital(tmp_path, SHUFFLED) as command:
+        done = command.run(*FORM, "-q")
+        listed = command.run("runs", "--all", "--json").json["runs"]
+    assert done.code == 3
+    assert done.err == ""
+    told = done.out.split("failed:\n")[1]
+    assert (
+        f"booookscore  {SHUFFLED}  expected: 0.10 or more below that of a good summary  got: 1.00, next to 1.00" in told
+    )
+    assert any(run["run"] in told for run in listed)
+
+
+@pytest.mark.slow
+def test_a_used_up_budget_shows_what_was_not_made_and_the_command_goes_on(tmp_path: Path) -> None:
+    with hospital(tmp_path) as command:
+        planned = command.run(*FORM, "--dry-run", "--json").json["rows"][-1]["calls"]
+        stopped = command.run(*FORM, "--max-calls", "2")
+        went_on = command.run(*FORM, "--json")
+    assert stopped.code == 3
+    assert "not made" in stopped.out
+    assert "--max-calls 2 is used up" in stopped.err
+    assert "repeat the command with a higher limit" in stopped.err
+    assert went_on.code == 0
+    assert went_on.json["judges"][0]["usage"]["calls"] == planned - 2
+
+
+@pytest.mark.nightly
+def test_the_plan_asks_nobody_and_holds(tmp_path: Path) -> None:
+    metrics = [word for name in ("coverage", "faithfulness", "booookscore") for word in ("--metric", name)]
+    with hospital(tmp_path) as command:
+        plan = command.run("doctor", "--judge", MODEL, *metrics, "--dry-run", "--json").json
+        assert not command.database.exists()
+        done = command.run("doctor", "--judge", MODEL, *metrics, "--json").json
+    total = plan["rows"][-1]
+    used = done["judges"][0]["usage"]
+    assert total["document"] == "total"
+    assert 0 < used["calls"] <= total["calls"]
+    assert used["prompt_tokens"] <= total["prompt tokens"]
+
+
+@pytest.mark.slow
+def test_the_plan_says_what_an_examination_costs(tmp_path: Path) -> None:
+    rows = Inside(tmp_path).run("doctor", "--judge", "openai:gpt-4o-mini", "--dry-run", "--json").json["rows"]
+    assert 0 < rows[-1]["USD"] <= 0.25, "an examination is to be had for cents"
+
+
+@pytest.mark.nightly
+def test_several_judges_are_examined_apart(tmp_path: Path) -> None:
+    with hospital(tmp_path) as command:
+        done = command.run(*FORM, "--judge", "extractive", "--json").json
+    assert [one["judge"] for one in done["judges"]] == [MODEL, "extractive"]
+    assert all(len(one["controls"]) == 5 for one in done["judges"])
+    twice = [next(one for one in judge["controls"] if one["control"] == TWICE) for judge in done["judges"]]
+    assert [one["verdict"] for one in twice] == ["pass", "cannot tell"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--metric", "statistics"), "there are no controls for statistics, which gives no score"),
+        (("--metric", "spread"), "there are no controls for spread, which asks no judge"),
+        (
+            ("--metric", "coverage", "--metric", "spread"),
+            "controls for coverage, consistency, keyfact_recall, faithfulness, booookscore, and for your own metrics",
+        ),
+        (("--metric", "charm"), "there is no metric 'charm'"),
+        (("--judge", "nobody"), "there is no model 'nobody'"),
+        (("--judge", "extractive", "--judge", "extractive"), "the judge extractive is named twice"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anybody_is_asked(
+    words: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    done = Inside(tmp_path).run("doctor", *words)
+    assert done.code == 2
+    assert message in done.err

@@ -1,0 +1,5 @@
+"""The fixtures of the pages' tests."""
+
+from tests.pages.conftest import chromium, page
+
+__all__ = ["chromium", "page"]

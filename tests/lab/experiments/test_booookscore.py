@@ -1,0 +1,549 @@
+"""The experiment on coherence: its tables by hand, the published figures, and judges behind a server."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from statistics import fmean, stdev
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from redraft import Limits, Session, Store
+from redraft.agents.proofreader import Proofreader
+from redraft.errors import RunError, UsageError
+from redraft.evaluators.consensus import spread_of_mean
+from redraft.lab.agreement.annotations import (
+    CLEAR,
+    AnnotatedSentence,
+    Annotations,
+    ConfusionVerdict,
+    Summaries,
+    read_annotations,
+    read_summaries,
+)
+from redraft.lab.experiments.booookscore.experiment import (
+    CoherenceDesign,
+    CoherenceOutcome,
+    SystemJudgment,
+    judge_summaries,
+    measure_summaries,
+)
+from redraft.lab.experiments.booookscore.tables import EXPERIMENT
+from redraft.report.tables import Report, Table
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
+from redraft.text import tokens
+from redraft.text.languages import language_of
+from redraft.text.sentences import sentences_in
+from tests.chatserver import Answer, ChatServer, Fault, Seen
+from tests.judges import fact_of, seen_on, told
+from tests.lab.experiments.made import rows
+from tests.lab.experiments.world import answer, sent, serving
+
+DATA = Path(os.environ.get("REDRAFT_DATA") or Path(__file__).resolve().parents[4] / "shared" / "data") / "booookscore"
+NO_ITEM = CoherenceDesign()
+WHO = ConfusionVerdict(True, ("entity omission",), questions=("Who?",))
+
+
+def outcome_of(
+    texts: Mapping[str, str], entries: Mapping[str, tuple[AnnotatedSentence, ...] | None], *, every: bool = False
+) -> CoherenceOutcome:
+    return measure_summaries(Summaries("s.json", texts), Annotations("a.json", every, entries), NO_ITEM)
+
+
+def table(report: Report, name: str) -> Table:
+    return next(one for one in report.tables if one.name == name)
+
+
+def test_the_score_is_a_mean_over_summaries_of_shares() -> None:
+    texts = {
+        "a": "One sleeps. Two sleep.",
+        "b": "One eats. Two eat. Three eat. Four eat.",
+        "c": "All is well.",
+        "d": "",
+    }
+    entries = {
+        "a": (AnnotatedSentence("One sleeps.", WHO), AnnotatedSentence("Two sleep.", CLEAR)),
+        "b": (AnnotatedSentence("Two eat.", ConfusionVerdict(True, ("salience", "entity omission"), ("plot hole",))),
+              AnnotatedSentence("Three eat.", ConfusionVerdict(True, questions=("Why?",)))),
+        "e": (AnnotatedSentence("Gone.", WHO),),
+    }  # fmt: skip
+    report = EXPERIMENT.report(outcome_of(texts, entries))
+    scores = table(report, "scores")
+    found = rows(scores, "BooookScore", "score", "summaries", "of", "sentences", "judged", "unjudged", "confused")
+    score = (1 / 2 + 2 / 4 + 1) / 3
+    assert found == [(pytest.approx(100 * score), pytest.approx(score), 3, 4, 7, 7, 0, 3)]
+    types = table(report, "types")
+    assert rows(types, "sentences", "% of sentences", type="entity omission") == [(2, pytest.approx(200 / 7))]
+    assert rows(types, "sentences", type="duplication") == [(0,)]
+    assert rows(types, "sentences", type="another type") == rows(types, "sentences", type="untyped") == [(1,)]
+    assert len(types.rows) == 10
+    assert report.about[-3:] == (
+        "summaries for which the annotations list no sentence: 1",
+        "annotated summaries that are not in the file of summaries: 1",
+        "types that the paper does not define: 1",
+    )
+    status = {item["id"]: (item["status"], item["score"]) for item in report.items}
+    assert status == {"a": ("scored", 0.5), "b": ("scored", 0.5), "c": ("scored", 1), "d": ("not applicable", None)}
+    assert [one.name for one in report.tables] == ["scores", "types", "lengths"], "nothing was asked"
+
+
+def test_where_every_sentence_has_an_entry_one_without_is_not_judged() -> None:
+    texts = {"a": "One sleeps. Two sleep.", "b": "One eats.", "c": "Two eat."}
+    report = EXPERIMENT.report(
+        outcome_of(texts, {"a": (AnnotatedSentence("One sleeps.", WHO),), "b": None}, every=True)
+    )
+    names = ("score", "summaries", "of", "sentences", "judged", "unjudged", "confused")
+    assert rows(table(report, "scores"), *names) == [(0.0, 1, 3, 4, 1, 3, 1)]
+    assert "3 sentences were not judged" in table(report, "scores").basis
+    assert [item["status"] for item in report.items] == ["scored", "unjudged", "unjudged"]
+    assert report.about[-1] == "summaries for which the annotations list no sentence: 2"
+
+
+@pytest.mark.parametrize(
+    ("confusing", "clear", "unjudged", "score"),
+    [(1, 1, 2, 0.5), (1, 1, 3, None), (2, 0, 1, None), (2, 0, 0, 0.0), (0, 2, 2, 1.0), (0, 0, 3, None)],
+)
+def test_a_score_rests_on_half_of_the_sentences_and_not_on_faults_alone(
+    confusing: int, clear: int, unjudged: int, score: float | None
+) -> None:
+    said = (*[ConfusionVerdict(True, ("language",))] * confusing, *[ConfusionVerdict(False)] * clear)
+    short = Failure("judging", "unjudged", "the judge cannot tell") if unjudged else None
+    assert SystemJudgment(said, unjudged, failure=short).score == score
+    assert SystemJudgment(said, unjudged).score == (1 - confusing / len(said) if said else None), (
+        "people chose what to mark"
+    )
+
+
+def test_annotations_of_other_summaries_are_refused() -> None:
+    with pytest.raises(UsageError, match='none of the ids of the summaries, such as "a"'):
+        outcome_of({"a": "One sleeps."}, {"b": None})
+    other = {
+        "a": (
+            AnnotatedSentence("Two sleep.", WHO),
+            AnnotatedSentence("Three sleep.", WHO),
+            AnnotatedSentence("One sleeps.", WHO),
+        )
+    }
+    with pytest.raises(UsageError, match="2 of 3 annotated sentences are not in the summaries"):
+        outcome_of({"a": "One sleeps."}, other)
+
+
+GERMAN = {
+    "lang": "Der Kahn lag am 3. März unter der Brücke bzw. Am Ufer. Die Schleusen waren seit dem 19. Jahrhundert offen,"
+    " und niemand hatte sie je geschlossen.",
+    "kurz": "Er kam am 3. März. Im Abschnitt Abb. 3 steht es.",
+    "english": "The ledger of the harbour was kept by Mr. Crane, who wrote every ship of the company into it. He left.",
+}
+
+
+def test_sentences_end_by_the_language_of_the_summaries(tmp_path: Path) -> None:
+    found = {one.id: [each.sentence for each in one.sentences] for one in outcome_of(GERMAN, {"lang": None}).summaries}
+    assert len(found["lang"]) == 2
+    assert found["kurz"] == ["Er kam am 3. März.", "Im Abschnitt Abb. 3 steht es."], "too short to show it by itself"
+    assert len(found["english"]) == 2
+    assert len(sentences_in(GERMAN["kurz"])) > 2, "which by itself is read as English"
+
+
+async def test_the_built_in_judge_says_nothing_of_summaries_in_another_language(tmp_path: Path) -> None:
+    design = CoherenceDesign(("extractive",))
+    with Store(tmp_path / "redraft.db") as store:
+        outcome = await judge_summaries(
+            measure_summaries(Summaries("s.json", GERMAN), None, design), ExperimentRunner(store, Limits())
+        )
+    (system,) = outcome.systems
+    told = {key: one.failure.message for key, one in system.readings.items() if one.failure}
+    assert {key for key, message in told.items() if "English only" in message} == {"lang", "kurz"}
+    assert not system.readings["lang"].said
+
+
+async def test_a_judge_s_replies_are_read_by_the_language_of_each_summary(tmp_path: Path) -> None:
+    seen: list[tuple[str, str]] = []
+
+    def language_while(*given: Any) -> Any:
+        seen.append((given[1], language_of("Ja.")))
+        return original(*given)
+
+    original = Proofreader.read
+    with serving() as server, patch.object(Proofreader, "read", language_while):
+        lab = Lab(tmp_path, server.base_url)
+        lab.texts = GERMAN
+        await lab.run()
+    assert dict(seen) == {GERMAN["lang"]: "de", GERMAN["kurz"]: "de", GERMAN["english"]: "en"}
+    assert language_of("Ja.") == ""
+
+
+def test_lengths_are_means_over_summaries_with_sentences() -> None:
+    texts = {"a": "One two three four. One two three five.", "b": "One two.", "c": " ", "d": "---"}
+    report = EXPERIMENT.report(outcome_of(texts, {"a": None}))
+    names = ("summaries", "words", "sentences", "% repeated trigrams")
+    # "one two three" occurs twice among eight runs, seven of them different; "b" has none that is repeated.
+    assert rows(table(report, "lengths"), *names) == [(2, 5, 1.5, pytest.approx(100 * (1 / 7 + 0) / 2))]
+
+
+def test_without_the_vocabulary_tokens_are_estimated_and_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "_load", lambda name: None)
+    report = EXPERIMENT.report(outcome_of({"a": "One sleeps."}, {"a": None}))
+    assert "estimate: an estimate, slightly too high" in table(report, "lengths").caption
+    assert report.settings["tokenizer"] == "estimate"
+
+
+def test_the_bootstrap_is_that_of_the_mean() -> None:
+    draw = Random(1)
+    scores = [draw.gauss(0.8, 0.1) for _ in range(400)]
+    spread = spread_of_mean(scores)
+    assert spread is not None
+    assert spread.sd == pytest.approx(stdev(scores) / 20, rel=0.1)
+    assert spread.high - spread.low == pytest.approx(2 * 1.96 * spread.sd, rel=0.1)
+    assert spread.low < fmean(scores) < spread.high
+    assert spread_of_mean(scores[::-1]) == spread, "whatever the order"
+    assert spread_of_mean([0.5]) is None, "one summary says nothing of others"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs $REDRAFT_DATA")
+@pytest.mark.parametrize(
+    ("name", "score", "repeated", "sd"),
+    [("gpt4-2048-hier", 89.1, 4.2, None), ("gpt4-2048-inc", 82.5, 3.4, 0.015), ("gpt4-4096-hier", 90.8, None, None)],
+)
+def test_the_published_figures_come_out_of_the_released_files(
+    name: str, score: float, repeated: float | None, sd: float | None
+) -> None:
+    """Table 2 of the paper, and its appendix G."""
+    file = read_summaries(str(DATA / "summaries" / f"{name}-cleaned.json"))
+    outcome = measure_summaries(file, read_annotations(str(DATA / "annotations" / f"{name}.json")), NO_ITEM)
+    report = EXPERIMENT.report(outcome)
+    [(points, deviation, summaries, unjudged)] = rows(
+        table(report, "scores"), "BooookScore", "sd", "summaries", "unjudged"
+    )
+    assert points == pytest.approx(score, abs=0.7)
+    assert (summaries, unjudged) == (100, 0)
+    assert sd is None or deviation == pytest.approx(sd, abs=0.001)
+    [(trigrams,)] = rows(table(report, "lengths"), "% repeated trigrams")
+    assert repeated is None or trigrams == pytest.approx(repeated, abs=1)
+    assert not outcome.systems[0].aside["lost"]
+    assert not outcome.systems[0].aside["unknown"]
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs $REDRAFT_DATA")
+def test_the_other_format_is_read_too() -> None:
+    file = read_summaries(str(DATA / "summaries" / "gpt4-2048-hier-cleaned.json"))
+    annotations = read_annotations(str(DATA / "annotations" / "gpt4-2048-hier.v2.json"))
+    assert annotations.every
+    readings = measure_summaries(file, annotations, NO_ITEM).systems[0].readings.values()
+    assert sum(len(one.said) for one in readings) == sum(len(one or ()) for one in annotations.entries.values())
+    assert sum(one.confused for one in readings) == 267, "263 with questions, and 4 with types alone"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs $REDRAFT_DATA")
+def test_what_people_marked_gives_the_published_column_to_the_digit() -> None:
+    """The second figures of table 1, and the score by footnote 12, beside GPT-4's annotations of the same summaries."""
+    path = str(DATA / "human" / "summary-gpt4-4096-hier.json")
+    gpt4 = read_annotations(str(DATA / "annotations" / "gpt4-4096-hier.json"))
+    outcome = measure_summaries(read_summaries(path), read_annotations(path), NO_ITEM, beside=[gpt4])
+    report = EXPERIMENT.report(outcome)
+    people = "summary-gpt4-4096-hier.json"
+    shares = dict(rows(table(report, "types"), "type", "% of sentences", system=people))
+    assert {name: round(share, 2) for name, share in shares.items()} == {
+        "entity omission": 3.71,
+        "event omission": 2.27,
+        "causal omission": 1.21,
+        "discontinuity": 1.56,
+        "salience": 1.03,
+        "language": 0.71,
+        "inconsistency": 1.03,
+        "duplication": 1.18,
+        "untyped": 0.06,
+    }
+    assert [round(points, 1) for (points,) in rows(table(report, "scores"), "BooookScore")] == [89.4, 90.9]
+    assert not outcome.systems[0].aside["lost"]
+    assert rows(table(report, "agreement"), "judge") == [("gpt4-4096-hier.json",)]
+
+
+def test_marks_count_as_the_paper_counts_them() -> None:
+    text = "One sleeps. Two sleep. Three sleep. Four eat. Five eat. Six eat. Seven eat. Eight eat. Nine. Ten."
+    marks = (
+        AnnotatedSentence("sleeps. Two sleep. Three", WHO),
+        AnnotatedSentence("Two", ConfusionVerdict(True, ("language",))),
+        AnnotatedSentence("Four eat.", WHO, "Six"),
+        AnnotatedSentence("eat", WHO),
+        AnnotatedSentence("Eleven", WHO),
+    )
+    outcome = measure_summaries(
+        Summaries("s.json", {"a": text}), Annotations("a.json", False, {"a": marks}, True), NO_ITEM
+    )
+    reading = outcome.systems[0].readings["a"]
+    # Three sentences are one, and confuse; so do the pair, the mark in one of several, and the one that is nowhere.
+    assert (len(reading.said), reading.confused, reading.score) == (8, 4, 0.5)
+    assert (len(reading.marks), reading.sentences) == (5, 10)
+    assert (outcome.systems[0].aside["lost"], outcome.systems[0].aside["unclear"]) == (1, 5)
+    assert {number: one.types for number, one in reading.verdicts.items()} == {
+        1: ("entity omission",),
+        2: ("entity omission", "language"),
+        3: ("entity omission",),
+    }, "which of several is marked, and where the last belongs, nobody knows"
+    types = table(EXPERIMENT.report(outcome), "types")
+    assert rows(types, "sentences", "% of sentences", type="entity omission") == [(4, 40.0)]
+
+
+def test_a_pair_of_equal_spans_is_in_two_places() -> None:
+    text = "Tom sleeps in the barn all day. Ann eats. Tom sleeps in the barn all day."
+    mark = AnnotatedSentence("Tom sleeps in the barn all day.", WHO, "Tom sleeps in the barn all day.")
+    outcome = measure_summaries(
+        Summaries("s.json", {"a": text}), Annotations("a.json", False, {"a": (mark,)}, True), NO_ITEM
+    )
+    verdicts = outcome.systems[0].readings["a"].verdicts
+    assert [number for number, one in verdicts.items() if one.confusing] == [1, 3]
+
+
+def test_scores_by_length_and_rouge_l_against_references() -> None:
+    texts = {f"{n}": " ".join(["One sleeps."] * n) for n in range(1, 11)}
+    entries = {key: (AnnotatedSentence("One sleeps.", WHO),) for key in texts}
+    outcome = measure_summaries(
+        Summaries("s.json", texts),
+        Annotations("a.json", False, entries),
+        NO_ITEM,
+        references={"1": ("One sleeps well.", "Two eat."), "none": ("Nobody.",)},
+    )
+    report = EXPERIMENT.report(outcome)
+    found = rows(table(report, "by_length"), "part", "summaries", "score", "tau")
+    assert found[0] == (1, 2, pytest.approx(1 / 4), None)
+    assert found[-1] == ("all", 10, pytest.approx(fmean(1 - 1 / n for n in range(1, 11))), pytest.approx(1.0))
+    assert len(found) == 6
+    names = ("summaries", "references", "ROUGE-L", "of the best reference")
+    assert rows(table(report, "references"), *names) == [(1, 2, pytest.approx(40.0), pytest.approx(80.0))]
+
+
+TEXTS = {
+    "clear": told(1, 2, 3, 4),
+    "twice": f"{told(1, 2, 3)} {told(2)}",
+    "two names": f"{told(5, 6)} {told(wrong={5: 'Bob'})}",
+    "empty": "",
+    "long": f"{told(*range(10, 34))} {told(11)}",
+}
+SCORES = {"clear": 1.0, "twice": 3 / 4, "two names": 2 / 3, "empty": None, "long": 24 / 25}
+CALLS = 3 + 3
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with serving() as running:
+        yield running
+
+
+class Lab:
+    def __init__(self, folder: Path, url: str) -> None:
+        self.folder = folder
+        self.design = CoherenceDesign(("openai:x",), base_url=url)
+        self.texts = dict(TEXTS)
+        self.annotations: Annotations | None = None
+
+    async def run(self, limits: Limits | None = None, **changes: Any) -> CoherenceOutcome:
+        outcome = measure_summaries(Summaries("s.json", self.texts), self.annotations, replace(self.design, **changes))
+        with Store(self.folder / "redraft.db") as store:
+            return await judge_summaries(outcome, ExperimentRunner(store, limits or Limits()))
+
+
+def scores(outcome: CoherenceOutcome, at: int = -1) -> dict[str, float | None]:
+    return {key: one.score for key, one in outcome.systems[at].readings.items()}
+
+
+@pytest.mark.slow
+async def test_a_judge_annotates_all_sentences_in_batches(tmp_path: Path, server: ChatServer) -> None:
+    outcome = await Lab(tmp_path, server.base_url).run()
+    assert outcome.complete
+    assert scores(outcome) == pytest.approx(SCORES)
+    assert len(server.seen) == CALLS
+    report = EXPERIMENT.report(outcome)
+    types = table(report, "types")
+    assert rows(types, "sentences", type="duplication") == [(2,)]
+    assert rows(types, "sentences", type="inconsistency") == [(1,)]
+    [item] = [item for item in report.items if item["id"] == "two names"]
+    assert item["confusing"] == [
+        {
+            "number": 3,
+            "sentence": "The keeper number 5 is called Bob.",
+            "types": ["inconsistency"],
+            "questions": ["Is keeper number 5 called Bob or Tom5?"],
+        }
+    ]
+    assert rows(table(report, "cost"), "sentences", "calls", "cached") == [(36, CALLS, 0)]
+    assert table(report, "failures").rows == ()
+
+
+@pytest.mark.slow
+async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    lab.design = replace(lab.design, judges=("openai:x", "openai:y"))
+    first = EXPERIMENT.report(await lab.run()).files()
+    assert Counter(seen.model for seen in server.seen) == {"x": CALLS, "y": CALLS}
+    assert EXPERIMENT.report(await lab.run()).files() == first
+    assert len(server.seen) == 2 * CALLS
+    with Store(tmp_path / "redraft.db") as store:
+        runs = store.runs.latest(9)
+        assert [run.kind for run in runs] == ["booookscore"] * 2, "one for each judge, found again"
+        assert {run.status for run in runs} == {"done"}
+        assert {tuple(run.prompt_hashes) for run in runs} == {("find_confusion",)}
+
+
+@pytest.mark.slow
+async def test_a_summary_that_is_new_is_all_that_is_paid_for(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    await lab.run()
+    lab.texts["new"] = told(7, 8)
+    assert scores(await lab.run())["new"] == 1
+    assert len(server.seen) == CALLS + 1
+
+
+@pytest.mark.nightly
+async def test_the_budget_holds_over_judges_and_repetitions(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    lab.design = replace(lab.design, judges=("openai:x", "openai:y"), batch=1)
+    most = 2 * sum(len(re.findall("keeper", text)) for text in TEXTS.values())
+    outcome = await lab.run(Limits(max_calls=20))
+    assert outcome.stopped is not None
+    assert not outcome.complete
+    assert len(server.seen) == 20
+    report = EXPERIMENT.report(outcome)
+    assert r"stopped: limits=Limits(max\_calls=20) is used up" in report.to_markdown()
+    statuses = {item["status"] for item in report.items}
+    assert {"not made", "not applicable"} <= statuses <= {"scored", "not made", "not applicable"}
+    assert all((item["score"] is None) == (item["status"] != "scored") for item in report.items)
+    assert table(report, "failures").rows == (), "what was not made has not failed"
+    await lab.run(Limits(max_calls=20))
+    assert len(server.seen) == 20
+    done = await lab.run(Limits(max_calls=200))
+    assert done.complete
+    with Store(tmp_path / "redraft.db") as store:
+        assert {run.status for run in store.runs.latest(9)} == {"done"}
+    assert scores(done, 0) == scores(done, 1) == pytest.approx(SCORES)
+    assert len(server.seen) == most
+    assert max(sent(server).values()) == 1
+
+
+@pytest.mark.slow
+async def test_of_a_budget_that_does_not_last_most_is_spent_on_whole_summaries(
+    tmp_path: Path, server: ChatServer
+) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    lab.texts = {f"s{n}": told(3 * n, 3 * n + 1, 3 * n + 2) for n in range(1, 13)}
+    outcome = await lab.run(Limits(max_calls=18, concurrency=2), batch=1)
+    assert sum(score == 1 for score in scores(outcome).values()) >= 18 // 3 - 1
+
+
+@pytest.mark.slow
+async def test_a_repetition_keeps_to_the_limits_that_it_is_given(tmp_path: Path) -> None:
+    with serving(latency=lambda *_: 0.05) as server:
+        lab = Lab(tmp_path, server.base_url)
+        await lab.run(Limits(max_calls=1, concurrency=8))
+        assert (await lab.run(Limits(concurrency=1))).complete
+        assert server.peak == 1
+
+
+@pytest.mark.slow
+async def test_what_fails_is_never_a_score_and_is_tried_again(tmp_path: Path) -> None:
+    broken = True
+
+    def script(seen: Seen) -> str | Answer | Fault:
+        sheet = seen_on(seen)
+        if broken and "called Bob" in sheet.within("summary"):
+            return Fault("status", status=400, message="No.")
+        said = answer(seen)
+        if broken and "number 33" in sheet.within("summary") and isinstance(said, str):
+            entries = json.loads(said)["sentences"]
+            left_out = [n for n, text in sheet.judged.items() if text in (fact_of(12), fact_of(23))]
+            return json.dumps({"sentences": [one for one in entries if one["id"] not in left_out]})
+        return said
+
+    with serving(script) as server:
+        lab = Lab(tmp_path, server.base_url)
+        outcome = await lab.run()
+        assert not outcome.complete
+        assert scores(outcome) == pytest.approx({**SCORES, "two names": None, "long": 22 / 23})
+        report = EXPERIMENT.report(outcome)
+        status = {item["id"]: (item["status"], item["unjudged"]) for item in report.items}
+        assert status["two names"] == ("failed", 3)
+        assert status["long"] == ("scored", 2)
+        failures = rows(table(report, "failures"), "code", "summaries", "the first", "unjudged")
+        assert failures == [("unjudged", 1, "two names", 3), ("unjudged", 1, "long", 2)]
+        assert "2 failed completely or partly; 5 sentences were not judged" in table(report, "scores").basis
+        broken = False
+        before = len(server.seen)
+        done = await lab.run()
+        assert done.complete
+        assert scores(done) == pytest.approx(SCORES)
+        assert len(server.seen) == before + 2
+
+
+@pytest.mark.slow
+async def test_judges_beside_annotations_agree_as_far_as_they_do(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    again, bob = "The keeper number 2 is called Tom2.", "The keeper number 5 is called Bob."
+    lab.texts.pop("long")
+    # Of two copies the entry speaks of the first, and the judge of the second.
+    entries = {"clear": again, "twice": again, "two names": bob}
+    lab.annotations = Annotations(
+        "a.json", False, {key: (AnnotatedSentence(text, WHO),) for key, text in entries.items()}
+    )
+    outcome = await lab.run()
+    assert [system.name for system in outcome.systems] == ["a.json", "openai:x"]
+    agreement = table(EXPERIMENT.report(outcome), "agreement")
+    names = ("sentences", "equal", "precision", "recall", "confused", "by the annotations")
+    assert rows(agreement, *names) == [(11, pytest.approx(8 / 11), 0.5, pytest.approx(1 / 3), 2, 3)]
+    chance = (2 * 3 + 9 * 8) / 11**2
+    assert rows(agreement, "kappa") == [(pytest.approx((8 / 11 - chance) / (1 - chance)),)]
+    lab.annotations = Annotations("a.json", False, {"clear": None})
+    lab.texts = {"clear": TEXTS["clear"]}
+    [row] = rows(table(EXPERIMENT.report(await lab.run()), "agreement"), "equal", "kappa", "precision", "recall")
+    assert row == (1.0, None, None, None), "nothing to divide by"
+
+
+async def test_what_cannot_be_judged_is_refused_before_anything_is_asked(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    with pytest.raises(UsageError, match="is named twice"):
+        await lab.run(judges=("openai:x", "openai:x"))
+    with pytest.raises(UsageError, match="there is no model 'x'"):
+        await lab.run(judges=("openai:y", "x"))
+    with pytest.raises(UsageError, match="the prompt does not fit into a window of 100 tokens"):
+        await lab.run(context_tokens=100)
+    with pytest.raises(UsageError, match="the price of openai:x is not known"):
+        await lab.run(Limits(max_cost=1))
+    lab.texts = {"a": "", "b": "---"}
+    with pytest.raises(UsageError, match="no summary has a sentence"):
+        await lab.run()
+    assert server.seen == []
+
+
+@pytest.mark.slow
+async def test_the_window_grows_with_the_longest_summary(tmp_path: Path) -> None:
+    whole, read = told(*range(1, 400)), list[str]()
+
+    def script(seen: Seen) -> str:
+        sheet = seen_on(seen)
+        read.append(sheet.within("summary"))
+        return json.dumps({"sentences": [{"id": n, "questions": [], "types": ["No confusion"]} for n in sheet.ids]})
+
+    with serving(script) as server:
+        lab = Lab(tmp_path, server.base_url)
+        lab.texts = {"book": whole}
+        assert scores(await lab.run(batch=100)) == {"book": 1}
+        assert {*read} == {whole}, "it is never read in stretches"
+
+
+@pytest.mark.slow
+async def test_a_part_of_it_is_not_resumed_by_itself(tmp_path: Path, server: ChatServer) -> None:
+    outcome = await Lab(tmp_path, server.base_url).run()
+    run = outcome.systems[0].run
+    assert run is not None
+    async with Session(tmp_path / "redraft.db") as session:
+        with pytest.raises(RunError, match="part of an experiment") as error:
+            await session.resume(run)
+    assert "redraft experiment booookscore" in error.value.hint

@@ -1,0 +1,162 @@
+"""The experiment on a growing span, by simulated models: one reads evenly, one forgets the middle, one repeats the
+start, one invents. The tables show just that."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from redraft import DraftConfig, Limits, Store
+from redraft.lab.experiments.context.experiment import ContextOutcome, context
+from redraft.lab.experiments.context.records import ContextDesign
+from redraft.lab.experiments.context.tables import EXPERIMENT
+from redraft.lab.experiments.plan import NamedModel
+from redraft.llm.budget import PriceTable
+from redraft.runs.experiment_runner import ExperimentRunner
+from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
+from tests.judges import Keepers, island, keepers_in, seen_on, told
+from tests.lab.experiments.made import rows
+from tests.lab.experiments.world import serving
+
+TOLD = 12
+STEPS = (800, 1600)
+ISLAND = island(90)
+ALL = ("even", "forgetful", "starter", "inventor")
+FATES = ("matching", "lost", "new")
+
+
+def chosen(model: str, known: list[int]) -> str:
+    """What a model tells of the keepers that it reads of."""
+    even = [known[int((n + 0.5) * len(known) / TOLD)] for n in range(TOLD)]
+    if model == "forgetful":
+        return told(*known[: TOLD // 2], *known[-TOLD // 2 :])
+    if model == "starter":
+        return told(*known[:TOLD])
+    if model == "inventor":
+        # Three keepers that nobody has heard of, others at every step.
+        strangers = {1000 * len(known) + n: f"Zed{1000 * len(known) + n}" for n in range(3)}
+        return told(*even[: TOLD - 3], wrong=strangers)
+    return told(*even)
+
+
+def answer(seen: Seen) -> str | Answer | Fault:
+    if seen.model == "judge":
+        return json.dumps(Keepers()(seen_on(seen)))
+    return chosen(seen.model, sorted(keepers_in(text_of(seen.messages[0]))))
+
+
+def at(url: str, name: str) -> NamedModel:
+    return NamedModel(name, DraftConfig(model=name, base_url=url, context_tokens=16_000))
+
+
+def design_at(server: ChatServer, *models: str, **changes: object) -> ContextDesign:
+    seats = [at(server.base_url, f"openai:{model}") for model in (*models, "judge")]
+    return ContextDesign(tuple(seats[:-1]), seats[-1], ("direct",), STEPS, 120, **changes)  # type: ignore[arg-type]
+
+
+async def run(folder: Path, design: ContextDesign, limits: Limits | None = None) -> ContextOutcome:
+    with Store(folder / "redraft.db") as store:
+        return await context([ISLAND], design, ExperimentRunner(store, limits or Limits()))
+
+
+@pytest.mark.slow
+async def test_each_way_to_read_shows_in_the_tables(tmp_path: Path) -> None:
+    with serving(answer) as server:
+        design = design_at(server, *ALL, references={ISLAND.id: told(*range(4, 90, 7))})
+        outcome = await run(tmp_path, design)
+        report = EXPERIMENT.report(outcome)
+        asked = len(server.answered)
+        again = EXPERIMENT.report(await run(tmp_path, design))
+        assert len(server.answered) == asked
+    assert outcome.complete
+    assert again.files() == report.files()
+    tables = {table.name: table for table in report.tables}
+
+    def cells(table: str, model: str, *names: str, **wanted: object) -> list[tuple[object, ...]]:
+        return rows(tables[table], *names, system=f"openai:{model}, direct", **wanted)
+
+    thirds = ("1st", "2nd", "3rd")
+    assert _near(cells("position_halves", "even", *thirds), (1 / 3, 1 / 3, 1 / 3))
+    assert _near(cells("position_halves", "forgetful", *thirds), (0.5, 0, 0.5))
+    ((first, _, last),) = cells("position_halves", "starter", *thirds)
+    assert first > 0.8
+    assert last == 0
+    assert cells("positions", "inventor", "sentences", "located", step=2) == [(TOLD, TOLD - 3)]
+
+    for measure in ("alignment", "TF-IDF cosine"):
+        at = {"measure": measure, "step": 2}
+        # Whoever repeats the start loses nothing, and has nothing of what was added.
+        assert cells("fact_changes", "starter", *FATES, section="anywhere", **at) == [(TOLD, 0, 0)]
+        assert cells("fact_changes", "starter", *FATES, section="added", **at) == [(0, 0, 0)]
+        # Whoever forgets the middle keeps the beginning, and exchanges one end for the other.
+        assert cells("fact_changes", "forgetful", *FATES, section="beginning", **at) == [(6, 0, 0)]
+        assert cells("fact_changes", "forgetful", *FATES, section="anywhere", **at) == [(6, 6, 6)]
+        assert cells("fact_changes", "forgetful", *FATES, section="added", **at) == [(0, 0, 6)]
+        assert cells("fact_changes", "inventor", *FATES, section="nowhere", **at) == [(0, 3, 3)]
+        assert cells("fact_changes", "even", "new", "expected new", section="added", **at)[0][0] == TOLD / 2
+    # What was invented has no place that could bear it out, and is in no reference; the rest is borne out.
+    assert cells("fact_accuracy", "inventor", "supported", "unjudged", section="anywhere") == [(1.0, 6)]
+    assert cells("fact_accuracy", "inventor", "in reference", section="nowhere") == [(0.0,)]
+    assert cells("fact_accuracy", "even", "supported", "unjudged", section="anywhere") == [(1.0, 0)]
+    about = "\n".join(report.about)
+    assert "facts are aligned as by keyfact_recall, judged by openai:judge" in about
+    assert "facts are verified as sentences are by faithfulness, judged by openai:judge" in about
+    assert "not checked against people" in about
+    # The one that repeats its start keeps all of it, the one that forgets the middle half of that.
+    pair = {"first": "openai:forgetful, direct", "second": "openai:starter, direct", "measure": "alignment"}
+    ((matching,),) = rows(tables["fact_differences"], "difference", figure="matching", **pair)
+    assert matching == 6 / 18 - 1
+    assert len(report.headline) <= 10
+    assert any(line.startswith("openai:even") and "33 / 33 / 33%" in line for line in report.headline)
+
+
+def _near(found: list[tuple[object, ...]], wanted: tuple[float, ...]) -> bool:
+    ((*values,),) = found
+    return all(isinstance(one, float) and abs(one - want) < 0.05 for one, want in zip(values, wanted, strict=True))
+
+
+@pytest.mark.nightly
+async def test_it_stops_at_its_budget_and_goes_on(tmp_path: Path) -> None:
+    with serving(answer) as server:
+        design = design_at(server, "even", "starter")
+        stopped = await run(tmp_path, design, Limits(max_calls=5))
+        assert stopped.stopped is not None
+        assert not stopped.complete
+        assert len(server.answered) <= 5
+        assert "stopped: " in EXPERIMENT.report(stopped).to_markdown()
+        whole = await run(tmp_path, design)
+        sent = [text_of(one.messages[0]) + one.model for one in server.answered]
+    assert whole.complete
+    assert len(sent) == len(set(sent))
+
+
+@pytest.mark.slow
+async def test_what_fails_is_a_hole_and_stops_nothing_else(tmp_path: Path) -> None:
+    def failing(seen: Seen) -> str | Answer | Fault:
+        return Fault("status", status=400) if seen.model == "starter" else answer(seen)
+
+    with serving(failing) as server:
+        outcome = await run(tmp_path, design_at(server, "even", "starter"))
+    assert [item.status for item in outcome.items] == ["done", "done", "failed", "failed"]
+    assert not outcome.complete
+    tables = {table.name: table for table in EXPERIMENT.report(outcome).tables}
+    assert rows(tables["positions"], "sentences", system="openai:starter, direct") == [(None,), (None,)]
+    assert len(tables["failures"].rows) == 2
+    assert rows(tables["fact_accuracy"], "facts", "supported", system="openai:starter, direct", section="anywhere") == [
+        (0, None)
+    ]
+
+
+def test_a_plan_asks_nobody(tmp_path: Path) -> None:
+    writer, judge = (at("http://127.0.0.1:9/v1", name) for name in ("openai:a", "openai:b"))
+    design = ContextDesign((writer,), judge, ("direct", "hierarchical"), STEPS, 120)
+    plan = EXPERIMENT.plan([ISLAND], design, PriceTable({}, {}))
+    assert [row[1] for row in plan.rows][:5] == [
+        *("drafting, direct", "drafting, hierarchical", "splitting summaries", "verifying facts", "aligning facts")
+    ]
+    # One call for each of the two steps; facts of four summaries in one run, of two pairs in both directions.
+    assert plan.rows[0][3:5] == (2, 2)
+    assert [row[3] for row in plan.rows][2:5] == [1, 1, 1]
+    assert plan.rows[4][4] == 4

@@ -1,0 +1,349 @@
+"""The tables of the experiment on a growing span, on summaries made by hand with numbers worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft import DraftConfig, Limits, Store
+from redraft.domain import Span, Totals
+from redraft.errors import UsageError
+from redraft.lab.experiments.context.experiment import ContextOutcome, FactJudge, expected_thirds, fact_changes
+from redraft.lab.experiments.context.records import (
+    AtomicFact,
+    BaselineSummary,
+    ContextContestant,
+    ContextDesign,
+    ContextItem,
+    FactComparison,
+    ReadingStep,
+    StepPlan,
+    SummarySentencePlaces,
+    parse_steps,
+    plan_steps,
+)
+from redraft.lab.experiments.context.tables import (
+    accuracy_table,
+    changes_table,
+    cost_table,
+    densities_table,
+    difference_table,
+    failure_table,
+    halves_table,
+    positions_table,
+    shares_table,
+)
+from redraft.lab.experiments.pictures import draw_pictures
+from redraft.lab.experiments.plan import NamedModel
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
+from redraft.text.origin_chains import TermSimilarity
+from tests.lab.experiments.made import rows
+
+WHO = ContextContestant("a", "direct")
+LENGTH = 1200
+
+
+def at(middle: int) -> Span:
+    return Span(middle - 10, middle + 10)
+
+
+def told(number: int, *places: tuple[int, float]) -> SummarySentencePlaces:
+    return SummarySentencePlaces(
+        number, f"Sentence {number}.", "", tuple((at(middle), weight) for middle, weight in places)
+    )
+
+
+def fact(
+    middle: int | None, supported: bool | None = None, like: float | None = None, said: bool | None = None
+) -> AtomicFact:
+    return AtomicFact("F.", 1, None if middle is None else at(middle), supported, "", like, said)
+
+
+def item(
+    number: int,
+    end: int,
+    sentences: tuple[SummarySentencePlaces, ...],
+    facts: tuple[AtomicFact, ...],
+    *compared: FactComparison,
+) -> ContextItem:
+    step = ReadingStep(number, 100 * number, 100 * number)
+    return ContextItem("d", "A Book", LENGTH, WHO, step, end, "r", None, 50, 0, sentences, facts, 0, compared)
+
+
+# Half of the book is read, then all of it. In the first summary a sentence comes from each third of that half, and one
+# from nowhere; in the second one comes from two places, with three quarters and one quarter of its weight.
+FIRST = item(
+    1,
+    600,
+    (told(1, (100, 1.0)), told(2, (300, 1.0)), told(3, (500, 1.0)), told(4)),
+    (fact(100, True), fact(100, True), fact(300, True), fact(500, True), fact(None)),
+)
+SECOND = item(
+    2,
+    1200,
+    (told(1, (100, 1.0)), told(2, (700, 1.0)), told(3, (1100, 1.0)), told(4, (100, 0.75), (500, 0.25))),
+    (
+        *(fact(100, True, 0.8, True), fact(100, True, 0.6, False), fact(700, False)),
+        *(fact(1100), fact(700), fact(None)),
+    ),
+    # Of five facts two are there again; of six two were there, and of one nobody can tell.
+    FactComparison("words", 0.5, (True, True, False, False, False), (True, True, False, False, None, False)),
+)
+ITEMS = (FIRST, SECOND)
+REFERENCE = BaselineSummary(40, (told(1, (100, 1.0)), told(2, (1100, 1.0))), LENGTH)
+COURSES = (StepPlan("d", "A Book", 200, (FIRST.step, SECOND.step), 50, reference=REFERENCE),)
+THIRDS = ("1st", "2nd", "3rd")
+
+
+def test_positions_by_thirds_of_what_was_read_and_of_the_whole() -> None:
+    table = positions_table(COURSES, ITEMS)
+    read, whole, expected = ([f"{kind} {third}" for third in THIRDS] for kind in ("read", "whole", "expected"))
+
+    # 100, 300 and 500 of 600 are one in each third; of 1,200 two are in the first third and one in the second. What is
+    # read is all of the first third and half of the second, 400 and 200 of 600 characters.
+    (found,) = rows(table, *read, *whole, *expected, step=1)
+    assert found == pytest.approx((1 / 3, 1 / 3, 1 / 3, 2 / 3, 1 / 3, 0, 2 / 3, 1 / 3, 0))
+    # 1 + 0.75 of four in the first third, 1 + 0.25 in the second, 1 in the last.
+    (found,) = rows(table, *read, *expected, step=2)
+    assert found == pytest.approx((0.4375, 0.3125, 0.25, 1 / 3, 1 / 3, 1 / 3))
+    # Three sentences from three thirds are even. Four are looked at by quarters: 1.75, 0.25, 1 and 1 of 4.
+    told = -(0.4375 * log(0.4375) + 0.0625 * log(0.0625) + 0.5 * log(0.25)) / log(4)
+    assert rows(table, "sentences", "located", "spread", step=1) == [(4, 3, pytest.approx(1.0))]
+    assert rows(table, "sentences", "located", "spread", step=2) == [(4, 4, pytest.approx(told))]
+    assert rows(table, *whole, "words", system="reference") == [(0.5, 0.0, 0.5, 40)]
+    assert "1 of 8 sentences" in table.basis
+
+
+def test_half_against_half() -> None:
+    (found,) = rows(
+        halves_table(COURSES, ITEMS), *THIRDS, *(f"change {third} (%)" for third in THIRDS), system="a, direct"
+    )
+    # All: 1 + 1.75, 1 + 1.25 and 1 + 1 of seven. 0.4375 is by 31.25 % more than a third, 0.3125 by 6.25 % less.
+    assert found == pytest.approx((2.75 / 7, 2.25 / 7, 2 / 7, 31.25, -6.25, -25))
+    # Of what was nothing no share has grown.
+    lonely = item(1, 600, (told(1, (100, 1.0)),), ())
+    (found,) = rows(halves_table((), (lonely, SECOND)), *(f"change {third} (%)" for third in THIRDS))
+    assert found == (pytest.approx(-56.25), None, None)
+
+
+def test_of_thirteen_steps_six_are_the_lower_half() -> None:
+    many = [item(n, 1200, (told(1, (100 if n <= 6 else 1100, 1.0)),), ()) for n in range(1, 14)]
+    (found,) = rows(
+        halves_table((), many), "1st", *(f"{half} {third}" for half in ("lower", "upper") for third in THIRDS)
+    )
+    assert found == pytest.approx((6 / 13, 1, 0, 0, 0, 0, 1))
+
+
+def test_matching_lost_and_new_by_section_in_both_directions() -> None:
+    found = fact_changes(SECOND, FIRST, SECOND.compared[0])
+    # Four facts of each step have a place and a verdict. Half of the book is new: two of the four of now would be in
+    # either half, and two of the four before would be lost.
+    assert found["anywhere"] == ((2, 3, 3), 2, 1, pytest.approx((2, 2, 2)))
+    # Of the first third everything was read before: 4/3 match, and 4/3 of the 8/3 that were there are lost.
+    assert found["beginning"] == ((2, 1, 0), 2, 0, pytest.approx((4 / 3, 4 / 3, 0)))
+    assert found["middle"] == ((0, 1, 1), 0, 1, pytest.approx((2 / 3, 2 / 3, 2 / 3)))
+    assert found["end"] == ((0, 0, 1), 0, 0, pytest.approx((0, 0, 4 / 3)))
+    assert found["added"] == ((0, 0, 2), 0, 1, pytest.approx((0, 0, 2)))
+    assert found["nowhere"] == ((0, 1, 1), 0, 0, None)
+
+    fates = ("matching", "lost", "new")
+    table = changes_table(ITEMS, "words above 0.5")
+    assert rows(table, *fates, "kept", "unjudged", "measure", step=2, section="middle") == [(0, 1, 1, 0, 1, "words")]
+    assert rows(table, "expected new", section="nowhere") == [(None,)]
+    shares = shares_table(ITEMS, "words above 0.5")
+    assert rows(shares, *fates, "facts", steps="all steps", section="anywhere") == [(0.25, 0.375, 0.375, 8)]
+    assert rows(shares, *fates, "facts", steps="lower half", section="anywhere") == [(None, None, None, 0)]
+    assert rows(shares, *(f"expected {one}" for one in fates), steps="upper half", section="added") == [(0, 0, 1)]
+
+
+def test_what_an_even_spread_would_give_where_a_quarter_was_read_before() -> None:
+    before = item(1, 300, (), (fact(100), fact(200)))
+    said = FactComparison("words", 0.5, (True, False), (True, False, False, False))
+    found = fact_changes(item(2, 1200, (), (fact(100), fact(500), fact(700), fact(1100)), said), before, said)
+    # Of four facts one is in the old quarter; of the two before three quarters go.
+    assert found["anywhere"].expected == pytest.approx((1, 1.5, 3))
+    # The first third is the old quarter and a twelfth more.
+    assert found["beginning"].expected == pytest.approx((1, 1.5, 4 / 12))
+    assert found["middle"].expected == pytest.approx((0, 0, 4 / 3))
+    assert found["added"].found == (0, 0, 3)
+
+
+def test_without_verdicts_on_half_of_the_facts_there_are_no_shares() -> None:
+    said = FactComparison("words", None, (True, None, None, None, None), (True, True, None, None, None, None))
+    silent = replace(SECOND, compared=(said,))
+    counts = rows(changes_table((FIRST, silent), ""), "matching", "unjudged", section="anywhere")
+    assert counts == [(2, 8)]
+    shares = rows(shares_table((FIRST, silent), ""), "matching", "unjudged", steps="all steps", section="anywhere")
+    assert shares == [(None, 8)]
+
+
+def test_an_even_spread_over_what_is_read() -> None:
+    assert expected_thirds(1.0) == pytest.approx([1 / 3, 1 / 3, 1 / 3])
+    assert expected_thirds(0.25) == pytest.approx([1, 0, 0])
+
+
+def test_how_far_facts_are_borne_out_by_where_they_are() -> None:
+    columns = ("facts", "supported", "verified", "unjudged")
+    table = accuracy_table(ITEMS, "words above 0.5")
+    # Of eleven facts seven have a verdict, and one of these is not borne out.
+    assert rows(table, *columns, section="anywhere") == [(11, pytest.approx(6 / 7), 7, 4)]
+    assert rows(table, *columns, section="beginning") == [(4, 1.0, 4, 0)]
+    assert rows(table, *columns, section="middle") == [(3, 0.5, 2, 1)]
+    assert rows(table, *columns, section="end") == [(2, 1.0, 1, 1)]
+    assert rows(table, *columns, section="nowhere") == [(2, None, 0, 2)]
+    # Two of eleven have a verdict by the reference, which is no share; of those in the beginning these are half.
+    assert rows(table, "likeness", "in reference", "aligned", section="anywhere") == [(pytest.approx(0.7), None, 2)]
+    assert rows(table, "in reference", "aligned", section="beginning") == [(0.5, 2)]
+
+
+def stepped(who: str, document: str, number: int, kept: int, supported: int) -> ContextItem:
+    """Four facts, all with a place, so many of them known before and so many borne out; the step before has four."""
+    facts = tuple(fact(100, n < supported, 0.5, n == 0) for n in range(4))
+    said = (
+        FactComparison(
+            "alignment", None, (True,) * kept + (False,) * (4 - kept), (True,) * kept + (False,) * (4 - kept)
+        ),
+    )
+    step = ReadingStep(number, 100 * number, None)
+    return ContextItem(
+        *(document, document, LENGTH, ContextContestant(who, "direct"), step, 1200, "r", None, 50, 0, (), facts, 0),
+        said if number > 1 else (),
+    )
+
+
+def test_contestants_differ_by_what_they_pool_over_the_steps_that_both_have() -> None:
+    # At the second step a keeps 3 of 4 facts, and loses and gains one: 3 of 5 match. b keeps 1: 1 of 7 matches.
+    items = [
+        *(stepped("a", "d", 1, 0, 4), stepped("a", "d", 2, 3, 3)),
+        *(stepped("b", "d", 1, 0, 2), stepped("b", "d", 2, 1, 1)),
+    ]
+    table = difference_table(items, "")
+    cells = ("of first", "of second", "difference", "steps", "documents", "drawn")
+    matching = (pytest.approx(3 / 5), pytest.approx(1 / 7), pytest.approx(16 / 35), 1, 1, "steps")
+    assert rows(table, *cells, figure="matching") == [matching]
+    assert rows(table, "difference", figure="lost") == [(pytest.approx(1 / 5 - 3 / 7),)]
+    # Of eight facts a has seven that are borne out, and b three.
+    assert rows(table, *cells, figure="supported") == [(7 / 8, 3 / 8, 0.5, 2, 1, "steps")]
+    assert rows(table, "of first", "difference", figure="in reference") == [(0.25, 0.0)]
+    assert rows(table, "of first", "difference", figure="likeness") == [(0.5, 0.0)]
+    assert rows(table, "95% from", figure="supported") == [(None,)], "of two steps nothing follows for others"
+    # What only one of both has is no pair.
+    assert rows(difference_table(items[:3], ""), "steps", figure="supported") == [(1,)]
+
+
+def test_from_five_documents_others_are_drawn_each_with_all_of_its_steps() -> None:
+    # a has one more fact borne out than b in four documents of five, and as many in the fifth.
+    items = [stepped("a", f"d{n}", 1, 0, 3) for n in range(5)]
+    items += [stepped("b", f"d{n}", 1, 0, 3 if n == 4 else 2) for n in range(5)]
+    columns = ("difference", "95% from", "95% to", "documents", "drawn")
+    ((difference, low, high, documents, drawn_),) = rows(difference_table(items, ""), *columns, figure="supported")
+    assert (difference, documents, drawn_) == (pytest.approx(0.2), 5, "documents")
+    # A document less or more of the equal one: 2.5 % of the draws have it three times or more, 33 % not at all.
+    assert (low, high) == (pytest.approx(0.1), pytest.approx(0.25))
+    plots: dict[str, Any] = draw_pictures("context", [difference_table(items, "")])
+    assert [one.name for one in plots["fact_differences_1"].differences] == [
+        *("supported, verification", "in reference, alignment", "likeness, reference")
+    ]
+
+
+def test_the_curve_of_a_summary_from_the_middle_is_even_to_both_sides_of_it() -> None:
+    middle = item(1, 1200, (told(1, (600, 1.0)),), ())
+    heights = [height for (height,) in rows(densities_table((), [middle]), "density", steps="all steps")]
+    assert heights == pytest.approx(heights[::-1])
+    assert max(heights) == heights[24] == pytest.approx(heights[25])
+    assert sum(heights) / len(heights) == pytest.approx(1, abs=0.01), "an even spread is 1"
+    places = [place for (place,) in rows(densities_table((), [middle]), "place (%)", steps="all steps")]
+    assert (places[0], places[24], places[-1]) == (1.0, 49.0, 99.0)
+
+
+def test_what_it_took_is_added_up_and_what_failed_is_named() -> None:
+    first = replace(FIRST, usage=Totals(3, 1, 300, 0, 30, 0.5))
+    used = Totals(2, 0, 200, 0, 20, None)
+    lost = replace(SECOND, sentences=None, usage=used, failure=Failure("drafting", "model", "No."))
+    course = replace(
+        COURSES[0], usage=Totals(4, 0, 80, 0, 8, 0.25), failures={"a: taking apart": Failure("facts", "x", "y")}
+    )
+    seat = NamedModel("a", DraftConfig())
+    outcome = ContextOutcome(ContextDesign((seat,), seat), (course,), (first, lost))
+    # One price is not known, so neither is the sum.
+    assert cost_table(outcome).rows == (
+        ("A Book", "a, direct", 5, 1, 500, 50, None),
+        ("A Book", "facts", 4, 0, 80, 8, 0.25),
+    )
+    assert failure_table(outcome).rows == (
+        ("A Book", "a, direct", 2, "drafting", "model", "No."),
+        ("A Book", "a: taking apart", None, "facts", "x", "y"),
+    )
+
+
+def test_what_was_not_made_is_a_hole() -> None:
+    lost = ContextItem("d", "A Book", LENGTH, WHO, ReadingStep(1, 100, 100), 600)
+    assert rows(positions_table((), (lost, SECOND)), "sentences", "read 1st", "spread", step=1) == [(None, None, None)]
+    assert rows(positions_table((), (lost, SECOND)), "expected 1st", step=1) == [(pytest.approx(2 / 3),)]
+    assert changes_table((lost, replace(SECOND, compared=())), "").rows == ()
+
+
+def test_the_pictures_are_drawn_from_the_tables_alone() -> None:
+    tables = (
+        *(densities_table(COURSES, ITEMS), halves_table(COURSES, ITEMS), shares_table(ITEMS, "")),
+        changes_table(ITEMS, ""),
+    )
+    plots: dict[str, Any] = draw_pictures("context", tables)
+    curves, splits = plots["position_densities"], plots["position_halves"].splits
+    assert [curve.name for curve in curves.curves] == ["a, direct"]
+    assert curves.reference is not None
+    halves = ["a, direct", "lower half of its steps", "upper half of its steps", "reference"]
+    assert [split.name for split in splits] == halves
+    facts = [(one.name, one.shares) for one in plots["fact_shares_1"].splits]
+    assert facts[:2] == [("anywhere", [0.25, 0.375, 0.375]), ("anywhere, even spread", pytest.approx([1 / 3] * 3))]
+    (trend,) = plots["fact_changes"].trends
+    # Of the five facts with a verdict two were there before.
+    assert trend.readings == [(200, pytest.approx(0.4), None, None)]
+    assert all("</svg>" in plot.picture().file() for plot in plots.values())
+    table = changes_table(ITEMS, "")
+    two = replace(table, rows=(*table.rows, *(("Another", *row[1:]) for row in table.rows)))
+    pictures = draw_pictures("context", [two])
+    assert list(pictures) == ["fact_changes_1", "fact_changes_2"], "one for each document, with its own lines"
+    assert "Another" in pictures["fact_changes_2"].picture().file()
+
+
+def test_steps_as_they_are_written() -> None:
+    assert parse_steps("10000:128000:10000") == (*range(10_000, 120_001, 10_000), 128_000)
+    assert parse_steps("2000,4000,3000") == (2000, 3000, 4000)
+    assert parse_steps("1000:1000:500") == (1000,)
+    for wrong in ("", "a:b:c", "1000:500:100", "1000:5000:0", "1000:5000", "10", "64:999999999999:1"):
+        with pytest.raises(UsageError, match="`until`"):
+            parse_steps(wrong)
+
+
+def test_steps_fit_the_document() -> None:
+    steps, note = plan_steps(None, 200_000, 150_000, None)
+    assert ([step.tokens for step in steps], note) == ([*range(10_000, 120_001, 10_000), 128_000], "")
+    # The last step is all of a document that ends before the others would.
+    steps, note = plan_steps(None, 45_000, 33_000, None)
+    assert [step.until for step in steps] == [10_000, 20_000, 30_000, 40_000, None]
+    assert "the last of which is all of it" in note
+    # One that has room for fewer than two of the usual steps is read in thirteen parts, if these are long enough.
+    steps, note = plan_steps(None, 6_500, 5_000, None)
+    assert [step.tokens for step in steps] == [500 * n for n in range(1, 14)]
+    assert steps[-1].until is None
+    assert "13 of about 500" in note
+    assert len(plan_steps(None, 1_000, 760, None)[0]) == 3  # of at least 256 tokens each
+    assert len(plan_steps(None, 6_500, 5_000, 500)[0]) == 5  # of at least twice the words of a summary each
+    steps, note = plan_steps((500, 1_000), 700, 500, None)
+    assert [(step.tokens, step.until) for step in steps] == [(500, 500), (700, None)]
+
+
+def test_no_fact_is_lost_to_a_summary_that_was_not_taken_apart_as_a_whole(tmp_path: Path) -> None:
+    with Store(tmp_path / "redraft.db") as store:
+        measure: Any = TermSimilarity("Ann slept. Ben rowed.")
+        nobody: Any = None
+        bureau = FactJudge(nobody, nobody, nobody, measure, 0.5, ExperimentRunner(store, Limits()))
+        slept, rowed = (replace(fact(100), text=text) for text in ("Ann slept.", "Ben rowed."))
+        assert bureau.match_facts([slept, rowed], [slept], whole=True) == (True, False)
+        assert bureau.match_facts([slept, rowed], [slept], whole=False) == (True, None)
+        assert bureau.match_facts([slept], [], whole=False) == (None,)

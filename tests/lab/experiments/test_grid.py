@@ -1,0 +1,321 @@
+"""A grid and LongSumEval's refinement from end to end: what they come to, that they go on and pay nothing twice."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import re
+import signal
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft import DraftConfig, Limits, Store
+from redraft.domain import Document
+from redraft.errors import UsageError
+from redraft.events import CallAnswered, Event
+from redraft.lab.experiments.grid.experiment import GridDesign, GridOutcome, contestants, grid
+from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
+from redraft.lab.experiments.longsumeval import EXPERIMENT as LONGSUMEVAL
+from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
+from redraft.lab.experiments.longsumeval import longsumeval
+from redraft.lab.experiments.pictures import draw_pictures
+from redraft.lab.experiments.plan import NamedModel
+from redraft.lab.experiments.sources import read_existing_summaries
+from redraft.llm.budget import PriceTable
+from redraft.readers.documents import parse
+from redraft.report.tables import Report
+from redraft.runs.experiment_runner import ExperimentRunner
+from redraft.settings import JudgeConfig, Price
+from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
+from tests.judges import Keepers, Said, Sheet, keepers_in, seen_on, told
+from tests.lab.experiments.made import rows
+from tests.lab.experiments.world import sent, serving
+
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload([__name__])
+KEEPERS = 8
+PRICES = PriceTable({}, {name: Price(prompt=1, completion=2) for name in ("whole", "half", "fair", "first")})
+
+
+class Courteous(Keepers):
+    """Knows which summary tells of more, and prefers the structure of whatever comes first."""
+
+    def prefer_summary(self, sheet: Sheet) -> Said:
+        said = super().prefer_summary(sheet)
+        return said | {"structure": "first"}
+
+
+def reply(seen: Seen) -> Said:
+    """Models that tell of all keepers, or of every second one; judges that are fair, or courteous."""
+    sheet = seen_on(seen)
+    if seen.model in ("whole", "half") and "<summary>" not in text_of(seen.messages[0]):
+        numbers = sorted(keepers_in(text_of(seen.messages[0])))
+        return told(*(numbers if seen.model == "whole" else numbers[::2]))
+    return (Courteous() if seen.model == "first" else Keepers())(sheet)
+
+
+def islands(*first: int) -> list[Document]:
+    """A document for each of these numbers, which tells of the keepers from it on."""
+    return [
+        parse(
+            (
+                f"# Island {n}\n\n"
+                + "\n\n".join(
+                    f"The keeper number {at} is called Tom{at} and lives at station {7 * at} by the cold sea."
+                    for at in range(n, n + KEEPERS)
+                )
+            ).encode(),
+            name=f"island{n}.md",
+        )
+        for n in first
+    ]
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with serving(reply) as running:
+        yield running
+
+
+def settings(url: str, model: str, **more: Any) -> DraftConfig:
+    return DraftConfig(model=f"openai:{model}", base_url=url, strategy="direct", context_tokens=8000, words=80, **more)
+
+
+def designed(url: str, **changes: Any) -> GridDesign:
+    """Two models before two judges."""
+    models = [NamedModel(name, settings(url, name)) for name in ("whole", "half")]
+    seats = tuple(
+        NamedModel(name, settings(url, name).model_copy(update={"strategy": "given", "words": None}))
+        for name in ("fair", "first")
+    )
+    judging = JudgeConfig(metrics=("coverage", "consistency"), questions=KEEPERS)
+    made = GridDesign(contestants(models, ("direct",), (2048,), (80,)), seats, judging, prefers=True)
+    return replace(made, **changes)
+
+
+async def run(folder: Path, documents: list[Document], design: GridDesign, limits: Limits | None = None) -> GridOutcome:
+    """The grid, from where it is."""
+    with Store(folder / "redraft.db") as store:
+        return await grid(documents, design, ExperimentRunner(store, limits or Limits(), PRICES))
+
+
+def files(report: Report) -> dict[str, str]:
+    """The files of an experiment. The names of runs are drawn anew for each database."""
+    return {
+        name: re.sub(r'((?:made_in|judged_in|run)": )"\w+"', r'\1"-"', text)
+        for name, text in report.files(draw_pictures(report.name, report.tables)).items()
+        if name != "items.csv"
+    }
+
+
+@contextmanager
+def ledger(folder: Path) -> Iterator[sqlite3.Connection]:
+    database = sqlite3.connect(folder / "redraft.db")
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+@pytest.mark.slow
+async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path: Path, server: ChatServer) -> None:
+    documents = islands(1, 21)
+    people = tmp_path / "people" / "people"
+    people.mkdir(parents=True)
+    # A pack of so short a text has six questions, about the first six keepers. People tell of two of these on the
+    # first island, of one by a wrong name, and of none on the other.
+    (people / "island1.txt").write_text(told(1, wrong={3: "Bob"}), "utf-8")
+    (people / "elsewhere.txt").write_text("Nobody asked.", "utf-8")
+    ready = read_existing_summaries([str(tmp_path / "people")], documents)
+    plain = designed(server.base_url)
+    there = (*plain.contestants, type(plain.contestants[0])("people"))
+    design = replace(plain, contestants=there, ready=ready)
+    plan = GRID.plan(documents, design, PRICES)
+    total = dict(zip(plan.columns, plan.rows[-1], strict=True))
+    outcome = await run(tmp_path, documents, design)
+    assert len(server.seen) <= int(str(total["calls"]))
+    assert 0 < float(str(total["expected USD"])) == float(str(total["USD"])), "nobody thinks, and nothing is refined"
+    report = GRID.report(outcome)
+    scores, differences, preferences, agreement = (report.tables[n] for n in (0, 2, 3, 4))
+    found = rows(scores, "metric", "system", "score", "documents", judge="fair")
+    assert [row[2:] for row in found if row[0] == "coverage"] == [(1.0, 2), (0.5, 2), (pytest.approx(1 / 6), 1)]
+    assert [row[2:] for row in found if row[0] == "consistency"] == [(1.0, 2), (1.0, 2), (0.5, 1)]
+    wanted = {"metric": "coverage", "judge": "mean of judges", "first": "whole"}
+    assert rows(differences, "second", "difference", "left out", **wanted) == [
+        ("half", 0.5, 0),
+        ("people", pytest.approx(5 / 6), 1),
+    ]
+    wanted = {"first": "whole", "second": "half", "judge": "first"}
+    columns = ("aspect", "for first", "for second", "ties", "order decides")
+    assert rows(preferences, *columns, **wanted) == [
+        ("overall", 2, 0, 0, 0),
+        ("detail", 2, 0, 0, 0),
+        ("structure", 0, 0, 2, 2),
+        ("logic", 0, 0, 2, 0),
+    ]
+    assert rows(preferences, "of", "verdicts", first="half", second="people", judge="fair", aspect="detail") == [(2, 1)]
+    assert rows(agreement, "alpha", "tau-b", of="coverage") == [pytest.approx((1.0, 1.0))]
+    assert rows(agreement, "equal", of="preference: structure") == [(1.0,)]
+    assert "ready-made summaries of documents that are not part of the experiment: 1" in report.to_markdown()
+    assert not outcome.complete
+    assert "it has no summary of this document" in report.to_markdown()
+    asked = len(server.seen)
+    assert files(GRID.report(await run(tmp_path, documents, design))) == files(report)
+    assert len(server.seen) == asked, "a repetition asks nothing"
+    assert max(sent(server).values()) == 1
+
+
+@pytest.mark.nightly
+async def test_the_budget_leaves_holes_and_a_higher_one_goes_on(tmp_path: Path, server: ChatServer) -> None:
+    documents, design = islands(1), designed(server.base_url)
+    outcome = await run(tmp_path, documents, design, Limits(max_calls=6, concurrency=1))
+    assert outcome.stopped is not None
+    assert len(server.seen) == 6
+    report = GRID.report(outcome)
+    assert "not made" in {item["status"] for item in report.items}
+    assert "failed" not in {item["status"] for item in report.items}, "what the budget did not reach has not failed"
+    assert r"Limits(max\_calls=6) is used up" in report.to_markdown()
+    assert (await run(tmp_path, documents, design)).complete
+    assert max(sent(server).values()) == 1
+
+
+@pytest.mark.slow
+async def test_what_fails_leaves_a_hole_and_stops_nothing_else(tmp_path: Path) -> None:
+    def broken(seen: Seen) -> str | Answer | Fault:
+        drafting = "<summary>" not in text_of(seen.messages[0])
+        return Fault("status", status=400, message="No.") if seen.model == "half" and drafting else reply(seen)
+
+    with serving(broken) as server:
+        outcome = await run(tmp_path, islands(1), designed(server.base_url))
+    report = GRID.report(outcome)
+    tables = {table.name: table for table in report.tables}
+    assert rows(tables["scores"], "score", "failed", "of", metric="coverage", judge="fair") == [
+        (1.0, 0, 1),
+        (None, 1, 1),
+    ]
+    assert [row[1] for row in tables["failures"].rows] == ["half"]
+    assert rows(tables["preferences"], "verdicts", "of", aspect="overall", judge="fair") == [(0, 1)]
+
+
+async def test_what_cannot_be_meant_is_refused_before_anything_is_asked(tmp_path: Path, server: ChatServer) -> None:
+    documents, design = islands(1), designed(server.base_url)
+    twice = (*design.contestants, design.contestants[0])
+    narrow = tuple(
+        NamedModel(one.name, one.settings.model_copy(update={"context_tokens": 4000})) for one in design.judges
+    )
+    for changes, said in (
+        (
+            {"judges": narrow, "judging": JudgeConfig(metrics=("booookscore",))},
+            "booookscore does not fit into a window",
+        ),
+        ({"contestants": twice}, "two systems are named whole"),
+        ({"judging": JudgeConfig(metrics=("position",))}, "position gives no score"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            await run(tmp_path, documents, replace(design, **changes))
+    (tmp_path / "lines.jsonl").write_text('{"document": "island1", "system": "a"}\n', "utf-8")
+    with pytest.raises(UsageError, match="there is no `summary` with a text"):
+        read_existing_summaries([str(tmp_path / "lines.jsonl")], documents)
+    with pytest.raises(UsageError, match="there is no such file or folder"):
+        read_existing_summaries([str(tmp_path / "nowhere")], documents)
+    assert server.seen == []
+
+
+def refining(url: str) -> RefiningDesign:
+    """One model that tells of half of what there is, refined in two orders."""
+    seat = settings(url, "fair").model_copy(update={"strategy": "given", "words": None})
+    judging = JudgeConfig(judges=("openai:fair",), base_url=url, questions=KEEPERS)
+    goals = {"coverage": 0.9, "consistency": 0.9}
+    one = NamedModel("half", settings(url, "half"))
+    return RefiningDesign((one,), NamedModel("fair", seat), judging, (goals,), ("paper", "editor"))
+
+
+@pytest.mark.slow
+async def test_refining_tells_what_it_gains_and_asks_about_a_first_draft_once(
+    tmp_path: Path, server: ChatServer
+) -> None:
+    documents, design = islands(1), refining(server.base_url)
+    plan = LONGSUMEVAL.plan(documents, design, PRICES)
+
+    async def done() -> Report:
+        with Store(tmp_path / "redraft.db") as store:
+            return LONGSUMEVAL.report(await longsumeval(documents, design, ExperimentRunner(store, Limits(), PRICES)))
+
+    report = await done()
+    assert len(server.seen) <= int(str(dict(zip(plan.columns, plan.rows[-1], strict=True))["calls"]))
+    gains = {table.name: table for table in report.tables}["gains"]
+    wanted = {"subset": "all", "metric": "coverage"}
+    assert rows(gains, "order", "initial", "refined", **wanted) == [
+        ("paper", 0.5, 1.0),
+        ("editor", 0.5, 1.0),
+    ]
+    asked = len(server.seen)
+    assert files(await done()) == files(report)
+    assert len(server.seen) == asked
+    assert max(sent(server).values()) == 1
+
+
+# Killed and gone on with: the built-in model on stories of a page, so that it is a matter of seconds.
+
+STORIES = tuple(
+    parse((f"# Story {n}\n\n" + " ".join(
+        f"{who} kept the {what} of harbour {n} until winter {at}, when the ice took {at + 2} boats from the quay."
+        f" The {what} was repaired by {who} in spring {at + 1}."
+        for at, (who, what) in enumerate((("Anna", "lamp"), ("Boris", "bell"), ("Clara", "ledger"), ("David", "gate")))
+    )).encode(), name=f"story{n}.md")
+    for n in (1, 2)
+)  # fmt: skip
+
+
+def small() -> GridDesign:
+    """Two settings of the built-in model, by three metrics and by preference."""
+    models = [NamedModel("extractive", DraftConfig())]
+    judging = JudgeConfig(metrics=("coverage", "consistency", "booookscore"))
+    made = contestants(models, ("hierarchical",), (64,), (20, 40))
+    seat = NamedModel("extractive", DraftConfig(strategy="given"))
+    return GridDesign(made, (seat,), judging, prefers=True)
+
+
+def work(folder: Path, answers: int) -> None:
+    """What a process does that is killed as soon as so many answers are stored."""
+    stored = 0
+
+    def observe(event: Event) -> None:
+        nonlocal stored
+        stored += isinstance(event, CallAnswered)
+        if stored == answers:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with Store(folder / "redraft.db") as store:
+        asyncio.run(grid(STORIES, small(), ExperimentRunner(store, Limits(), observer=observe)))
+
+
+@pytest.mark.nightly
+def test_after_three_kills_the_files_are_the_same_and_nothing_was_answered_twice(tmp_path: Path) -> None:
+    for name in ("killed", "calm"):
+        (tmp_path / name).mkdir()
+    for answers in (3, 6, 9):
+        process = _PROCESSES.Process(target=work, args=(tmp_path / "killed", answers))
+        process.start()
+        process.join(60)
+        assert process.exitcode == -signal.SIGKILL
+    reports = {}
+    for name in ("killed", "calm"):
+        with Store(tmp_path / name / "redraft.db") as store:
+            outcome = asyncio.run(grid(STORIES, small(), ExperimentRunner(store, Limits())))
+        reports[name] = files(GRID.report(outcome))
+    assert reports["killed"] == reports["calm"]
+    answered = {}
+    for name in reports:
+        with ledger(tmp_path / name) as database:
+            query = "SELECT count(*), count(DISTINCT key) FROM calls WHERE reply IS NOT NULL"
+            answered[name] = database.execute(query).fetchone()
+    assert answered["killed"] == answered["calm"]
+    assert answered["killed"][0] == answered["killed"][1] > 3 + 6 + 9

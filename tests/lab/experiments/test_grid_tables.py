@@ -1,0 +1,313 @@
+"""The tables of a grid and of LongSumEval's refinement, with numbers that are worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redraft.lab.experiments.grid.experiment import GridOutcome, LengthStatistics
+from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
+from redraft.lab.experiments.grid.tables import (
+    agreement_table,
+    basis,
+    configuration_table,
+    cost_table,
+    difference_table,
+    failure_table,
+    preference_table,
+    score_table,
+    summary_table,
+)
+from redraft.lab.experiments.longsumeval import EXPERIMENT as LONGSUMEVAL
+from redraft.lab.experiments.longsumeval import gain_table, initial_table, order_table, round_table, threshold_table
+from redraft.lab.experiments.pictures import draw_pictures
+from redraft.lab.experiments.sources import ExistingSummaries
+from redraft.report.tables import Table
+from redraft.runs.experiment_runner import Failure
+from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, Price
+from tests.lab.experiments.grids import (
+    contestant,
+    design,
+    judged,
+    outcome,
+    refined,
+    refined_outcome,
+    refining,
+    totals,
+    voted,
+)
+from tests.lab.experiments.made import rows
+
+DOCUMENTS = ("d1", "d2", "d3", "d4", "d5")
+
+
+def one_row(table: Table, *names: str, **wanted: Any) -> tuple[Any, ...]:
+    (row,) = rows(table, *names, **wanted)
+    return row
+
+
+def lone_winner() -> GridOutcome:
+    """`a` is better by 1 on one of five documents, and as good on the others."""
+    some = [judged(one, "a", {"coverage": float(one == "d1")}) for one in DOCUMENTS]
+    return outcome(design("a", "b"), some + [judged(one, "b", {"coverage": 0.0}) for one in DOCUMENTS])
+
+
+def test_a_paired_difference_has_the_interval_of_drawing_other_documents() -> None:
+    # A resample of five has the one document k times, and the mean k/5, with k binomial over five draws of 0.2: P(0) =
+    # 0.328 is more than 2.5 %, P(at most 2) = 0.942 is less than 97.5 %, and P(at most 3) = 0.993 is more. So the
+    # interval is from 0 to 3/5, whatever is drawn.
+    found = one_row(difference_table(lone_winner()), "difference", "95% from", "95% to", "documents", "left out")
+    assert found == pytest.approx((0.2, 0.0, 0.6, 5, 0))
+    counts = one_row(difference_table(lone_winner()), "higher", "lower", "equal")
+    assert counts == (1, 0, 4)
+    assert one_row(score_table(lone_winner()), "score", "95% from", "95% to", "sd", system="a") == pytest.approx(
+        (0.2, 0.0, 0.6, 0.4472135955)  # the deviation of 1, 0, 0, 0, 0: the root of 0.8 / 4
+    )
+
+
+def test_several_summaries_of_a_document_count_as_their_mean_and_a_hole_is_left_out() -> None:
+    # On d1 `a` has 0.2 and 0.6, so 0.4, and b 0.1: 0.3. On d2 a has 0.5, and b 0.6: -0.1. On d3 b has no score. So the
+    # mean difference is 0.1 over two documents, and a's mean is (0.4 + 0.5 + 0.9) / 3 = 0.6.
+    some = [
+        judged("d1", "a", {"coverage": 0.2}),
+        judged("d1", "a", {"coverage": 0.6}, number=2),
+        judged("d1", "b", {"coverage": 0.1}),
+        judged("d2", "a", {"coverage": 0.5}),
+        judged("d2", "b", {"coverage": 0.6}),
+        judged("d3", "a", {"coverage": 0.9}),
+        judged("d3", "b", {"coverage": None}),
+    ]
+    made = outcome(design("a", "b"), some)
+    found = one_row(difference_table(made), "difference", "95% from", "documents", "higher", "lower", "left out")
+    assert found == (pytest.approx(0.1), None, 2, 1, 1, 1)
+    columns = ("score", "documents", "summaries", "of", "failed", "unjudged")
+    assert one_row(score_table(made), *columns, system="a") == (pytest.approx(0.6), 3, 4, 4, 0, 0)
+    assert one_row(score_table(made), *columns, system="b") == (pytest.approx(0.35), 2, 2, 3, 1, 3)
+    assert one_row(summary_table(made), "coverage", "status", document="D3", system="b") == (None, "failed")
+    assert "coverage" in failure_table(made).rows[0]
+
+
+def test_documents_of_one_title_stand_apart() -> None:
+    some = [judged(one, "a", {"coverage": score}, title="The Same") for one, score in (("d1", 0.2), ("d2", 0.4))]
+    table = summary_table(outcome(design("a"), some))
+    assert rows(table, "document", "coverage") == [("The Same", 0.2), ("The Same (2)", 0.4)]
+    data = draw_pictures("grid", [table])["documents"].picture().data
+    assert [row[1:] for row in data.rows] == [("The Same", 0.2), ("The Same (2)", 0.4)]
+
+
+def test_of_several_judges_there_is_the_mean_where_all_have_a_score() -> None:
+    # j says 0.2 and 0.6 of a, and 0 of b; k says 0.4 and 0.8 of a, and on d2 nothing of b. Over both a has 0.3 and 0.7
+    # and b 0 on d1 alone, so that they differ by 0.3 there.
+    said = [("d1", "j", 0.2, 0.0), ("d2", "j", 0.6, 0.0), ("d1", "k", 0.4, 0.0), ("d2", "k", 0.8, None)]
+    some = [judged(one, "a", {"coverage": a}, judge) for one, judge, a, _ in said]
+    some += [judged(one, "b", {"coverage": b}, judge) for one, judge, _, b in said]
+    made = outcome(design("a", "b", judges=("j", "k")), some)
+    differences = rows(difference_table(made), "judge", "difference", "documents")
+    assert differences == [
+        ("j", pytest.approx(0.4), 2),
+        ("k", pytest.approx(0.4), 1),
+        ("mean of judges", pytest.approx(0.3), 1),
+    ]
+    (a, b) = rows(configuration_table(made), "coverage", "summaries", "of")
+    assert a == (pytest.approx(0.5), 2, 2)
+    assert b == (pytest.approx(0.0), 2, 2)
+
+
+def test_judges_agree_as_far_as_their_scores_and_votes_go_together() -> None:
+    # Scores 0.2 and 0.6 by j, 0.4 and 0.8 by k: always 0.2 apart, in the same order. The squares within summaries are
+    # 0.04; over all six pairs of values (0.04 × 3 + 0.16 × 2 + 0.36) / 6 = 0.1333. Alpha is 1 - 0.04 / 0.1333 = 0.7.
+    some = [judged(one, "a", {"coverage": score}) for one, score in (("d1", 0.2), ("d2", 0.6))]
+    some += [judged(one, "a", {"coverage": score}, "k") for one, score in (("d1", 0.4), ("d2", 0.8))]
+    # Votes a, a, b, b by j and a, a, b, tie by k: 3 of 4 equal. By chance 0.5 × 0.5 + 0.5 × 0.25 = 0.375, so kappa is
+    # 0.375 / 0.625 = 0.6. Of eight votes four are a, three b, one a tie: by chance 1 - (12 + 6) / 56 = 38 / 56 differ,
+    # so alpha is 1 - 0.25 / (38 / 56) = 0.6316. d5 is one text, of which nobody was asked.
+    said = [("d1", "a", "a"), ("d2", "a", "a"), ("d3", "b", "b"), ("d4", "b", "tie")]
+    pairs = [voted(one, j) for one, j, _ in said] + [voted(one, k, "k") for one, _, k in said]
+    pairs += [voted("d5", "tie", judge, same=True) for judge in ("j", "k")]
+    made = outcome(design("a", "b", judges=("j", "k"), prefers=True), some, pairs)
+    table = agreement_table(made)
+    found = one_row(table, "items", "difference", "tau-b", "alpha", of="coverage")
+    assert found == pytest.approx((2, -0.2, 1.0, 0.7))
+    found = one_row(table, "items", "equal", "kappa", "alpha", of="preference: overall")
+    assert found == pytest.approx((4, 0.75, 0.6, 1 - 0.25 / (38 / 56)))
+
+
+def test_preferences_are_shares_of_the_pairs_with_a_verdict() -> None:
+    # Five for a, three for b, two ties, of which one leans to a and in one the order decides: 50 %, 30 %, 20 %, and a
+    # balance of 0.2. Of one pair the judge cannot tell, one failed, and one was not made.
+    winners = ["a"] * 5 + ["b"] * 3
+    pairs = [voted(f"d{n}", winner) for n, winner in enumerate(winners)]
+    pairs += [voted("d8", "tie", leaning="a"), voted("d9", "tie", order_decides=True), voted("d10", "")]
+    pairs += [voted("d11", "", failure=Failure("preference", "rejected", "no")), voted("d12", "", made=False)]
+    some = [judged("d1", "a", {"coverage": 1.0}), judged("d1", "b", {"coverage": 1.0})]
+    table = preference_table(outcome(design("a", "b", prefers=True), some, pairs))
+    shares = one_row(table, "first %", "second %", "tie %", "balance", "verdicts", aspect="overall")
+    assert shares == pytest.approx((50, 30, 20, 0.2, 10))
+    columns = ("for first", "for second", "ties", "lean to first", "lean to second", "order decides", "cannot tell")
+    assert one_row(table, *columns, "failed", "of", aspect="logic") == (5, 3, 2, 1, 0, 1, 1, 1, 13)
+    low, high = one_row(table, "95% from", "95% to", aspect="overall")
+    assert -1 < low < 0.2 < high < 1
+
+
+def test_a_configuration_has_its_settings_and_the_means_of_what_it_wrote() -> None:
+    # Words: two summaries of three. Tokens 10 and 20, novel trigrams 0.5 and 0.7, so 60 %; repeated 0 and 0.1, so 5 %.
+    made = design("a")
+    set_up = contestant("a", strategy="hierarchical", chunk_tokens=512, words=100)
+    made = type(made)((set_up,), made.judges, made.judging)
+    some = [
+        judged("d1", "a", {"coverage": 0.5}, lengths=LengthStatistics(10, 0.5, 0.0)),
+        judged("d2", "a", {"coverage": 1.0}, lengths=LengthStatistics(20, 0.7, 0.1)),
+    ]
+    table = configuration_table(outcome(made, some))
+    assert table.rows[0][:6] == ("a", "a", "hierarchical", 512, 100, pytest.approx(0.75))
+    assert table.rows[0][6:] == (3.0, 15.0, pytest.approx(60.0), pytest.approx(5.0), 2, 2)
+
+
+def test_what_it_takes_is_by_summary_and_in_all_and_unknown_where_a_price_is() -> None:
+    some = [
+        judged("d1", "a", {"coverage": 1.0}, taken=totals(2, 100, 10, 0.5)),
+        judged("d2", "a", {"coverage": 1.0}, taken=totals(4, 300, 30, 1.5)),
+        judged("d1", "b", {"coverage": 1.0}, taken=totals(1, 10, 1, None)),
+    ]
+    more = {"built": totals(3, 30, 3), "judging": {"j": totals(5, 50, 5)}, "whole": totals(15, 490, 49, None)}
+    table = cost_table(outcome(design("a", "b"), some, **more))
+    assert table.rows[0] == ("summaries by a", 2, 3, 200, 20, 1.0, 6, 400, 40, 2.0)
+    assert one_row(table, "USD each", "USD", what="summaries by b") == (None, None)
+    assert one_row(table, "calls", what="verdicts by j") == (5,)
+    assert one_row(table, "calls", "USD", what="all, each answer once") == (15, None)
+    # Tokens and money stand beside the scores, for the picture.
+    assert one_row(score_table(outcome(design("a", "b"), some)), "tokens each", "USD each", system="a") == (220, 1)
+
+
+def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None:
+    lost = Failure("summaries", "missing", "it has no summary of this document")
+    hole = judged("d2", "people", {})
+    hole = replace(hole, text=None, failure=lost)
+    made = design("a", prefers=True, ready=ExistingSummaries({"people": {"d1": ("x",)}}))
+    made = type(made)((*made.contestants, type(made.contestants[0])("people")), made.judges, made.judging, prefers=True)
+    some = [judged(one, "a", {"coverage": 0.5}, taken=totals(1, 9, 1)) for one in ("d1", "d2")]
+    pairs = [replace(one, second="people") for one in (voted("d1", "a"), voted("d2", "", made=False))]
+    whole = outcome(made, [*some, judged("d1", "people", {"coverage": 1.0}), hole], pairs)
+    report = GRID.report(whole)
+    pictures = draw_pictures("grid", report.tables)
+    assert {"scores", "differences_1", "preferences_1", "documents", "cost_coverage"} == set(pictures)
+    assert "not measured" not in pictures["documents"].picture().svg
+    by_name = {table.name: table for table in report.tables}
+    assert one_row(by_name["summaries"], "status", "coverage", document="D2", system="people") == ("failed", None)
+    assert "it has no summary of this document" in report.to_markdown()
+    assert [item["status"] for item in report.items] == ["done", "done", "done", "failed", "done", "not made"]
+    assert report.headline[1] == "people: coverage 1.00"
+    assert report.to_markdown().count(basis(whole)) == 1
+    better = (
+        "people scores 0.50 higher in coverage than a; with 1 document there is no interval (it takes 5), so this may"
+        " be chance."
+    )
+    assert report.verdict == better
+    assert all(better in said for said in (report.brief(), report.files()["report.md"]))
+
+
+def test_items_and_settings_are_the_records_without_texts_servers_and_keys() -> None:
+    made = design(
+        "a", "b", judges=("j", "k"), prefers=True, ready=ExistingSummaries({"people": {"d1": ("A secret text.",)}})
+    )
+    place: dict[str, Any] = {
+        "base_url": "http://secret/v1",
+        "key_env": "SECRET",
+        "price": Price(prompt=1, completion=2),
+    }
+    own = tuple(replace(one, settings=DraftConfig(words=90, **place)) for one in made.contestants)
+    judges = tuple(replace(one, settings=DraftConfig(**place)) for one in made.judges)
+    judging = JudgeConfig(metrics=("coverage",), models={"j": ModelSettings(model="m", base_url="http://secret/v1")})
+    made = replace(made, contestants=own, judges=judges, judging=judging)
+    one = judged("d1", "a", {"coverage": 0.5}, text="A secret text.", made_in="r1", taken=totals(1, 9, 1))
+    report = GRID.report(outcome(made, [replace(one, judged_in="r2")], [voted("d1", "b", leaning="b")]))
+    assert "secret" not in "".join(report.files().values()).casefold()
+    items: Any = report.items
+    settings: Any = report.settings
+    summary, pair = items
+    assert summary["scores"]["coverage"]["score"] == 0.5
+    assert [summary[name] for name in ("system", "judge", "words", "made_in", "judged_in", "status")] == [
+        *("a", "j", 3, "r1", "r2", "done")
+    ]
+    assert "seconds" not in summary["taken"]
+    assert (pair["first"], pair["second"], pair["votes"]["overall"]["winner"]) == ("a", "b", "second")
+    assert [one["settings"]["words"] for one in settings["contestants"]] == [90, 90]
+
+
+def four() -> Any:
+    """Four documents: coverage and consistency of first drafts, and of what became of them."""
+    return [
+        refined("d1", {"coverage": 0.4, "consistency": 0.5}, {"coverage": 0.6, "consistency": 0.8}),
+        refined("d2", {"coverage": 0.5, "consistency": 1.0}, {"coverage": 0.5, "consistency": 1.0}),
+        refined(
+            "d3",
+            {"coverage": 0.7, "consistency": 0.7},
+            {"coverage": 0.8, "consistency": 0.7},
+            {"coverage": 0.9, "consistency": 0.9},
+        ),
+        refined("d4", {"coverage": 0.8, "consistency": 0.8}),
+    ]
+
+
+def test_refining_gains_by_subset_as_table_iii_has_it() -> None:
+    table = gain_table(refined_outcome(refining("paper"), *four()))
+    columns = ("initial", "refined", "change %", "gain", "documents", "summaries", "of")
+    # All: 0.4, 0.5, 0.7, 0.8 become 0.6, 0.5, 0.9, 0.8; 0.6 becomes 0.7, which is a sixth more.
+    found = one_row(table, *columns, subset="all", metric="coverage")
+    assert found == pytest.approx((0.6, 0.7, 100 / 6, 0.1, 4, 4, 4))
+    # Low coverage: d1 and d2, 0.45 to 0.55. Low consistency (below 0.73): d1 and d3, 0.6 to 0.85 in consistency.
+    assert one_row(table, *columns, subset="coverage < 0.6", metric="coverage") == pytest.approx(
+        (0.45, 0.55, 100 / 4.5, 0.1, 2, 2, 2)
+    )
+    assert one_row(table, *columns, subset="consistency < 0.73", metric="consistency") == pytest.approx(
+        (0.6, 0.85, 100 * 0.25 / 0.6, 0.25, 2, 2, 2)
+    )
+    sd = one_row(table, "sd initial", "sd refined", subset="coverage < 0.6", metric="coverage")
+    assert sd == pytest.approx((0.1 / 2**0.5, 0.1 / 2**0.5))
+
+
+def test_refining_gains_by_initial_score_and_by_round() -> None:
+    made = refined_outcome(refining("paper"), *four())
+    # From 0.25 to 0.5 begins d1 alone, 0.5 of d2 is in the next quarter with d3, and 0.8 of d4 in the last.
+    found = rows(initial_table(made), "initial score", "gain", "summaries", metric="coverage")
+    assert found == [
+        ("0 to 0.25", None, 0),
+        ("0.25 to 0.5", pytest.approx(0.2), 1),
+        ("0.5 to 0.75", pytest.approx(0.1), 2),
+        ("0.75 to 1", pytest.approx(0.0), 1),
+    ]
+    # Round 1: 0.6, 0.5, 0.8, 0.8, so 0.675 and 0.075 more. Round 2: d3 alone goes on, to 0.9; the others stay.
+    columns = ("round", "score", "gain", "step", "revised", "taken", "meet all", "summaries")
+    found = rows(round_table(made), *columns, metric="coverage")
+    assert found[0] == pytest.approx((0, 0.6, 0.0, None, 0, 0, 1, 4))
+    assert found[1] == pytest.approx((1, 0.675, 0.075, 0.075, 3, 2, 2, 4))
+    assert found[2] == pytest.approx((2, 0.7, 0.1, 0.025, 1, 1, 3, 4))
+
+
+def test_thresholds_say_how_many_come_up_to_them_and_orders_what_difference_they_make() -> None:
+    other = [
+        refined("d1", {"coverage": 0.4, "consistency": 0.5}, {"coverage": 0.4, "consistency": 0.9}, order="editor"),
+        refined("d2", {"coverage": 0.5, "consistency": 1.0}, {"coverage": 0.7, "consistency": 1.0}, order="editor"),
+        refined("d3", {"coverage": 0.7, "consistency": None}, order="editor"),
+        refined("d4", order="editor", failure=Failure("refining", "rejected", "no")),
+    ]
+    made = refined_outcome(refining("paper", "editor"), *four(), *other)
+    columns = ("met at first", "met at last", "open", "revisions", "summaries", "of")
+    # Paper: d4 meets both from the start; d1 and d3 do so at the end. Revisions: 1, 1, 2, 0.
+    assert rows(threshold_table(made), *columns) == [(1, 3, 0, 1.0, 4, 4), (0, 1, 1, pytest.approx(2 / 3), 3, 4)]
+    # Of d1, d2 and d3 both orders have a coverage: 0.6, 0.5, 0.9 less 0.4, 0.7, 0.7 is 0.2, -0.2, 0.2 and 0.0667 on
+    # average; of d1 and d2 a consistency: 0.8 - 0.9 and 1 - 1.
+    found = rows(order_table(made), "metric", "difference", "documents", "of")
+    assert found == [("coverage", pytest.approx(0.2 / 3), 3, 4), ("consistency", pytest.approx(-0.05), 2, 4)]
+
+
+def test_the_report_of_refining_draws_rounds_and_gains_and_names_what_failed() -> None:
+    some = [*four(), refined("d5", failure=Failure("refining", "rejected", "no such thing"))]
+    report = LONGSUMEVAL.report(refined_outcome(refining("paper"), *some))
+    assert set(draw_pictures("longsumeval", report.tables)) == {"rounds_coverage", "rounds_consistency", "gains_1"}
+    assert "no such thing" in report.to_markdown()
+    assert "4 of 5 refined summaries of 5 documents; 1 failed" in report.to_markdown()
+    assert report.headline[0] == "a, coverage 0.6, consistency 0.73, paper, questions: coverage 0.60 → 0.70 (16.67%)"
+    assert not [table.name for table in report.tables if table.name == "orders"], "there is one order only"

@@ -1,0 +1,504 @@
+"""The experiment from end to end: what it comes to, that it goes on, that nothing kills it, and what it may cost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import os
+import signal
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft import Limits, Store
+from redraft.errors import PlanError, UsageError
+from redraft.events import CallAnswered, Event, PartDone
+from redraft.lab.experiments.hamlet.experiment import HamletOutcome, PooledShare
+from redraft.lab.experiments.hamlet.tables import EXPERIMENT
+from redraft.llm.budget import PriceTable
+from redraft.settings import Price
+from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
+from tests.judges import KEY, island, keepers_in, seen_on
+from tests.lab.experiments.made import rows
+from tests.lab.experiments.world import ALL_KNOWING, HALF_KNOWING, Lab, answer, asked_about, files, sent, serving
+
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload([__name__, "redraft.llm.openai"])
+# Of the tables all but what depends on who was first to ask what both models ask.
+MEASURES = (
+    "summaries.csv",
+    "recall.csv",
+    "gaps.csv",
+    "faithfulness.csv",
+    "errors.csv",
+    "length.csv",
+    "sizes.csv",
+    "paths.csv",
+)
+PRICES = PriceTable({}, {name: Price(prompt=1, completion=2) for name in ("whole", "half", "judge")})
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with serving() as running:
+        yield running
+
+
+def ledger(folder: Path, question: str) -> Any:
+    """One number from the database."""
+    with sqlite3.connect(folder / "redraft.db") as database:
+        found = database.execute(question).fetchone()[0]
+    database.close()
+    return found
+
+
+def statuses(outcome: HamletOutcome) -> Counter[str]:
+    return Counter(item.status for item in outcome.items)
+
+
+@pytest.mark.slow
+async def test_every_query_is_put_to_every_model_and_judged_by_its_own_tree(tmp_path: Path, server: ChatServer) -> None:
+    outcome = await Lab(tmp_path, server.base_url).run(queries=None)
+    assert outcome.complete
+    (subject,) = outcome.subjects
+    assert subject.keyfacts is not None
+    asked = {(item.query, item.model) for item in outcome.items}
+    assert asked == {(tree.query, model) for tree in subject.keyfacts.trees for model in (ALL_KNOWING, HALF_KNOWING)}
+    assert len(outcome.items) == len(asked) == 8
+    facts = {tree.query: [fact.text for fact in tree.kept] for tree in subject.keyfacts.trees}
+    for item in outcome.items:
+        numbers = asked_about(f"are the keepers {item.query.split('keepers ')[1]}")
+        assert item.recall
+        assert item.faithfulness
+        assert item.recall.levels["all"].whole == len(facts[item.query]), "its own tree and no other"
+        if item.model == ALL_KNOWING:
+            assert (item.recall.score, item.faithfulness.score) == (1.0, 1.0)
+        else:
+            rightly = numbers[2::2]
+            stated = [fact for fact in facts[item.query] if set(keepers_in(fact)) <= set(rightly)]
+            assert item.recall.levels["all"].part == len(stated)
+            assert item.faithfulness.levels["all"] == PooledShare(len(rightly), len(rightly) + 1)
+            assert item.faithfulness.levels["none"] == PooledShare(0, 1), "the wrong one carries no key fact"
+            assert item.faithfulness.errors == {"entity": 1}
+        assert item.words == 7 * item.faithfulness.levels["all"].whole
+
+
+@pytest.mark.nightly
+async def test_a_sentence_is_judged_by_its_chunk_and_not_by_the_book(tmp_path: Path) -> None:
+    def stray(seen: Seen) -> str | Answer | Fault:
+        """Answers with keepers who are in the book, but nowhere near what was asked about."""
+        if seen_on(seen).prompt != "revise":
+            return answer(seen)
+        first = asked_about(text_of(seen.messages[0]))[0]
+        return " ".join(f"The keeper number {n} is called Tom{n}." for n in ((80, 81) if first < 40 else (1, 2)))
+
+    with serving(stray) as server:
+        lab = Lab(tmp_path, server.base_url)
+        outcome = await lab.run(models=lab.seats(ALL_KNOWING))
+    for item in outcome.items:
+        assert item.faithfulness
+        assert item.faithfulness.errors == {"out_of_article": 2}
+        assert item.recall
+        assert item.recall.score == 0.0
+
+
+@pytest.mark.slow
+async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    first = files(await lab.run())
+    asked = len(server.seen)
+    runs = ledger(tmp_path, "SELECT count(*) FROM runs")
+    assert files(await lab.run()) == first
+    assert len(server.seen) == asked
+    assert ledger(tmp_path, "SELECT count(*) FROM runs") == runs == 1 + 2 * 4
+    assert set(first) == {
+        *MEASURES,
+        "pruning.csv",
+        "cost.csv",
+        "failures.csv",
+        "items.json",
+        "items.jsonl",
+        "items.csv",
+        "tables.json",
+        "recall_by_place.svg",
+        *(
+            f"recall_{perspective}_{level}.svg"
+            for perspective in ("analytical", "narrative")
+            for level in ("root", "branch", "leaf", "whole")
+        ),
+        "differences.csv",
+        "differences_1.svg",
+        "gaps.svg",
+        "cost_recall.svg",
+        "cost_faithfulness.svg",
+        "faithfulness.svg",
+        "errors.svg",
+        "report.md",
+    }
+
+
+@pytest.mark.nightly
+async def test_what_both_models_lead_to_is_asked_once(tmp_path: Path) -> None:
+    with serving(lambda seen: answer(seen) if seen.model != "half" else answer(_as(seen, "whole"))) as server:
+        await Lab(tmp_path, server.base_url).run()
+        assert max(sent(server).values()) == 1
+    assert ledger(tmp_path, "SELECT count(*) FROM calls WHERE outcome = 'duplicate'") == 0
+
+
+def _as(seen: Seen, model: str) -> Seen:
+    seen.model = model
+    return seen
+
+
+@pytest.mark.nightly
+async def test_another_model_is_added_for_its_own_price(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    await lab.run(models=lab.seats(ALL_KNOWING))
+    asked = len(server.seen)
+    outcome = await lab.run()
+    assert len(outcome.items) == 4
+    assert {seen.model for seen in server.seen[asked:]} <= {"half", "judge"}
+    assert max(sent(server).values()) == 1
+
+
+def work(folder: Path, url: str, answers: int) -> None:
+    """What a process does that is killed as soon as so many answers are stored."""
+    os.environ["OPENAI_API_KEY"] = KEY
+    stored = 0
+
+    def observe(event: Event) -> None:
+        nonlocal stored
+        stored += isinstance(event, CallAnswered)
+        if stored == answers:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    asyncio.run(Lab(folder, url).run(Limits(concurrency=1), observer=observe))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "deaths",
+    [(45, 8, 1), pytest.param((4,), marks=pytest.mark.nightly), pytest.param((35,), marks=pytest.mark.nightly)],
+)
+def test_after_kill_9_nothing_is_paid_for_twice(tmp_path: Path, server: ChatServer, deaths: tuple[int, ...]) -> None:
+    for answers in deaths:
+        process = _PROCESSES.Process(target=work, args=(tmp_path, server.base_url, answers))
+        process.start()
+        process.join(60)
+        assert process.exitcode == -signal.SIGKILL
+    outcome = asyncio.run(Lab(tmp_path, server.base_url).run(Limits(concurrency=1)))
+    assert outcome.complete
+    assert max(sent(server).values()) == 1
+    (tmp_path / "undisturbed").mkdir()
+    calm = asyncio.run(Lab(tmp_path / "undisturbed", server.base_url).run(Limits(concurrency=1)))
+    assert {name: files(outcome)[name] for name in MEASURES} == {name: files(calm)[name] for name in MEASURES}
+    assert set(sent(server).values()) == {2}, "neither more nor less was asked than without the deaths"
+
+
+@pytest.mark.nightly
+async def test_what_was_stopped_goes_on(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+
+    answered = 0
+
+    def stop(event: Event) -> None:
+        nonlocal answered
+        answered += isinstance(event, CallAnswered)
+        if answered == 35:
+            task.cancel()
+
+    task = asyncio.create_task(lab.run(Limits(concurrency=1), observer=stop))
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ledger(tmp_path, "SELECT count(*) FROM runs WHERE status = 'interrupted'") == 1
+    assert (await lab.run()).complete
+    assert max(sent(server).values()) == 1
+
+
+class Broken:
+    """Replies as ever, but for what a rule says of it as long as it is broken."""
+
+    def __init__(self, prompt: str, model: str = "judge", reply: str | Fault = "I would rather not.") -> None:
+        self.prompt, self.model, self.reply, self.broken = prompt, model, reply, True
+
+    def __call__(self, seen: Seen) -> str | Answer | Fault:
+        """The reply, or what is there instead of one."""
+        if self.broken and seen.model == self.model and seen_on(seen).prompt == self.prompt:
+            return self.reply
+        return answer(seen)
+
+
+@pytest.mark.nightly
+async def test_an_item_that_fails_is_recorded_and_stops_no_other(tmp_path: Path) -> None:
+    script = Broken("revise", "half", Fault("status", status=400, message="No *such* | prompt.\nNever."))
+    with serving(script) as server:
+        lab = Lab(tmp_path, server.base_url)
+        outcome = await lab.run()
+        assert not outcome.complete
+        assert statuses(outcome) == {"done": 2, "failed": 2}
+        lost = [item for item in outcome.items if item.failure]
+        assert {item.model for item in lost} == {HALF_KNOWING}
+        assert all(item.failure and item.failure.stage == "drafting" and item.failure.code for item in lost)
+        assert all(item.recall is None and item.words is None for item in lost), "no zero for what was not measured"
+        written = files(outcome)
+        assert "Based on 2 of 4 items; 2 failed" in written["report.md"]
+        assert r"No \*such\* \| prompt. Never." in written["report.md"]
+        assert json.loads(written["items.json"])[1]["failure"]["message"]
+        script.broken = False
+        before = Counter(sent(server))
+        assert statuses(await lab.run()) == {"done": 4}
+        again = sent(server) - before
+        assert not [body for body in again if '"whole"' in body], "what was done is not done again"
+
+
+@pytest.mark.slow
+async def test_an_answer_of_nothing_is_recall_0_and_no_sentence(tmp_path: Path) -> None:
+    with serving(Broken("revise", "half", "NOTHING")) as server:
+        lab = Lab(tmp_path, server.base_url)
+        outcome = await lab.run()
+        assert outcome.complete
+        for item in (one for one in outcome.items if one.model == HALF_KNOWING):
+            assert item.nothing
+            assert item.recall
+            assert (item.recall.score, item.recall.levels["all"].part) == (0, 0)
+            assert item.recall.levels["all"].whole > 0
+            assert item.faithfulness
+            assert (item.faithfulness.score, item.faithfulness.levels) == (None, {})
+        written = files(outcome)
+        table = next(one for one in EXPERIMENT.report(outcome).tables if one.name == "summaries")
+        assert rows(
+            table, "recall", "faithfulness", "for recall", "for faithfulness", "nothing", model=HALF_KNOWING
+        ) == [(0, None, 2, 0, 2)]
+        assert "0 failed, 2 answered NOTHING" in written["report.md"]
+        asked = len(server.seen)
+        assert files(await lab.run()) == written
+        assert len(server.seen) == asked
+
+
+@pytest.mark.nightly
+async def test_further_judges_and_the_full_text_stand_beside_the_first(tmp_path: Path) -> None:
+    def script(seen: Seen) -> str | Answer | Fault:
+        """A second judge that finds no fact in any summary."""
+        if seen.model == "other" and seen_on(seen).prompt == "align_facts":
+            said = json.loads(str(answer(seen)))
+            return json.dumps({"facts": [{**one, "stated": "no", "sentences": []} for one in said["facts"]]})
+        return answer(seen)
+
+    with serving(script) as server:
+        lab = Lab(tmp_path, server.base_url)
+        outcome = await lab.run(others=lab.seats("openai:other"), full_text=True, queries=1)
+        building = {seen_on(seen).prompt for seen in server.seen if seen.model == "other"}
+        assert building == {"align_facts", "verify_sentences"}, "the key facts are the first judge's"
+        assert outcome.complete
+        table = next(one for one in EXPERIMENT.report(outcome).tables if one.name == "judges")
+        assert table.rows == (
+            ("openai:judge", "chunk", *([mean_of(outcome, "recall"), mean_of(outcome, "faithfulness")]), 2, 2),
+            ("openai:other", "chunk", 0, mean_of(outcome, "faithfulness"), 2, 2),
+            ("openai:judge", "full text", mean_of(outcome, "recall"), mean_of(outcome, "faithfulness"), 2, 2),
+            ("openai:other", "full text", 0, mean_of(outcome, "faithfulness"), 2, 2),
+        )
+        written, asked = files(outcome), len(server.seen)
+        assert files(await lab.run(others=lab.seats("openai:other"), full_text=True, queries=1)) == written
+        assert len(server.seen) == asked
+
+
+def mean_of(outcome: HamletOutcome, metric: str) -> float:
+    scores = [getattr(item, metric).score for item in outcome.items]
+    return pytest.approx(sum(scores) / len(scores))  # type: ignore[no-any-return]
+
+
+@pytest.mark.nightly
+async def test_sizes_of_chunks_are_compared_down_to_recall(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    outcome = await lab.run(sizes=("1000", "600"), queries=2)
+    assert outcome.complete
+    report = EXPERIMENT.report(outcome)
+    found = {one.name: one for one in report.tables}
+    assert [row[:2] for row in found["chunks"].rows] == [("1000", 6), ("600", 10)]
+    own = [item for item in outcome.items if item.size == "600"]
+    shares = [item.recall.levels["all"] for item in own if item.recall]
+    stated, whole = sum(one.part for one in shares), sum(one.whole for one in shares)
+    assert rows(found["chunks"], "recall whole", "items", size="600") == [(stated / whole, 4)]
+    first = await lab.run(sizes=("1000",), queries=2)
+    alone = {one.name: one for one in EXPERIMENT.report(first).tables}
+    assert "chunks" not in alone
+    assert alone["recall"] == found["recall"], "the other tables are about the first size"
+
+
+@pytest.mark.nightly
+async def test_a_verdict_that_fails_leaves_the_rest_standing(tmp_path: Path) -> None:
+    with serving(Broken("verify_sentences")) as server:
+        lab = Lab(tmp_path, server.base_url)
+        outcome = await lab.run(queries=1, models=lab.seats(ALL_KNOWING))
+    (item,) = outcome.items
+    assert item.status == "failed"
+    assert item.failure
+    assert item.failure.message.startswith("faithfulness: ")
+    assert item.recall
+    assert item.recall.score == 1.0
+    assert item.faithfulness
+    assert item.faithfulness.score is None
+    assert item.faithfulness.levels == {}
+    assert "analytical,openai:whole,,,,,,0,0,1,1,0" in files(outcome)["faithfulness.csv"]
+
+
+@pytest.mark.nightly
+async def test_where_facts_are_not_aligned_nothing_is_said_of_levels(tmp_path: Path) -> None:
+    with serving(Broken("align_facts")) as server:
+        lab = Lab(tmp_path, server.base_url)
+        outcome = await lab.run(queries=1, models=lab.seats(ALL_KNOWING))
+    (item,) = outcome.items
+    assert item.recall
+    assert item.recall.score is None
+    assert item.faithfulness
+    assert set(item.faithfulness.levels) == {"all"}, "nobody knows that these sentences carry no fact"
+
+
+@pytest.mark.nightly
+async def test_a_document_without_key_facts_stops_no_other(tmp_path: Path) -> None:
+    def script(seen: Seen) -> str | Answer | Fault:
+        lost = "Tom200" in text_of(seen.messages[0]) and seen.model == "judge"
+        return "There is nothing in it." if lost else answer(seen)
+
+    with serving(script) as server:
+        lab = Lab(tmp_path, server.base_url)
+        lab.documents.append(_island_from(200))
+        outcome = await lab.run(queries=1)
+    assert statuses(outcome) == {"done": 2}
+    assert not outcome.complete
+    (lost,) = outcome.lost
+    assert lost.failure
+    assert lost.failure.stage == "key facts"
+    report = files(outcome)["report.md"]
+    assert "documents without key facts, and so without items: 1 of 2" in report
+    assert "Based on 1 of 2 documents; 1 failed" in report
+
+
+def _island_from(first: int) -> Any:
+    from redraft.readers.documents import parse
+
+    lines = [f"The keeper number {n} is called Tom{n} and lives by the cold sea." for n in range(first, first + 40)]
+    return parse(("# The Others\n\n" + "\n\n".join(lines)).encode(), name="others.md")
+
+
+@pytest.mark.nightly
+async def test_the_budget_holds_for_all_items_together(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    outcome = await lab.run(Limits(max_calls=40))
+    assert outcome.stopped is not None
+    assert len(server.seen) == 40
+    assert statuses(outcome)["not made"] > 0
+    assert statuses(outcome)["failed"] == 0, "what the budget did not reach has not failed"
+    written = files(outcome)
+    assert r"Limits(max\_calls=40) is used up" in written["report.md"]
+    assert "without a score" in written["report.md"]
+    # A repetition counts what was used before.
+    again = await lab.run(Limits(max_calls=40))
+    assert again.stopped is not None
+    assert statuses(again) == statuses(outcome), "what is done is there, whatever else is stopped"
+    assert len(server.seen) == 40
+    assert (await lab.run(Limits(max_calls=42))).stopped is not None
+    assert len(server.seen) == 42
+    assert (await lab.run()).complete
+    assert max(sent(server).values()) == 1
+
+
+@pytest.mark.slow
+async def test_the_budget_may_end_before_the_first_item(tmp_path: Path, server: ChatServer) -> None:
+    outcome = await Lab(tmp_path, server.base_url).run(Limits(max_calls=5))
+    assert outcome.stopped is not None
+    assert outcome.items == ()
+    assert outcome.subjects[0].failure is None
+    assert "stopped: " in files(outcome)["report.md"]
+
+
+@pytest.mark.nightly
+async def test_what_is_done_is_read_though_the_budget_is_used_up(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    done = await lab.run()
+    assert files(await lab.run(Limits(max_calls=1))) == files(done)
+
+
+@pytest.mark.nightly
+async def test_money_is_counted_over_all_items(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    outcome = await lab.run(Limits(max_cost=0.07), PRICES)
+    assert outcome.stopped is not None
+    spent = ledger(tmp_path, "SELECT sum(cost_usd) FROM calls")
+    assert 0.03 < spent <= 0.07
+    whole = await lab.run(prices=PRICES)
+    assert whole.complete
+    total = json.loads(files(whole)["tables.json"])["tables"][6]["rows"][-1]
+    assert total["all USD"] == pytest.approx(ledger(tmp_path, "SELECT sum(cost_usd) FROM calls"))
+
+
+@pytest.mark.nightly
+async def test_items_run_side_by_side_within_the_concurrency(tmp_path: Path) -> None:
+    with serving(latency=lambda *_: 0.05) as server:
+        await Lab(tmp_path, server.base_url).run(Limits(concurrency=4))
+        assert 3 <= server.peak <= 4
+
+
+@pytest.mark.nightly
+async def test_imported_key_facts_are_used_and_none_are_built(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    first = await lab.run(queries=1)
+    keyfacts = first.subjects[0].keyfacts
+    assert keyfacts is not None
+    with Store(tmp_path / "redraft.db") as store:
+        store.keyfacts.prefer(keyfacts.id)
+    asked = len(server.seen)
+    # Another judge would have built other ones.
+    outcome = await lab.run(queries=1, judge=lab.seats("openai:other")[0])
+    assert outcome.complete
+    assert {seen_on(seen).prompt for seen in server.seen[asked:]} <= {"align_facts", "verify_sentences"}
+
+
+@pytest.mark.slow
+async def test_one_perspective_alone(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    outcome = await lab.run(perspective="narrative", queries=None, models=lab.seats(HALF_KNOWING))
+    assert {item.perspective for item in outcome.items} == {"narrative"}
+    assert len(outcome.items) == 2
+    assert "analytical" not in files(outcome)["report.md"]
+
+
+async def test_what_cannot_be_is_refused_before_anything_is_paid_for(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    with pytest.raises(UsageError, match="there is no model 'gpt'"):
+        await lab.run(models=lab.seats(ALL_KNOWING, "gpt"))
+    with pytest.raises(UsageError, match="there is no model 'nobody'"):
+        await lab.run(validator="nobody")
+    with pytest.raises(UsageError, match="the price of openai:whole is not known"):
+        await lab.run(Limits(max_cost=1.0))
+    with pytest.raises(PlanError, match="more than the window"):
+        await lab.run(models=lab.seats(ALL_KNOWING, window=1500))
+    assert server.seen == []
+
+
+@pytest.mark.nightly
+async def test_progress_is_told_item_by_item(tmp_path: Path, server: ChatServer) -> None:
+    told: list[PartDone] = []
+    await Lab(tmp_path, server.base_url).run(
+        observer=lambda event: told.append(event) if isinstance(event, PartDone) else None
+    )
+    assert [part.number for part in told] == [1, 2, 3, 4]
+    assert {part.of for part in told} == {4}
+    assert sum(part.name.endswith("by openai:half") for part in told) == 2
+
+
+@pytest.mark.nightly
+async def test_hostile_titles_do_no_harm(tmp_path: Path, server: ChatServer) -> None:
+    document = island(90)
+    title = "=cmd|' /C calc'!A0 | <img src=x onerror=alert(1)>"
+    lab = Lab(tmp_path, server.base_url, document=type(document)(document.id, title, document.text))
+    written = files(await lab.run(queries=1))
+    assert "<img" not in written["report.md"].replace(r"\<img", "")
+    cells = [cell for name, text in written.items() if name.endswith(".csv") for cell in text.split(",")]
+    assert not [cell for cell in cells if cell.lstrip('"\n').startswith("=")]
+    assert json.loads(written["items.json"])[0]["title"] == title

@@ -1,0 +1,254 @@
+"""The plan of each experiment says about as many calls and tokens as it takes with models that do as they are told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter as Counts
+from collections.abc import Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any
+from zlib import crc32
+
+import pytest
+
+from redraft import DraftConfig, JudgeConfig, Limits, Session, Store
+from redraft.domain import Document, Usage
+from redraft.lab.agreement.annotations import Summaries
+from redraft.lab.experiments import longsumeval
+from redraft.lab.experiments.booookscore import tables as booookscore
+from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries
+from redraft.lab.experiments.chunk_size import EXPERIMENT as CHUNK_SIZE
+from redraft.lab.experiments.chunk_size import ChunkSizeDesign
+from redraft.lab.experiments.context import tables as context
+from redraft.lab.experiments.context.records import ContextDesign
+from redraft.lab.experiments.experiment import Experiment
+from redraft.lab.experiments.grid import tables as grid
+from redraft.lab.experiments.grid.experiment import GridDesign, contestants
+from redraft.lab.experiments.hamlet import tables as hamlet
+from redraft.lab.experiments.hamlet.experiment import HamletDesign
+from redraft.lab.experiments.longsumeval import LongSumEvalDesign
+from redraft.lab.experiments.plan import NamedModel, PlanStep, cost_table
+from redraft.lab.experiments.qa import tables as qa
+from redraft.lab.experiments.qa.experiment import QaDesign
+from redraft.lab.experiments.sources import ExistingSummaries
+from redraft.llm import structured_output
+from redraft.llm.base import FunctionModel, Line, Request
+from redraft.llm.budget import PriceTable
+from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS
+from redraft.prompts.revision import REVISE
+from redraft.runs.experiment_runner import ExperimentRunner
+from redraft.runs.model_pool import ModelPool, ModelRole
+from redraft.runs.prepare import PreparedDocument
+from redraft.store.runs import Run
+from redraft.text.words import count_words
+from tests.judges import Said, Script, Sheet, function_model, island, keepers_in, sentence_of, told
+from tests.lab.experiments import valley
+from tests.runs.test_dry_run import BOOK, TOKENIZER, WHY, Obedient, whole
+
+WRITERS, JUDGES = ("openai:w0", "openai:w1"), ("openai:j0", "openai:j1")
+STRICT = "openai:strict"
+"""A judge who sees what is missing."""
+PRICES = PriceTable({}, {})
+VALLEY = (ANSWER_FROM_DOCUMENT, ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS)
+
+
+class Annotator(Obedient):
+    """Finds an answer to everything, takes sentences apart, and is never confused."""
+
+    def answer_from_summary(self, sheet: Sheet) -> Said:
+        first, *_ = sheet.items("sentences")
+        answer = {"sentences": [first], "answered": True, "answer": "he is one of those by the cold sea"}
+        return {"answers": [{"id": n, **answer} for n in sheet.items("questions")]}
+
+    def split_facts(self, sheet: Sheet) -> Said:
+        sentences = {n: sentence_of(one).split() for n, one in sheet.items("sentences").items()}
+        parts = {n: [" ".join(words[at:][:9]) for at in (0, 4, 7)] for n, words in sentences.items()}
+        return {"sentences": [{"id": n, "facts": facts} for n, facts in parts.items()]}
+
+    def align_facts(self, sheet: Sheet) -> Said:
+        first, *_ = sheet.items("sentences")
+        return {"facts": [{"id": n, "stated": "yes", "sentences": [first]} for n in sheet.items("facts")]}
+
+    def verify_sentences(self, sheet: Sheet) -> Said:
+        (known, *_) = keepers_in(sheet.shown)
+        quote = whole(f"keeper number {known} is called", sheet.shown)
+        return {"sentences": [{"id": n, "quote": quote, "reason": WHY, "category": "none"} for n in sheet.ids]}
+
+    def find_confusion(self, sheet: Sheet) -> Said:
+        return {"sentences": [{"id": n, "questions": [], "types": ["no confusion"]} for n in sheet.ids]}
+
+    def judge_chunk(self, sheet: Sheet) -> Said:
+        said = super().judge_chunk(sheet)
+        return said | {"explanation": WHY}
+
+
+_LIVES = (
+    "and lives {3} at station {1} by the cold sea for {2} years",
+    "for {2} years, {3}, and his station is {1}",
+    ", lives at station {1} by the cold sea, {3}",
+)
+
+
+def written(given: Any, number: int = 0) -> str:
+    """As many whole sentences as there may be, in words that no other draft has."""
+    if not hasattr(given, "words"):
+        return str(given.summary)
+    names = ("document", "excerpt", "summary", "summaries")
+    shown = [text for name in names if (text := getattr(given, name, ""))]
+    text = "\n".join(part for one in shown for part in ([one] if isinstance(one, str) else one))
+    salt = f"q{crc32(str(given).encode()) % 1000}"
+    sentences = [
+        f"The keeper number {n} is called {name} {_LIVES[n % 3].format(n, 7 * n, n + 3, f'{salt}n{n}')}."
+        for n, name in keepers_in(text).items()
+    ] or [f"{one.strip('. ')} {salt}." for one in text.replace("\n", " ").split(". ") if one.strip()]
+    most = given.words // min(map(count_words, sentences))
+    chosen: list[str] = []
+    while not chosen or count_words(" ".join(chosen)) > given.words:
+        chosen = [sentences[(at * len(sentences) // most + number) % len(sentences)] for at in range(most)]
+        most -= 1
+    return " ".join(dict.fromkeys(chosen))
+
+
+@dataclass
+class Staff:
+    """Models that do as they are told, and what they were sent."""
+
+    sent: Counts[str] = field(default_factory=Counts)
+    tokens: int = 0
+
+    def model(self, identity: str, script: Script, number: int = 0) -> FunctionModel:
+        judging = function_model(script)
+
+        def answer(request: Request[Any, Any]) -> Line:
+            said: Line
+            if request.prompt.returns is str and request.prompt != REVISE:
+                said = written(request.given, number)
+            elif request.prompt in VALLEY and "miller" in str(request.given):
+                said = valley.replies(request)
+            else:
+                said = judging._function(request)
+            text = said if isinstance(said, str) else said.model_dump_json()  # type: ignore[union-attr]
+            shown = (BOOK.render(request.prompt, request.given), structured_output.prompt_schema(request), text)
+            self.sent[identity] += 1
+            self.tokens += sum(map(TOKENIZER.count, shown))
+            return said
+
+        return FunctionModel(answer, identity)
+
+
+@dataclass(slots=True)
+class ScriptedRunner(ExperimentRunner):
+    """Has objects in place of models that are opened by their names."""
+
+    def open_models(
+        self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, step: str
+    ) -> AbstractAsyncContextManager[ModelPool]:
+        objects = [replace(one, model=self._objects[one.settings.model]) for one in assigned]
+        return super(ScriptedRunner, self).open_models(objects, run, prepared, step)
+
+
+def check(experiment: Experiment[Any, Any], documents: Sequence[Document], design: Any, least: int = 1) -> None:
+    """A tenth more or less in the plan than in the run; of a few calls, one."""
+    staff = Staff()
+    people = [
+        staff.model(name, Annotator(), number) for names in (WRITERS, JUDGES) for number, name in enumerate(names)
+    ]
+    people.append(staff.model(STRICT, Obedient()))
+
+    async def run() -> Any:
+        with Store(":memory:") as store:
+            async with Session(store, judges=people) as session:
+                # Everybody is at hand by name, and has no role beforehand.
+                session.terms.model_roles = replace(session.terms.model_roles, judges=())
+                runner = ScriptedRunner(store, Limits(), PRICES, session=session)
+                work: Coroutine[Any, Any, Any] = experiment.run(documents, design, runner)
+                return await work
+
+    outcome = asyncio.run(run())
+    assert outcome.complete, experiment.report(outcome).tables[-1].to_markdown()
+    plan = experiment.plan(documents, design, PRICES)
+    assert "left out" not in plan.basis
+    planned = Counts[str]()
+    for row in plan.rows[:-1]:
+        planned[str(row[2])] += row[4]  # type: ignore[assignment,operator]
+    for name in staff.sent | planned:
+        assert abs(planned[name] - staff.sent[name]) <= max(least, 0.1 * staff.sent[name]), (staff, plan.to_markdown())
+    calls, prompt, reply = plan.rows[-1][4:7]
+    assert calls == planned.total()
+    assert abs(prompt + reply - staff.tokens) <= 0.1 * staff.tokens, (staff, plan.to_markdown())  # type: ignore[operator]
+
+
+def settings(model: str, **more: Any) -> DraftConfig:
+    wanted = {"strategy": "direct", "words": 300, "context_tokens": 16_000, "prompts": "standard"}
+    return DraftConfig.model_validate({"model": model, **wanted, **more})
+
+
+def named(*models: str, **more: Any) -> tuple[NamedModel, ...]:
+    return tuple(NamedModel(model, settings(model, **more)) for model in models)
+
+
+def panel(**more: Any) -> tuple[NamedModel, ...]:
+    return named(*JUDGES, strategy="given", words=None, **more)
+
+
+@pytest.mark.nightly
+def test_a_grid_takes_about_what_its_plan_says() -> None:
+    systems = contestants(named(*WRITERS), ("direct", "hierarchical"), (600,), (300,))
+    judging = JudgeConfig(metrics=("coverage", "faithfulness"))
+    check(grid.EXPERIMENT, [island(60)], GridDesign(systems, panel(), judging, prefers=True))
+
+
+@pytest.mark.nightly
+def test_longsumeval_takes_about_what_its_plan_says() -> None:
+    document, (judge,) = island(100), named(STRICT, strategy="given", words=None)
+    ready = ExistingSummaries({"people": {document.id: (told(*range(1, 41)),)}})
+    goals = ({"coverage": 1.0},)
+    judging = JudgeConfig(judges=(STRICT,))
+    design = LongSumEvalDesign(named(STRICT, words=500), judge, judging, goals, ("paper",), 2, ready=ready)
+    check(longsumeval.EXPERIMENT, [document], design)
+
+
+@pytest.mark.nightly
+def test_hamlet_takes_about_what_its_plan_says() -> None:
+    design = HamletDesign(named(*WRITERS, words=250), named(JUDGES[0])[0], queries=2)
+    check(hamlet.EXPERIMENT, [island(120)], design)
+
+
+@pytest.mark.nightly
+def test_the_context_experiment_takes_about_what_its_plan_says() -> None:
+    design = ContextDesign(named(WRITERS[0]), named(JUDGES[0])[0], ("direct", "hierarchical"), (2000, 4000), 300)
+    check(context.EXPERIMENT, [island(200)], design)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("strategies", [("direct",), ("direct", "hierarchical")])
+def test_the_qa_experiment_takes_about_what_its_plan_says(strategies: tuple[str, ...]) -> None:
+    design = QaDesign(named(WRITERS[0]), named(JUDGES[0])[0], strategies, steps=(780, 1200, 5000))
+    check(qa.EXPERIMENT, [valley.book(24)], design)
+
+
+@pytest.mark.slow
+def test_chunk_sizes_take_about_what_their_plan_says() -> None:
+    check(CHUNK_SIZE, [island(60), island(40)], ChunkSizeDesign(JUDGES, sizes=(512, 1024), sample=4), least=0)
+
+
+@pytest.mark.slow
+def test_booookscore_takes_about_what_its_plan_says() -> None:
+    texts = {f"s{n}": told(*range(n, n + 25)) for n in range(1, 5)}
+    outcome = measure_summaries(Summaries("s.json", texts), None, CoherenceDesign(JUDGES))
+    check(booookscore.EXPERIMENT, [], outcome, least=0)
+
+
+def test_a_plan_mentions_revisions_and_reasoning_only_where_they_are_planned() -> None:
+    plain = PlanStep("book", "drafting", DraftConfig(), 1, 3, Usage(9, 9), expected_calls=3, expected=Usage(9, 9))
+    refining = replace(plain, expected_calls=2)
+    reasoning = replace(plain, model=DraftConfig(model="openai:w0", reasoning_tokens=500))
+
+    said = [cost_table([step], "About.", PRICES).caption for step in (plain, refining, reasoning)]
+
+    assert [("Refining" in one, "reasoning budget, expected costs 60%" in one) for one in said] == [
+        (False, False),
+        (True, False),
+        (False, True),
+    ]

@@ -1,0 +1,309 @@
+"""The traceability thesis: nearest paragraphs, phases, similarities of all types, references, datasets, one run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.papers_thesis import checks
+from redraft.errors import UsageError
+from redraft.evaluators.reference.typed import TypedQuestionBuilder
+from redraft.events import ignore_event
+from redraft.lab.experiments.context.experiment import place_sentences
+from redraft.lab.experiments.context.records import PHASES, SummarySentencePlaces, phase_of
+from redraft.lab.experiments.context.tables import (
+    densities_table,
+    halves_table,
+    places_table,
+    shares_table,
+    steps_table,
+)
+from redraft.lab.experiments.experiment import by_set
+from redraft.lab.experiments.pictures import draw_pictures
+from redraft.lab.experiments.qa.experiment import NO_ANSWER
+from redraft.lab.experiments.qa.tables import similarity_table
+from redraft.lab.experiments.sources import DATASET, corpus
+from redraft.prompts.qa import ASK_TYPED, AskTypedInput
+from redraft.store.store import Store
+from redraft.text.origin_chains import TermSimilarity
+from redraft.text.words import count_words
+from tests.chatserver import Answer, Fault, Seen
+from tests.cli.inside import Inside
+from tests.judges import Keepers, seen_on
+from tests.lab.experiments.made import rows
+from tests.lab.experiments.test_context_tables import COURSES, FIRST, ITEMS, SECOND, at
+from tests.lab.experiments.test_qa_tables import BINARY, EXTRACTIVE, LATER, OPEN, item
+from tests.lab.experiments.valley import book, over_wire
+from tests.lab.experiments.valley import replies as read
+from tests.lab.experiments.world import serving
+from tests.packs.test_typed import builder
+
+MILLERS = [
+    " ".join([f"The miller {name} grinds barley and rye for farmers of valley {number}.", "The river runs high."] * 4)
+    for number, name in enumerate(("Adam", "Bruno", "Carl", "Dora"))
+]
+
+
+def test_a_sentence_comes_from_the_most_similar_paragraph_of_what_was_read() -> None:
+    text = "\n\n".join(MILLERS)
+    said = ("Dora the miller grinds rye.", "Bruno grinds barley.", "Zebras gallop.")
+    places = (((at(100), 1.0),), (), ())
+    told = tuple(
+        SummarySentencePlaces(n, one, "", known) for n, (one, known) in enumerate(zip(said, places, strict=True), 1)
+    )
+    likeness = TermSimilarity(text)
+    last, second, nowhere = place_sentences(told, text, likeness)
+    assert "Dora" in text[slice(*last.places[0][0])]
+    assert "Bruno" in text[slice(*second.places[0][0])]
+    assert nowhere.places == ()
+    # The lineage map's own places stay beside them.
+    assert (last.traced, second.traced) == (((at(100), 1.0),), ())
+    # What was not read yet is no place.
+    (last, *_) = place_sentences(told, "\n\n".join(MILLERS[:2]), likeness)
+    assert "Dora" not in text[slice(*last.places[0][0])]
+    assert place_sentences(told, text, None) is told
+
+
+def test_the_places_of_both_are_held_side_by_side() -> None:
+    def both(one: SummarySentencePlaces, *traced: int) -> SummarySentencePlaces:
+        return replace(one, traced=tuple((at(middle), 1.0) for middle in traced))
+
+    # Read to 1,200: the first comes from the first third by both, the second from the second and by lineage from the
+    # first, the third has no place by lineage, the fourth has one in the first third by both.
+    told = SECOND.sentences or ()
+    item = replace(SECOND, sentences=(both(told[0], 50), both(told[1], 50), both(told[2]), both(told[3], 380)))
+    table = places_table((), [item])
+    assert rows(table, "sentences", "located", "by lineage", "both", "same third") == [(4, 4, 3, 3, 2)]
+
+
+def test_thirteen_steps_have_phases_of_four_four_and_five() -> None:
+    steps = [replace(FIRST, step=replace(FIRST.step, number=number)) for number in range(1, 14)]
+    found = [phase_of(one, steps) for one in steps]
+    assert [found.count(phase) for phase in PHASES] == [4, 4, 5]
+    assert found == sorted(found, key=PHASES.index)
+
+
+def test_fates_by_step_and_phase_are_pooled_over_documents() -> None:
+    # Two matching, three lost, three new; the same document again, under another id, doubles each.
+    again = [replace(one, document="e") for one in ITEMS]
+    table = steps_table([*ITEMS, *again], "words")
+    shares = rows(table, "step", "until", "matching", "lost", "new", "facts", section="anywhere")
+    assert shares == [(2, 200, 2 / 8, 3 / 8, 3 / 8, 16)]
+    phases = rows(shares_table(ITEMS, "words"), "steps", "matching", section="anywhere")
+    assert ("second phase", 2 / 8) in phases
+    assert ("first phase", None) in phases
+    pictures = draw_pictures("context", [table, shares_table(ITEMS, "words")])
+    assert {"fact_steps_1", "fact_trends_1", "fact_phases_1"} <= pictures.keys()
+    bars = pictures["fact_phases_1"].picture().data.rows
+    assert [list(row)[:2] for row in bars] == [["first phase", None], ["second phase", 0.25], ["third phase", None]]
+
+
+def test_the_curves_of_a_system_are_of_all_steps_and_of_both_halves() -> None:
+    picture = draw_pictures("context", [densities_table(COURSES, ITEMS)])["position_densities_1"].picture()
+    assert picture.data.columns == ("place (%)", "all steps", "lower half", "upper half", "reference")
+
+
+def test_datasets_have_a_column_and_pictures_of_their_own() -> None:
+    items = [*ITEMS, *(replace(one, document="e") for one in ITEMS)]
+    courses = [*COURSES, replace(COURSES[0], document="e")]
+    table = by_set({"d": "books", "e": "news"}, halves_table, [courses, items])
+    assert table.columns[:2] == ("set", "system")
+    assert [row[:2] for row in table.rows] == [
+        *(("books", "a, direct"), ("books", "reference"), ("news", "a, direct"), ("news", "reference"))
+    ]
+    assert "4 of 4 summaries" in table.basis
+    assert by_set({}, halves_table, [courses, items]) == halves_table(courses, items)
+    bars = draw_pictures("thesis", [table])["position_halves"].picture().alt
+    assert "a, direct, news" in bars
+
+
+def test_similarities_are_of_all_four_types_and_yes_or_no_has_its_reason() -> None:
+    items = [
+        item(EXTRACTIVE, "the blue wheel", right=True),
+        item(LATER, "-"),
+        item(BINARY, "no", reason="He left it behind", right=True),
+        item(OPEN, NO_ANSWER),
+        # An answer before its paragraph was read does not count.
+        item(LATER, "the blue wheel", right=True, end=450),
+    ]
+    table = similarity_table(items, "rouge1")
+    found = {(of, figure): cells for _, of, figure, *cells in table.rows}
+    # Thirds of 900: the extractive ones are in the first and the last, yes or no in the second, the open one too.
+    # Who abstains says that there is no answer: 7 words, 1 of them among the 3 of the reference.
+    assert found["extractive", "similarity"] == [1.0, None, 0.2, 0.6, 2]
+    assert found["unanswerable", "similarity"] == [None, 1.0, None, 1.0, 1]
+    assert found["binary", "similarity"][-2:] == [1.0, 1]
+    assert found["binary", "yes or no right"][-2:] == [1.0, 1]
+    assert found["binary", "similarity of reasons"][-2:] == [1.0, 1]
+    # The right word without a reason costs similarity, which the row below shows: the thesis's caveat.
+    bare = {row[2]: row[-2] for row in similarity_table([item(BINARY, "no")], "rouge1").rows if row[1] == "binary"}
+    assert bare["similarity"] < 1
+    assert (bare["yes or no right"], bare["similarity of reasons"]) == (1.0, None)
+    assert item(OPEN, "-").alike == 1.0
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> Path:
+    for name, texts in (("tales", ("One day long ago.", "Two days long ago.")), ("news", ("Rain fell today.",))):
+        lines = [
+            {"id": f"{name}{n}", "text": f"{text} {'It went on. ' * 30 * n}", "summary": [f"{name} {n}.", "Another."]}
+            for n, text in enumerate(texts, 1)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "tales2.md").write_text("By somebody else.", "utf-8")
+    (tmp_path / "own.jsonl").write_text(json.dumps({"document": "news1", "summary": "By a third."}), "utf-8")
+    return tmp_path
+
+
+def test_every_document_has_its_own_reference_and_dataset(books: Path) -> None:
+    both = [str(books / "tales.jsonl"), str(books / "news.jsonl")]
+    found = corpus(both, DATASET, by_source=True)
+    named = {one.id: one.title for one in found.documents}
+    assert {named[key]: text for key, text in found.references.items()} == {
+        "tales1": "tales 1.", "tales2": "tales 2.", "news1": "news 1."
+    }  # fmt: skip
+    assert {named[key]: name for key, name in found.sets.items()} == {
+        "tales1": "tales", "tales2": "tales", "news1": "news"
+    }  # fmt: skip
+    assert found.notes == []
+    for place, title in (("own", "tales2"), ("own.jsonl", "news1")):
+        found = corpus(both, str(books / place))
+        assert [named[key] for key in found.references] == [title]
+        assert found.notes == ["2 of 3 documents have no reference"]
+        assert found.sets == {}
+    with pytest.raises(UsageError, match="one document has a reference"):
+        corpus(both, str(books / "own" / "tales2.md"))
+    with pytest.raises(UsageError, match="none is of a document"):
+        corpus(both[:1], str(books / "own.jsonl"))
+
+
+def test_short_documents_are_left_out(books: Path) -> None:
+    found = corpus([str(books / "tales.jsonl")], least=100, count=count_words)
+    assert [one.title for one in found.documents] == ["tales2"]
+    assert found.notes == ["1 of 2 documents have fewer than 100 tokens"]
+    with pytest.raises(UsageError, match="no document has 10,000 tokens"):
+        corpus([str(books / "tales.jsonl")], least=10_000, count=count_words)
+
+
+async def test_who_asks_sees_the_reference_and_other_questions_are_kept(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def replies(request):  # type: ignore[no-untyped-def]  # as the valley's
+        seen.extend([request.given.summary] if hasattr(request.given, "excerpt") else [])
+        return read(request)
+
+    document = book(6)
+    with Store(tmp_path / "redraft.db") as store:
+        plain = builder(store, document, replies)
+        made = TypedQuestionBuilder(plain.judge, plain.reader, plain.end, 1, ignore_event, "A summary of millers.")
+        await made.build()
+        assert made.key != plain.key
+        assert set(seen) == {"A summary of millers."}
+        prompt = made.judge.book
+    given = AskTypedInput(excerpt="The lamp went out.", type="binary", summary="A lamp fails.")
+    for size in ("standard", "simple"):
+        book_of = type(prompt)(size)
+        assert "A lamp fails." in book_of.render(ASK_TYPED, given)
+        assert "summary" not in book_of.render(ASK_TYPED, given.model_copy(update={"summary": ""}))
+
+
+def answered(seen: Seen) -> str | Answer | Fault:
+    """A reader, and a judge of facts and of answers."""
+    sheet = seen_on(seen)
+    if sheet.prompt in ("ask_typed", "answer_from_document", "answer_questions", "judge_answers"):
+        return json.dumps(over_wire(seen))
+    if sheet.prompt in ("split_facts", "align_facts", "verify_sentences"):
+        return json.dumps(Keepers()(sheet))
+    return "In valley 1 the miller 1 grinds barley. The wheel of miller 2 was carved by Carver2."
+
+
+@pytest.mark.nightly
+def test_both_experiments_are_one_run(tmp_path: Path) -> None:
+    for name, first in (("tales", 1), ("news", 7)):
+        text = book(first + 11).text
+        line = {"id": name, "text": text[text.index(f"In valley {first} ") :], "summary": "A miller grinds. " * 20}
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(line), "utf-8")
+    with serving(answered) as server:
+        command = Inside(tmp_path, server.base_url)
+        asked = (
+            *("experiment", "thesis", "tales.jsonl", "news.jsonl", "-m", "openai:reader", "--judge", "openai:judge"),
+            *("--base-url", server.base_url, "--until", "400,5000", "--by-source", "--reference", "dataset"),
+            *("--places", "tfidf", "--context-tokens", "16000", "--max-tokens", "300"),
+        )
+        plan = command.run(*asked, "--dry-run", "--json")
+        assert plan.code == 0, plan.err
+        assert {"drafting, direct", "aligning facts", "questions", "answers"} <= {
+            row["step"] for row in plan.json["rows"]
+        }
+        done = command.run(*asked, "-o", "results", "--json")
+        assert done.code == 0, done.err
+        count = len(server.answered)
+        again = command.run(*asked, "-o", "results", "--json")
+        assert (again.out, len(server.answered)) == (done.out, count)
+        limits = {one.model: one.body["max_completion_tokens"] for one in server.seen}
+    tables = {table["name"]: table["rows"] for table in done.json["tables"]}
+    for name in ("position_halves", "places", "fact_steps", "similarities", "type_and_third"):
+        assert {row["set"] for row in tables[name]} == {"tales", "news"}
+    assert {"cost", "failures", "qa_cost", "qa_failures"} <= tables.keys()
+    assert tables["failures"] == tables["qa_failures"] == []
+    settings = done.json["settings"]
+    assert [one["words"] for one in settings["context"]["documents"]] == [60, 60]
+    svgs = {path.stem for path in (tmp_path / "results").glob("*.svg")}
+    assert {"position_densities_2", "fact_steps_1", "accuracy_by_type_and_third"} <= svgs
+    # The limit of replies is the writer's.
+    assert limits["reader"] <= 300
+    assert limits["judge"] > 300
+
+
+@pytest.mark.slow
+def test_a_preset_is_never_silently_another_strategy(tmp_path: Path) -> None:
+    (tmp_path / "book.txt").write_text(book(30).text, "utf-8")
+    command = Inside(tmp_path)
+    for name in ("context", "qa"):
+        planned = command.run(
+            "experiment",
+            name,
+            "book.txt",
+            "-m",
+            "extractive",
+            "--preset",
+            "booookscore",
+            "-w",
+            "40",
+            "--dry-run",
+            "--json",
+        )
+        assert planned.code == 0, planned.err
+        assert any("hierarchical" in row["step"] for row in planned.json["rows"])
+    planned = command.run(
+        "experiment", "context", "book.txt", "-m", "extractive", "--preset", "hamlet", "--dry-run", "--json"
+    )
+    assert planned.json["rows"][0]["step"] == "drafting, direct"
+    paper = ("experiment", "thesis", "book.txt", "-m", "extractive", "--preset", "thesis", "--dry-run", "--json")
+    refused = command.run(*paper)
+    assert "no document has 128,000 tokens" in refused.out
+    planned = command.run(*paper, "--min-tokens", "0")
+    assert planned.code == 0, planned.err
+    assert "1 of 1 documents have no reference" in planned.err
+    assert planned.json["rows"][0]["step"] == "drafting, direct"
+    # Elsewhere the reference is a file, of which the thesis says nothing.
+    (tmp_path / "summary.txt").write_text("Miller 1 grinds barley.", "utf-8")
+    judged = command.run("evaluate", "book.txt", "summary.txt", "--preset", "thesis", "--metric", "position",
+                         "--embeddings", "", "--similarity", "rouge1")  # fmt: skip
+    assert judged.code == 0, judged.err
+
+
+def test_the_figures_that_follow_from_the_thesis_are_right() -> None:
+    assert len(found := checks()) == 17
+    assert [one.where for one in found if not one.equal] == []
+
+
+def test_places_by_embeddings_need_a_model(tmp_path: Path) -> None:
+    (tmp_path / "book.txt").write_text(book(6).text, "utf-8")
+    refused = Inside(tmp_path).run("experiment", "context", "book.txt", "-m", "extractive", "--places", "embeddings")
+    assert refused.code == 2
+    assert "needs an embedding model" in refused.err

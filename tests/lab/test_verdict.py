@@ -1,0 +1,89 @@
+"""The sentence that says which system is better, and whether that can be trusted."""
+
+from __future__ import annotations
+
+from re import findall
+
+import pytest
+
+from redraft.lab.verdict import verdict
+from redraft.report.tables import Cell, Table
+
+COLUMNS = ("metric", "first", "second", "judge", "difference", "95% from", "95% to", "documents")
+Ends = tuple[float | None, float | None]
+NONE: Ends = (None, None)
+
+
+def row(
+    by: float | None, ends: Ends, metric: str = "coverage", pair: str = "AB", documents: int = 6
+) -> tuple[Cell, ...]:
+    return (metric, *pair, "j", by, *ends, documents)
+
+
+def said(*rows: tuple[Cell, ...]) -> str:
+    return verdict("grid", [Table("differences", "", "", "", COLUMNS, rows)])
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([row(0.08, (0.02, 0.14))], "A scores 0.08 higher in coverage than B (95% interval 0.02 to 0.14)."),
+        ([row(-0.08, (-0.14, -0.02))], "B scores 0.08 higher in coverage than A (95% interval 0.02 to 0.14)."),
+        (
+            [row(0.3, (-0.1, 0.7)), row(-0.1, (-0.2, -0.05), "spread")],
+            "B scores 0.10 higher in spread than A (95% interval 0.05 to 0.20); the other difference may be chance.",
+        ),
+        ([row(0.08, (-0.02, 0.18))], "No metric tells A and B apart: no 95% interval excludes 0."),
+        (
+            [row(0.08, NONE, documents=3)],
+            "A scores 0.08 higher in coverage than B; with 3 documents there is no interval (it takes 5), so this may"
+            " be chance.",
+        ),
+        (
+            [row(by, NONE, pair=pair, documents=3) for by, pair in ((0.1, "AB"), (0.3, "AC"), (0.2, "BC"))],
+            "A scores 0.30 higher in coverage than C, and 2 more differences; with 3 documents there is no interval"
+            " (it takes 5), so this may be chance.",
+        ),
+        (
+            [row(0.0, NONE, documents=1)],
+            "No metric tells A and B apart; with 1 document there is no interval (it takes 5).",
+        ),
+        ([row(None, NONE)], "Nothing can be compared: no two systems have scores on the same items."),
+        (
+            [row(0.0, (-0.1, 0.1), pair=pair) for pair in ("AB", "AC", "BC")],
+            "No metric tells any two of the 3 systems apart: no 95% interval excludes 0.",
+        ),
+    ],
+)
+def test_the_sentence_says_which_is_better_by_how_much_and_whether_to_trust_it(
+    rows: list[tuple[Cell, ...]], sentence: str
+) -> None:
+    assert said(*rows) == sentence
+
+
+def test_of_many_clear_differences_the_largest_are_named_and_chance_is_mentioned() -> None:
+    told = said(*(row(0.01 * at, (0.005, 0.5), f"m{at}") for at in range(1, 12)))
+    assert findall(r"in (m\d+) than", told) == ["m11", "m10", "m9"]
+    assert told.endswith("and 8 more differences; of 11 such intervals, one in twenty excludes 0 by chance.")
+
+
+def test_the_mean_of_all_judges_counts_and_a_name_with_a_comma_is_quoted() -> None:
+    one, mean = row(0.5, (0.4, 0.6)), ("coverage", "A, 30 words", "B", "mean of judges", 0.1, 0.05, 0.2, 6)
+    assert said(one, mean) == "“A, 30 words” scores 0.10 higher in coverage than B (95% interval 0.05 to 0.20)."
+
+
+def test_other_experiments_are_read_by_their_own_columns_and_those_without_systems_say_nothing() -> None:
+    facts = Table(
+        *("fact_differences", "", "", ""),
+        ("set", "first", "second", "figure", "difference", "95% from", "95% to", "queries", "drawn"),
+        (
+            ("news", "A", "B", "matching", 0.9, None, None, 1, "queries"),
+            ("news", "A", "B", "supported", 0.2, None, None, 1, "queries"),
+        ),
+    )
+    assert verdict("thesis", [facts]) == verdict("context", [facts])
+    assert verdict("context", [facts]) == (
+        "A scores 0.20 higher in the share of facts supported on news than B; with 1 query there is no interval"
+        " (it takes 5), so this may be chance."
+    )
+    assert verdict("booookscore", [facts]) == verdict("grid", [facts]) == said() == ""
