@@ -304,24 +304,6 @@ CREATE TABLE rate_limits (
 ) STRICT;
 CREATE INDEX rate_limits_at ON rate_limits(at, limiter, tokens);
 
--- Batch jobs at a provider.
-CREATE TABLE jobs (
-    id TEXT PRIMARY KEY,
-    address TEXT NOT NULL,
-    name TEXT,                                  -- the provider's; NULL until it is known
-    begun TEXT NOT NULL
-) STRICT;
-
--- The calls in a job.
-CREATE TABLE job_lines (
-    attempt TEXT NOT NULL,
-    job TEXT NOT NULL REFERENCES jobs(id),
-    call TEXT NOT NULL,                         -- the key of the call
-    PRIMARY KEY (attempt, job)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX job_lines_job ON job_lines(job);
-CREATE INDEX calls_of_job_lines ON job_lines(call);
-
 -- What was learned of how a model replies: the mode of structured output, and tokens of reasoning.
 CREATE TABLE capabilities (
     model TEXT PRIMARY KEY,

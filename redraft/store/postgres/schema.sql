@@ -316,23 +316,6 @@ CREATE TABLE rate_limits (
 );
 CREATE INDEX rate_limits_at ON rate_limits(at, limiter, tokens);
 
-CREATE TABLE jobs (
-    id text COLLATE "C" PRIMARY KEY,
-    address text COLLATE "C" NOT NULL,
-    name text COLLATE "C",
-    begun text COLLATE "C" NOT NULL,
-    rowid bigint GENERATED ALWAYS AS IDENTITY
-);
-
-CREATE TABLE job_lines (
-    attempt text COLLATE "C" NOT NULL,
-    job text COLLATE "C" NOT NULL REFERENCES jobs(id) DEFERRABLE,
-    call text COLLATE "C" NOT NULL,
-    PRIMARY KEY (attempt, job)
-);
-CREATE INDEX job_lines_job ON job_lines(job);
-CREATE INDEX calls_of_job_lines ON job_lines(call);
-
 CREATE TABLE capabilities (
     model text COLLATE "C" PRIMARY KEY,
     mode text COLLATE "C",
