@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-_LIMITS = frozenset(
-    {"concurrency", "requests_per_minute", "tokens_per_minute", "max_cost", "max_calls", "timeout", "provider_batch"}
-)
+_LIMITS = frozenset({"concurrency", "requests_per_minute", "tokens_per_minute", "max_cost", "max_calls", "timeout"})
 _VALUED = {
     "db": "Session({})",
     "judge": "judges=[{}]",
@@ -32,7 +30,7 @@ _BARE = {
     "trace": "model",
 }
 """How Python names a setting whose option has another name, with a value and without."""
-_FLAGS = frozenset({"by_chapter", "review", "allow_self_check", "partial", "provider_batch", "second_look"})
+_FLAGS = frozenset({"by_chapter", "review", "allow_self_check", "partial", "second_look"})
 _COMMANDS = {
     "resume": "await session.resume({})",
     "show": "await session.result({})",

@@ -274,10 +274,6 @@ class Price(Settings):
         fresh = usage.prompt_tokens - cached
         return (fresh * self.prompt + cached * rate + usage.completion_tokens * self.completion) / _MILLION
 
-    def half(self) -> Price:
-        """Return half the price."""
-        return Price(**{name: rate / 2 for name, rate in self.model_dump(exclude_none=True).items()})
-
 
 class ModelSettings(Settings):
     """The settings of a model in any role: a table `[models.NAME]` of `redraft.toml`. Unset fields are detected or take

@@ -454,9 +454,6 @@ class RefineConfig(Settings):
         return self.model_dump(mode="json", exclude={"allow_self_check", *unset})
 
 
-_ALL_OF_A_WAVE = 50_000  # more than a provider takes in one job
-
-
 class Limits(Settings):
     """How much a run may spend, and how fast."""
 
@@ -466,14 +463,6 @@ class Limits(Settings):
     max_cost: float | None = harmless(None, "Stop before the cost exceeds this.", "limits", "USD", gt=0)
     max_calls: int | None = harmless(None, "Stop before there are more calls than this.", "limits", "N", ge=1)
     timeout: float = harmless(300.0, "Time limit of a request.", "limits", "SECONDS", gt=0)
-    provider_batch: bool = setting(
-        False, "Use the provider's batch API: cheaper, but replies may take a day.", "limits"
-    )
-
-    @property
-    def max_concurrency(self) -> int:
-        """Return the maximum number of concurrent requests; for provider batches as many as possible."""
-        return _ALL_OF_A_WAVE if self.provider_batch else self.concurrency
 
 
 class _Purpose(BaseModel):

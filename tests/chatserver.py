@@ -22,8 +22,6 @@ from typing import Any, Literal, Self, get_args
 
 from aiohttp import web
 
-from tests.jobserver import JobDesk
-
 Json = dict[str, Any]
 Early = Literal["status", "drop", "hang"]  # no reply: an error status, a lost connection, nothing ever
 Spoiled = Literal["html", "no_choices", "null_content", "malformed", "drop_midway"]  # an unreadable reply
@@ -291,7 +289,6 @@ class ChatServer:
     retry_after: float | None = None  # goes with the 429s of both limits
     log: Path | None = None
     pages: Mapping[str, Json] = field(default_factory=dict)  # what else it has to say, by path
-    jobs: JobDesk = field(default_factory=JobDesk)  # how it does as jobs what it is asked to do so
     base_url: str = field(default="", init=False)
     seen: list[Seen] = field(default_factory=list, init=False)
     looked: list[tuple[str, str]] = field(default_factory=list, init=False)  # for what else, and with which key
@@ -321,7 +318,6 @@ class ChatServer:
         for prefix in ("", "/v1"):
             app.router.add_post(f"{prefix}/chat/completions", self._chat)
             app.router.add_get(f"{prefix}/models", self._models)
-        self.jobs.attach(app, self._answer_line)
         app.router.add_route("*", "/{path:.*}", self._page)
         # Requests still waiting are cancelled: when their client leaves, and when the server stops.
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.01)
@@ -341,22 +337,6 @@ class ChatServer:
             return await self._page(request)
         self.looked.append((request.path, request.headers.get("Authorization", "")))
         return web.json_response({"object": "list", "data": [{"id": "test-model", "object": "model"}]})
-
-    async def _answer_line(self, path: str, body: Json, key: str) -> tuple[int, Json] | None:
-        """A request of a job, answered as it would be by itself, but for what only befalls a connection."""
-        seen = self._saw(path, body, key)
-        try:
-            reply = refused(body, self.refuses) or await self._asked(seen)
-            if isinstance(reply, Raw) or (isinstance(reply, Fault) and reply.kind not in ("status", "null_content")):
-                return None
-            fault = reply if isinstance(reply, Fault) else Fault("")
-            answer = Answer(reply.text) if isinstance(reply, Fault) else reply
-            seen.reply, seen.fault, seen.finish_reason = answer.text, fault.kind, answer.finish_reason
-            seen.completion_tokens = self.count(answer.text) + answer.reasoning_tokens
-            seen.status = fault.status if fault.kind == "status" else 200
-            return seen.status, json.loads(encoded(seen, answer, fault)[1])
-        finally:
-            self._settle(seen, seen.status == 200)
 
     def _saw(self, path: str, body: Json, key: str, caller: str = "") -> Seen:
         tokens = sum(self.count(text_of(message)) for message in body["messages"])

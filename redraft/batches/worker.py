@@ -101,8 +101,6 @@ def _read(item: BatchItemRow, reading: Selection) -> Document:
 # Errors that affect every item.
 _HOPELESS = (BudgetError, ProviderError, ServerUnreachable, StoreError)
 _LOOK_AGAIN, _LOOK_AGAIN_IDLY = 0.5, 1.0
-# Concurrent documents with provider batches.
-_MAX_IN_JOBS = 200
 _MAX_HEARTBEAT_SECONDS = 2.0
 _RENEWALS_A_LEASE = 4
 
@@ -165,18 +163,13 @@ class BatchWorker:
                 task.cancel()
             await asyncio.gather(*ending, return_exceptions=True)
 
-    @property
-    def _most(self) -> int:
-        """Return how many documents are processed concurrently; with provider batches, as many as fit in memory."""
-        return _MAX_IN_JOBS if self.limits.provider_batch else self.limits.concurrency
-
     async def _take_turns(self, beating: asyncio.Task[None]) -> None:
         """Begin items and see to their ends, until there are no more. What ends the beat is raised."""
         stopping = asyncio.create_task(self._stopped.wait())
         try:
             while not self._stopped.is_set():
                 self._put_away()
-                room = self._most - len(self._at_work)
+                room = self.limits.concurrency - len(self._at_work)
                 lease = partial(self.store.batches.lease, self.batch, self.name, room, self.lease_seconds)
                 for item in await off_loop(lease) if room else []:
                     self._at_work[item.idx, item.attempts] = asyncio.create_task(self._one(item))

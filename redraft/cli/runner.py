@@ -220,8 +220,7 @@ def carry_out(
     as_json = target.as_json if target else given["as_json"]
     if given["dry_run"]:
         with _known(given["db"]) as known:
-            table = prices.for_jobs() if limits.provider_batch else prices
-            plan = plan_run(document, settings, order, table, known)
+            plan = plan_run(document, settings, order, prices, known)
         if as_json:
             echo_json(plan.model_dump(mode="json"))
         else:

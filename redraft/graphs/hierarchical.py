@@ -196,7 +196,7 @@ class SummaryTree:
         self._top: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
         self._tasks: list[asyncio.Task[None]] = []
         self._source = SourceParagraphs(job.document, job.tokenizer)
-        self._scheduler = MergeScheduler(job.run.limits.max_concurrency)
+        self._scheduler = MergeScheduler(job.run.limits.concurrency)
         self._totals: dict[int, int] = {-1: job.plan.document_words}
         self._leaf_texts: list[tuple[Span, str]] = []
         self._outline: asyncio.Task[Outline | None] | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from contextvars import ContextVar
 from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any, Generic, Protocol, cast, runtime_checkable
@@ -16,8 +15,6 @@ from redraft.prompts.contract import InputT, Prompt, ValueT
 
 # How much of a rejected reply is sent back.
 _HEAD, _TAIL = 6_000, 2_000
-ATTEMPT: ContextVar[str] = ContextVar("attempt", default="")
-"""The key of the request in the ledger, and the number of the attempt: `KEY-1`."""
 TRUNCATED = "broken_off"
 """The finish reason of a reply that was cut off, but whose earlier list entries are complete."""
 

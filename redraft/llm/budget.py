@@ -8,7 +8,7 @@ import secrets
 import tomllib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -128,18 +128,10 @@ class PriceTable:
 
     builtin: dict[str, Price]
     own: dict[str, Price]
-    in_jobs: bool = False
-    """Whether requests are sent as batch jobs, for which OpenAI charges half the price; the user's own prices apply as
-    written."""
-
-    def for_jobs(self) -> PriceTable:
-        """Return the same table for requests that are sent as jobs."""
-        return replace(self, in_jobs=True)
 
     def price(self, name: str, *, at_openai: bool) -> Price | None:
         """Return the price of a model, or of the model that it is a dated version of; None if unknown."""
-        builtin = {name: one.half() for name, one in self.builtin.items()} if self.in_jobs else self.builtin
-        prices = {**builtin, **self.own} if at_openai else self.own
+        prices = {**self.builtin, **self.own} if at_openai else self.own
         if name in prices:
             return prices[name]
         dated = (known for known in prices if name.startswith(known) and _DATE.fullmatch(name, len(known)))

@@ -167,15 +167,12 @@ class ChatModel:
         reasoning_reserve: int | None = None,
         takes_temperature: bool | None = None,
         seconds: float | None = None,
-        ahead: bool = True,
     ) -> None:
         """Missing parameters follow from the class of `chat`. `identity` distinguishes its replies in the cache: models
         that differ in more than provider, name and address need one each. `reasoning_reserve` is the room for reasoning
-        per call; without it that is learned. `seconds` is the time limit of a reply. With `ahead` one request finds out
-        what the provider accepts while the others wait."""
+        per call; without it that is learned. `seconds` is the time limit of a reply."""
         if not isinstance(chat, BaseChatModel):
             raise _no_model(chat)
-        self._ahead = ahead
         self._traits = traits = traits_of(chat)
         self.identity = identity or traits.identity
         self._chat = chat
@@ -214,7 +211,7 @@ class ChatModel:
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Make one attempt."""
         self._modes.begin_with(request.mode)
-        if self._ahead and not self._modes.settled and request.prompt.returns is not str:
+        if not self._modes.settled and request.prompt.returns is not str:
             # Only one call at a time finds out what the provider accepts; the others wait for what it learns.
             known = self._no_way
             async with self._probing:

@@ -23,11 +23,9 @@ from redraft.llm.decisions import DecisionModel, Typed
 from redraft.llm.envelope import IRREGULARITIES, normalized_completion
 from redraft.llm.failures import web_page_error
 from redraft.llm.http_client import limit_response, time_limit
-from redraft.llm.provider_batch import BatchClient, JobTransport, shared_client
 from redraft.llm.reasoning_budget import THOUGHTS
 from redraft.llm.structured_output import modes_for
 from redraft.settings import ReplyForm
-from redraft.store.batches import JobTracker
 
 _PAGE = re.compile(r"\s*<(?:!doctype|html|head|body)\b", re.IGNORECASE)
 _VERSION = re.compile(r"/v\d")
@@ -77,23 +75,11 @@ def open_openai(
     closing: AsyncExitStack,
     replies: ReplyForm | None = None,
     reasoning: int | None = None,
-    by_job: JobTracker | None = None,
 ) -> ChatModel:
-    """Return a model at `url`; its HTTP client belongs to the running event loop and is closed with `closing`. With
-    `by_job` its requests are sent in provider batches."""
+    """Return a model at `url`; its HTTP client belongs to the running event loop and is closed with `closing`."""
     # LangChain's advice on refused schemas does not apply, as we fall back by ourselves.
     warnings.filterwarnings("ignore", message="This model does not support OpenAI's|Invalid schema for OpenAI's")
-    if by_job:
-
-        def batch_client() -> BatchClient:
-            return BatchClient(
-                openai.AsyncOpenAI(base_url=url, api_key=key, http_client=_client(seconds)), url, by_job.jobs
-            )
-
-        transport = JobTransport(shared_client((name, url, key, by_job.jobs), batch_client, by_job.note, closing))
-        client = openai.DefaultAsyncHttpx2Client(transport=transport, timeout=None)
-    else:
-        client = _client(seconds)
+    client = _client(seconds)
     limit_response(client)
     closing.push_async_callback(client.aclose)
     chat = _ChatOpenAI(
@@ -103,19 +89,13 @@ def open_openai(
         http_async_client=client,
         # Otherwise LangChain warns that a proxy of the environment is not used, which our client does use.
         http_socket_options=(),
-        timeout=None if by_job else time_limit(seconds),
+        timeout=time_limit(seconds),
         max_retries=0,
         use_responses_api=False,
     )
     modes = modes_for(replies, speaks_openai=True)
-    return ChatModel(
-        chat,
-        identity=f"openai:{name}@{url}",
-        modes=modes,
-        reasoning_reserve=reasoning,
-        seconds=None if by_job else seconds,
-        ahead=not by_job,
-    )
+    identity = f"openai:{name}@{url}"
+    return ChatModel(chat, identity=identity, modes=modes, reasoning_reserve=reasoning, seconds=seconds)
 
 
 def _for_openai(question: Typed) -> Any:

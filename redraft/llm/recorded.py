@@ -32,7 +32,6 @@ from redraft.events import CallAnswered, CallFailed, CallStarted, Notice, Observ
 from redraft.llm import structured_output
 from redraft.llm.addresses import environment_keys, redacted
 from redraft.llm.base import (
-    ATTEMPT,
     Complaint,
     CustomRequests,
     Model,
@@ -50,8 +49,7 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, ValueT
 from redraft.prompts.tags import TagContext, Tags
 from redraft.settings import Price
-from redraft.store.batches import attempt_of
-from redraft.store.calls import GATHERED, OK, SENT, Call, Message, ModelCapabilities
+from redraft.store.calls import OK, SENT, Call, Message, ModelCapabilities
 from redraft.store.connection import off_loop
 from redraft.store.documents import now
 from redraft.store.reservations import DuplicateCallError, Reservation
@@ -138,14 +136,12 @@ class RecordedModel:
         tokenizer: Tokenizer | None = None,
         top_p: float | None = None,
         max_tokens: int | None = None,
-        in_jobs: bool = False,
         observer: Observer = ignore_event,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         language: str = "",
     ) -> None:
         """`tokenizer` counts as the provider does; without one the maximum for a text is counted. `top_p` and
-        `max_tokens` apply to every request. `language` is the document's, for a model that depends on it. With
-        `in_jobs` a request may already be at the provider, as an attempt of an earlier process."""
+        `max_tokens` apply to every request. `language` is the document's, for a model that depends on it."""
         self.identity = inner.identity
         self._inner = inner
         self._book = book
@@ -157,7 +153,6 @@ class RecordedModel:
         self._tokenizer = tokenizer
         self._top_p = top_p
         self._max_tokens = max_tokens
-        self._in_jobs = in_jobs
         self._observer = observer
         self._pause = pause
         self._language = language if any(map(is_foreign, language.split(", "))) else ""
@@ -223,7 +218,7 @@ class RecordedModel:
         more in another mode."""
         request = replace(request, mode=(await self._known_capabilities()).mode)
         tries = RetryPolicy(self._patience, structured=request.prompt.returns is not str)
-        attempt = await off_loop(self._store.jobs.next_attempt, key) if self._in_jobs else 1
+        attempt = 1
         since = time.monotonic()
         while True:
             try:
@@ -305,7 +300,6 @@ class RecordedModel:
             )
         )
         pending.reservation.sent = True
-        ATTEMPT.set(attempt_of(pending.call.key, pending.call.attempt))
         thought = self._inner.reasoning_tokens if isinstance(self._inner, ReasoningModel) else 0
         try:
             reply = await ask_model(self._inner, replace(request, most_tokens=pending.most_out))
@@ -406,7 +400,6 @@ class RecordedModel:
             outcome=SENT,
             started=now(),
             seconds=0.0,
-            error=GATHERED if self._in_jobs else "",
             usage=Usage(reported=False),
             booked_usd=self._cost(most),
             messages=tuple(messages),

@@ -496,7 +496,6 @@ def plan_in_session(manager: RunManager, source: Sources, settings: DraftConfig,
     prepared = prepare(document, settings, writer, order.given)
     check_judging(order, prepared, manager.store)
     prices = manager.prices or builtin_prices()
-    prices = prices.for_jobs() if limits.provider_batch else prices
     plan = dry_run(prepared, order, prices, notes, roles, manager.store)
     return plan.model_copy(update={"seconds": seconds_of(manager.store, plan, limits.concurrency)})
 

@@ -103,7 +103,7 @@ async def fill(
     if settings.model == EXTRACTIVE:
         runner.observer(Notice(_CANNOT_TELL))
     numbers = count(1)
-    semaphore = asyncio.Semaphore(runner.limits.max_concurrency)
+    semaphore = asyncio.Semaphore(runner.limits.concurrency)
 
     async def one(section: TemplateSection) -> FilledSection:
         async with semaphore:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from langchain_core.language_models import BaseChatModel
 
 from redraft.errors import UsageError
-from redraft.events import Notice, Observer
+from redraft.events import Observer
 from redraft.fields import list_argument
 from redraft.llm.addresses import OPENAI, address_in, has_usual_key, is_here, key_server, provider_of, server_at
 from redraft.llm.base import Model
@@ -35,7 +35,6 @@ from redraft.settings import (
     Role,
     reads_prompts,
 )
-from redraft.store.batches import JobTracker
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -131,28 +130,13 @@ def assign_models(
     """Return the writer, judges and deciders with their prices. A cost limit needs the price of every model. A name
     that is the identity of one of the `objects` means that object; others are opened by name."""
     table = prices or builtin_prices()
-    if limits.provider_batch:
-        table = table.for_jobs()
     roles = [ModelRole("writer", settings, _price(settings, limits, table, objects), objects.get(settings.model))]
     for role, name in named_in(judging, refinement):
         model = objects.get(name)
         under = settings_by_name(name, settings, judging, objects)
         under = under if model else resolve(under)
         roles.append(ModelRole(role, under, _price(under, limits, table, objects), model))
-    if limits.provider_batch:
-        _check_jobs(roles)
     return _with_keys(roles)
-
-
-def _check_jobs(assigned: Sequence[ModelRole]) -> None:
-    """Raise if provider batches cannot be used: they need models that speak OpenAI's protocol."""
-    roles = [role for role in assigned if role.model is not None or reads_prompts(role.settings.model)]
-    others = [role.settings.model for role in roles if role.model or provider_of(role.settings.model) != OPENAI]
-    if others or not roles:
-        what = f"{others[0]} uses another" if others else "no model here supports it"
-        raise UsageError(
-            f"--provider-batch needs OpenAI's protocol, and {what}", hint="leave it out, or use openai:NAME models"
-        )
 
 
 def _with_keys(assigned: Sequence[ModelRole]) -> list[ModelRole]:
@@ -241,7 +225,7 @@ async def open_models(
         everybody = [*assigned, aside]
         for model_role, its in zip(everybody, await off_loop(prompts_by_role, everybody, prepared.book), strict=True):
             if model_role.opened_as not in opened:
-                opened[model_role.opened_as] = await _opened(model_role, limits, stack, store, observer)
+                opened[model_role.opened_as] = await _opened(model_role, limits, stack)
                 _check_twins(assigned, opened)
             model = opened[model_role.opened_as]
             if model_role.asked_as not in asked:
@@ -257,7 +241,6 @@ async def open_models(
                     tokenizer=await off_loop(_counting, model_role, limits),
                     top_p=model_role.settings.top_p,
                     max_tokens=model_role.settings.max_tokens,
-                    in_jobs=limits.provider_batch,
                     observer=observer,
                     language="" if reads_prompts(model_role.settings.model) else language,
                 )
@@ -270,8 +253,6 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     """Return the rate limiter of a model's address, shared by all processes of a paced budget."""
     provider = address or address_in(identity) or provider_of(identity) or identity
     requests, tokens = limits.requests_per_minute, limits.tokens_per_minute
-    if limits.provider_batch:
-        requests = tokens = None  # for a job, the provider's limits apply
     shared = budget.paced and not requests is tokens is None
     limiter_key = f"{budget.terms.budget_key} {provider}" if shared else ""
 
@@ -282,7 +263,7 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
 
     return shared_limiter(
         provider,
-        limits.max_concurrency,
+        limits.concurrency,
         requests_per_minute=requests,
         tokens_per_minute=tokens,
         limiter_key=limiter_key,
@@ -290,11 +271,10 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     )
 
 
-async def _opened(one: ModelRole, limits: Limits, stack: AsyncExitStack, store: Store, observer: Observer) -> Model:
+async def _opened(one: ModelRole, limits: Limits, stack: AsyncExitStack) -> Model:
     if one.model is not None:
         return one.model
-    by_job = JobTracker(store.jobs, lambda said: observer(Notice(said))) if limits.provider_batch else None
-    opening = open_model(one.settings, seconds=limits.timeout, usual_key=one.usual_key, by_job=by_job)
+    opening = open_model(one.settings, seconds=limits.timeout, usual_key=one.usual_key)
     return await stack.enter_async_context(opening)
 
 

@@ -31,7 +31,6 @@ from redraft.settings import (
     is_language_model,
     reads_prompts,
 )
-from redraft.store.batches import JobTracker
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
 if TYPE_CHECKING:
@@ -147,12 +146,9 @@ def reasoning_reserve(settings: DraftConfig) -> int:
 
 
 @asynccontextmanager
-async def open_model(
-    settings: DraftConfig, *, seconds: float, usual_key: bool = True, by_job: JobTracker | None = None
-) -> AsyncIterator[Model]:
+async def open_model(settings: DraftConfig, *, seconds: float, usual_key: bool = True) -> AsyncIterator[Model]:
     """Open the model that the settings name for the duration of the context. Slow imports wait for the first call.
-    Without its own key, a model that speaks OpenAI's protocol gets OPENAI_API_KEY only if `usual_key` allows it. With
-    `by_job`, requests go out in provider batches."""
+    Without its own key, a model that speaks OpenAI's protocol gets OPENAI_API_KEY only if `usual_key` allows it."""
     provider = provider_of(settings.model)
     if settings.model == EXTRACTIVE:
         yield LazyModel(IDENTITY, open_extractive)
@@ -163,7 +159,7 @@ async def open_model(
             yield _open_decision_model(settings, seconds, closing, usual_key=usual_key)
     elif provider == OPENAI:
         async with AsyncExitStack() as closing:
-            yield _late_openai(settings, seconds, closing, usual_key=usual_key, by_job=by_job)
+            yield _late_openai(settings, seconds, closing, usual_key=usual_key)
     else:
         from redraft.llm.providers import open_plugged, open_provided
 
@@ -191,9 +187,7 @@ def load_openai() -> None:
     import redraft.llm.openai  # noqa: F401
 
 
-def _late_openai(
-    settings: DraftConfig, seconds: float, closing: AsyncExitStack, *, usual_key: bool, by_job: JobTracker | None
-) -> Model:
+def _late_openai(settings: DraftConfig, seconds: float, closing: AsyncExitStack, *, usual_key: bool) -> Model:
     name, url = name_of(settings.model), settings.base_url
     assert url is not None
     key = openai_key(settings.model, url, settings.key_env, usual=usual_key)
@@ -209,7 +203,6 @@ def _late_openai(
             closing=closing,
             replies=settings.replies,
             reasoning=settings.reasoning_tokens,
-            by_job=by_job,
         )
 
     return LazyModel(f"{settings.model}@{url}", opened)

@@ -1,22 +1,20 @@
-"""Batches, their items, and the jobs of provider batches."""
+"""Batches, their items, and the rate limits that processes share."""
 
 from __future__ import annotations
 
 import json
 import re
-import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic.dataclasses import dataclass as record
 
 from redraft.domain import DEFERRED, computed
 from redraft.errors import RunError, UsageError
-from redraft.store.calls import GATHERED
-from redraft.store.connection import Connection, Repository, Row, Transaction, json_text, record_in, storable
+from redraft.store.connection import Connection, Row, Transaction, json_text, record_in, storable
 from redraft.store.documents import now
 
 WINDOW = 60.0
@@ -63,99 +61,6 @@ class RateLimiterWindow:
 
 
 # How long a provider keeps the answers of a job.
-_KEPT_FOR = timedelta(days=30)
-_UNSETTLED = """
-    SELECT 1 FROM job_lines WHERE job = ? AND NOT EXISTS (SELECT 1 FROM calls WHERE key = call AND outcome = 'ok') AND (
-        EXISTS (SELECT 1 FROM calls WHERE key = call AND outcome = 'sent')
-        OR EXISTS (SELECT 1 FROM calls WHERE key = call AND outcome IN ('lost', 'cancelled'))
-    ) LIMIT 1
-"""
-_ENDED = "SELECT 1 FROM calls WHERE key = ? AND attempt = ? AND outcome NOT IN ('sent', 'lost', 'cancelled')"
-_MARK = """
-    UPDATE calls SET error = ? WHERE outcome = 'sent'
-    AND key || '-' || calls.attempt IN (SELECT job_lines.attempt FROM job_lines WHERE job = ?)
-"""
-
-
-def attempt_of(key: str, number: int) -> str:
-    """Return the name of an attempt at a call within a job."""
-    return f"{key}-{number}"
-
-
-@dataclass(frozen=True, slots=True)
-class StoredProviderJob:
-    """A stored provider job."""
-
-    id: str
-    """Also sent to the provider as metadata."""
-    name: str | None
-    """The provider's id; None until the provider has answered."""
-
-
-class ProviderJobs(Repository):
-    """The jobs in one database."""
-
-    def open(self, address: str, attempts: Sequence[str]) -> StoredProviderJob:
-        """Record a job that is about to be sent. From now on its calls may have been sent."""
-        key = secrets.token_hex(8)
-        with self._connection.writing() as raw:
-            gone = (_moment_before(_KEPT_FOR),)
-            raw.execute("DELETE FROM job_lines WHERE job IN (SELECT id FROM jobs WHERE begun < ?)", gone)
-            raw.execute("DELETE FROM jobs WHERE begun < ?", gone)
-            raw.execute("INSERT INTO jobs (id, address, name, begun) VALUES (?, ?, NULL, ?)", (key, address, now()))
-            raw.executemany(
-                "INSERT INTO job_lines VALUES (?, ?, ?)",
-                [(attempt, key, attempt.rpartition("-")[0]) for attempt in attempts],
-            )
-            raw.execute(_MARK, ("", key))
-        return StoredProviderJob(key, None)
-
-    def name(self, job: str, name: str) -> None:
-        """Record the provider's id for a job, so that another process can fetch its results."""
-        with self._connection.writing() as raw:
-            raw.execute("UPDATE jobs SET name = ? WHERE id = ?", (name, job))
-
-    def holding(self, address: str, attempt: str) -> StoredProviderJob | None:
-        """Return the last job at this address that contains an attempt."""
-        row = self._connection.row(
-            "SELECT jobs.id, name FROM job_lines JOIN jobs ON jobs.id = job"
-            " WHERE attempt = ? AND address = ? AND begun >= ? ORDER BY begun DESC LIMIT 1",
-            (attempt, address, _moment_before(_KEPT_FOR)),
-        )
-        return StoredProviderJob(row["id"], row["name"]) if row else None
-
-    def attempts(self, job: str) -> list[str]:
-        """Return the names of the attempts in a job."""
-        rows = self._connection.rows("SELECT attempt FROM job_lines WHERE job = ? ORDER BY attempt", (job,))
-        return [row["attempt"] for row in rows]
-
-    def next_attempt(self, key: str) -> int:
-        """Return the number of the attempt at a call to await: the last one in a job, or the next if that has ended."""
-        rows = self._connection.rows("SELECT attempt FROM job_lines WHERE call = ?", (key,))
-        last = max((int(row["attempt"].rpartition("-")[2]) for row in rows), default=0)
-        return last + 1 if self._connection.row(_ENDED, (key, last)) else max(1, last)
-
-    def is_settled(self, job: str) -> bool:
-        """Return whether the outcome of every call of a job is recorded."""
-        return self._connection.row(_UNSETTLED, (job,)) is None
-
-    def forget(self, job: str) -> None:
-        """Delete a job whose answers are all stored, or that was never sent."""
-        with self._connection.writing() as raw:
-            raw.execute(_MARK, (GATHERED, job))
-            raw.execute("DELETE FROM job_lines WHERE job = ?", (job,))
-            raw.execute("DELETE FROM jobs WHERE id = ?", (job,))
-
-
-class JobTracker(NamedTuple):
-    """The store of a provider's jobs, and the observer to notify of them."""
-
-    jobs: ProviderJobs
-    note: Callable[[str], None]
-
-
-def _moment_before(time: timedelta) -> str:
-    return (datetime.now(UTC) - time).isoformat(timespec="milliseconds")
 
 
 Status = Literal["open", "paused", "cancelled", "stopped"]

@@ -136,8 +136,6 @@ def _place(words: str, document: str) -> int:
 
 OK, SENT, LOST = "ok", "sent", "lost"
 """Outcomes of calls: answered, in flight, and in flight when their process died."""
-GATHERED = "not handed over"
-"""The error of a call that waits for a provider batch: nothing was sent, so a process that dies now owes nothing."""
 # Attempts that the provider rejected unread. They are free and count against no budget.
 TURNED_AWAY = ("rate_limited", "unsupported")
 

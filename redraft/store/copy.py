@@ -32,8 +32,6 @@ _CONTENT: Mapping[str, Sequence[str]] = {
     "facts": ("keyfacts", "tree", "id"),
     "typed_packs": ("rowid",),
     "typed_questions": ("pack", "rank"),
-    "jobs": ("id",),
-    "job_lines": ("attempt", "job"),
 }
 # Tables of runs, and the column with the run.
 _OF_RUNS: Mapping[str, tuple[str, Sequence[str]]] = {
@@ -239,7 +237,6 @@ _OF_RUN = (
     *(f"DELETE FROM {table} WHERE run = :run" for table in ("rounds", "lookups", "opinions")),  # noqa: S608
     "DELETE FROM evaluations WHERE draft IN (SELECT id FROM drafts WHERE run = :run)",
     *(f"DELETE FROM {table} WHERE run = :run" for table in ("parents", "drafts", "pieces", "gaps")),  # noqa: S608
-    "DELETE FROM job_lines WHERE call IN (SELECT key FROM calls WHERE run = :run)",
     "DELETE FROM budget_runs WHERE run = :run",
     "UPDATE chapters SET run = NULL WHERE run = :run",
     "DELETE FROM chapters WHERE whole = :run",
@@ -268,7 +265,6 @@ _OF_DOCUMENT = (
 # A user's own prompts may reveal what they were made for.
 _UNUSED_PROMPTS = "DELETE FROM prompts WHERE hash NOT IN (SELECT j.value FROM runs r, json_each(r.prompt_hashes) j)"
 _UNUSED_PARTS = "DELETE FROM message_texts WHERE NOT EXISTS (SELECT 1 FROM messages WHERE text = message_texts.id)"
-_EMPTY_JOBS = "DELETE FROM jobs WHERE NOT EXISTS (SELECT 1 FROM job_lines WHERE job = id)"
 _EMPTY_BATCHES = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM items WHERE batch = name)"
 
 
@@ -390,7 +386,7 @@ class RunRemover:
                     raw.execute(statement, {"document": document})
                 gone.documents.append(document)
                 gone.texts.add(document)
-        for statement in (_UNUSED_PROMPTS, _UNUSED_PARTS, _EMPTY_JOBS, _EMPTY_BATCHES):
+        for statement in (_UNUSED_PROMPTS, _UNUSED_PARTS, _EMPTY_BATCHES):
             raw.execute(statement)
         unnamed = {row["id"] for row in raw.execute(_UNNAMED_TEXTS)}
         at_work = self._documents_at_work(raw)

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from redraft.store.batches import attempt_of
-from redraft.store.calls import CUT, GATHERED, LOST, OK, SENT, Call, PreparedMessages, is_cut_below
-from redraft.store.connection import Connection, Row, Transaction, storable, values_of
+from redraft.store.calls import CUT, LOST, OK, SENT, Call, PreparedMessages, is_cut_below
+from redraft.store.connection import Connection, Row, Transaction, values_of
 from redraft.store.documents import put_text
 
 TAKEN = """
@@ -56,11 +55,6 @@ _GIVES_WAY = """
     WHERE key = ? AND outcome = 'ok' AND finish_reason IN (?, ?) AND max_tokens < ?
 """
 _NO_LIMIT = 2**31 - 1
-_GATHERED = f"outcome = '{SENT}' AND error = '{GATHERED}'"
-_WAITED_FOR = """
-    DELETE FROM calls WHERE key = ? AND attempt = ? AND outcome IN ('lost', 'cancelled')
-    AND EXISTS (SELECT 1 FROM job_lines WHERE job_lines.attempt = ?)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +122,11 @@ class Reservations:
             cursor = raw.execute(_ASKED, {"key": call.key, "run": call.run})
             known = messages.find(raw)
             raw.execute(TAKEN + raw.for_update, (call.run, call.key))
-            # A call that is already in a job is awaited again; it is booked once.
-            name = attempt_of(call.key, call.attempt)
-            raw.execute(_WAITED_FOR, (call.key, call.attempt, name))
             made = raw.execute(
                 "INSERT INTO calls (outcome, error, finish_reason, prompt_tokens, completion_tokens,"  # noqa: S608
                 f" cached_prompt_tokens, reasoning_tokens, usage_reported, seconds, {names})"
-                f" VALUES ('{SENT}', CASE WHEN EXISTS (SELECT 1 FROM job_lines WHERE job_lines.attempt = ?) THEN ''"
-                f" ELSE ? END, '', 0, 0, 0, 0, 0, 0, {places}) RETURNING id",
-                (name, storable(call.error), *values_of(call, _OF_CALL), call.lost_tokens),
+                f" VALUES ('{SENT}', '', '', 0, 0, 0, 0, 0, 0, {places}) RETURNING id",
+                (*values_of(call, _OF_CALL), call.lost_tokens),
             )
             used = raw.execute(USED_WITH, {"budget": terms.budget_key, "run": call.run})
             if any(
@@ -202,8 +192,6 @@ class Reservations:
             raw.execute(TAKEN + raw.for_update, (call.run, call.key))
             if call.outcome == OK:
                 raw.execute(_GIVES_WAY, (call.key, *CUT, _NO_LIMIT if call.max_tokens is None else call.max_tokens))
-            if call.outcome == "cancelled":
-                raw.execute(f"DELETE FROM calls WHERE id = ? AND {_GATHERED}", (reservation.call,))  # noqa: S608
             raw.execute(
                 f"UPDATE calls SET outcome = {_UNLESS_ANSWERED}, reply = ?, usage_reported = ?, most_tokens = ?,"  # noqa: S608
                 f" {' = ?, '.join((*_OF_USAGE, *_OF_REPLY))} = ? WHERE id = ?",
@@ -214,11 +202,9 @@ class Reservations:
             )
 
     def mark_lost(self, run: str) -> None:
-        """Mark the calls that a dead process left in flight as lost. They stay booked, except those that were never
-        sent."""
+        """Mark the calls that a dead process left in flight as lost. They stay booked."""
         if self._connection.row("SELECT 1 FROM calls WHERE run = ? AND outcome = ?", (run, SENT)):
             with self._connection.writing() as raw:
-                raw.execute(f"DELETE FROM calls WHERE run = ? AND {_GATHERED}", (run,))  # noqa: S608
                 raw.execute("UPDATE calls SET outcome = ? WHERE run = ? AND outcome = ?", (LOST, run, SENT))
 
     def used(self, budget_key: str) -> tuple[int, float | None]:

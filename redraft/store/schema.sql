@@ -1,4 +1,4 @@
--- The first step of the schema. `postgres/schema.sql` has the same for a server.
+-- The schema. `postgres/schema.sql` has the same for a server.
 -- Lists and objects are JSON, moments ISO 8601 in UTC, truth is 0 or 1; `start` and `end` count characters.
 
 -- Documents
@@ -206,6 +206,25 @@ CREATE INDEX calls_left ON calls(key) WHERE outcome IN ('lost', 'cancelled');
 CREATE INDEX calls_run ON calls(run, outcome, booked_usd);
 CREATE INDEX calls_reply ON calls(reply);
 
+-- The parts of messages that are not in the document, each once: calls share instructions, summaries and findings.
+CREATE TABLE message_texts (
+    id TEXT PRIMARY KEY,                        -- hash of the text
+    body BLOB NOT NULL                          -- UTF-8, compressed with zlib
+) STRICT;
+
+-- The messages of each call in order, cut into parts. A stretch of the document has `start` and `end`, any other part
+-- a `text`.
+CREATE TABLE messages (
+    call INTEGER NOT NULL REFERENCES calls(id) ON DELETE CASCADE,
+    idx INTEGER NOT NULL,
+    role TEXT NOT NULL,                         -- user, assistant or schema; document names the document in `text`
+    text TEXT,                                  -- in message_texts
+    start INTEGER,
+    "end" INTEGER,
+    PRIMARY KEY (call, idx)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX messages_text ON messages(text) WHERE text IS NOT NULL;
+
 -- Answers that a run has used, its own and those of other runs.
 CREATE TABLE uses (
     run TEXT NOT NULL REFERENCES runs(id),
@@ -285,24 +304,6 @@ CREATE TABLE rate_limits (
 ) STRICT;
 CREATE INDEX rate_limits_at ON rate_limits(at, limiter, tokens);
 
--- Batch jobs at a provider.
-CREATE TABLE jobs (
-    id TEXT PRIMARY KEY,
-    address TEXT NOT NULL,
-    name TEXT,                                  -- the provider's; NULL until it is known
-    begun TEXT NOT NULL
-) STRICT;
-
--- The calls in a job.
-CREATE TABLE job_lines (
-    attempt TEXT NOT NULL,
-    job TEXT NOT NULL REFERENCES jobs(id),
-    call TEXT NOT NULL,                         -- the key of the call
-    PRIMARY KEY (attempt, job)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX job_lines_job ON job_lines(job);
-CREATE INDEX calls_of_job_lines ON job_lines(call);
-
 -- What was learned of how a model replies: the mode of structured output, and tokens of reasoning.
 CREATE TABLE capabilities (
     model TEXT PRIMARY KEY,
@@ -336,6 +337,7 @@ CREATE TABLE questions (
     start INTEGER,                              -- of the evidence; NULL where it was not found
     "end" INTEGER,
     position REAL NOT NULL,                     -- in the document, from 0 to 1
+    weight INTEGER NOT NULL,                    -- how much a summary needs the answer, from 1 to 3
     PRIMARY KEY (pack, rank)
 ) STRICT, WITHOUT ROWID;
 
@@ -441,6 +443,10 @@ CREATE TABLE findings (
     said_by TEXT,                               -- [judges who say so, judges with a verdict]; NULL of one judge
     read TEXT NOT NULL,                         -- what of the document was read for it
     value REAL NOT NULL,                        -- what its item counts in the score
+    probability REAL,                           -- of there being no such fault, where the judge says
+    weight INTEGER NOT NULL,                    -- how much a summary needs what is missing, from 1 to 3; 0 elsewhere
+    counts INTEGER NOT NULL,                    -- how much of the score depends on it
+    missing TEXT NOT NULL,                      -- what a partial answer lacks
     PRIMARY KEY (evaluation, idx)
 ) STRICT, WITHOUT ROWID;
 
@@ -515,6 +521,7 @@ CREATE TABLE rounds (
     why TEXT NOT NULL DEFAULT '',               -- a leading model's reason for the round
     instruction TEXT NOT NULL DEFAULT '',       -- and its words to the reviser
     answers TEXT NOT NULL DEFAULT '[]',         -- what the reviser says of each finding
+    comparison TEXT,                            -- with the draft before it
     PRIMARY KEY (run, number)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX rounds_draft ON rounds(draft);
@@ -530,19 +537,6 @@ CREATE TABLE lookups (
     said TEXT NOT NULL,
     PRIMARY KEY (run, round, idx)
 ) STRICT, WITHOUT ROWID;
-
--- The first draft of a refinement against the best one.
-CREATE TABLE final_comparisons (
-    run TEXT PRIMARY KEY REFERENCES runs(id),
-    first TEXT NOT NULL REFERENCES drafts(id),
-    best TEXT NOT NULL REFERENCES drafts(id),
-    first_won INTEGER NOT NULL,
-    reason TEXT NOT NULL,
-    votes TEXT NOT NULL,
-    document_read INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX final_comparisons_first ON final_comparisons(first);
-CREATE INDEX final_comparisons_best ON final_comparisons(best);
 
 -- Batches of many documents
 CREATE TABLE batches (

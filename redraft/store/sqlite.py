@@ -351,7 +351,7 @@ def _advice(error: Exception) -> str:
 
 _NAME = "redraft"
 _RECORD = "_sqlite_migrations"  # as sqlite-utils calls it
-_OLD = re.compile(r"m\d{3}_|001_baseline$")
+_OLD = re.compile(r"m\d|0")
 
 
 class SchemaStep(NamedTuple):
@@ -361,14 +361,7 @@ class SchemaStep(NamedTuple):
     postgres: str
 
 
-STEPS = {
-    "001_tables": SchemaStep("schema.sql", "postgres/schema.sql"),
-    "002_messages": SchemaStep("messages.sql", "postgres/messages.sql"),
-    "003_probability": SchemaStep("probability.sql", "postgres/probability.sql"),
-    "004_question_weights": SchemaStep("question_weights.sql", "postgres/question_weights.sql"),
-    "005_finding_weights": SchemaStep("finding_weights.sql", "postgres/finding_weights.sql"),
-    "006_comparisons": SchemaStep("comparisons.sql", "postgres/comparisons.sql"),
-}
+STEPS = {"101_tables": SchemaStep("schema.sql", "postgres/schema.sql")}
 """The steps in order, by the names recorded in the database. The first creates all tables; each change is a new step. A
 released step never changes."""
 
@@ -388,11 +381,10 @@ def refuse_others(applied: Sequence[str], place: str) -> None:
     unknown = [name for name in applied if name not in STEPS]
     if any(_OLD.match(name) for name in unknown):
         raise StoreError(
-            "the database was written by redraft before 27 November 2026, and only such a version can read it",
+            "the database was written by a version of redraft before 0.1.0, and only such a version can read it",
             place=place,
-            hint="with that redraft `redraft export RUN -o run.html` writes a run to a file, and `redraft pack export"
-            " BOOK -o book.pack.json` the questions about a document, which `redraft pack import` reads here;"
-            " name another database with --db",
+            hint="name another database with --db; that version's `redraft export RUN -o run.html` writes a run to a"
+            " file, and its `redraft pack export BOOK -o FILE` questions that `redraft pack import FILE` reads here",
         )
     if unknown:
         raise StoreError(

@@ -15,7 +15,7 @@ from redraft.domain import Chunk
 from redraft.errors import StoreError, UsageError
 from redraft.plugins import require
 from redraft.store.addresses import is_server
-from redraft.store.batches import Batches, ProviderJobs, RateLimiterWindow
+from redraft.store.batches import Batches, RateLimiterWindow
 from redraft.store.calls import Calls, CapabilityStore, PromptRecords
 from redraft.store.checkpoints import SqliteCheckpoints
 from redraft.store.claims import Claims, FileClaims, MemoryClaims
@@ -155,7 +155,6 @@ class Store:
         self.prompts = PromptRecords(self._connection)
         self.batches = Batches(self._connection)
         self.rate_limits = RateLimiterWindow(self._connection)
-        self.jobs = ProviderJobs(self._connection)
 
     @property
     def connection(self) -> Connection:

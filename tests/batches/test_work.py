@@ -21,7 +21,6 @@ from redraft.batches.sources import add_items, items_of
 from redraft.batches.tables import read_snapshot
 from redraft.batches.worker import BatchWorker, WorkerTerms
 from redraft.domain import record_json
-from redraft.llm import provider_batch
 from redraft.llm.budget import PriceTable
 from redraft.settings import DraftConfig, Limits
 from redraft.store.batches import Batch
@@ -300,19 +299,3 @@ def test_workers_whose_driver_was_killed_hand_back_what_they_had(store: Store, f
         process.stdin.close()  # as when whoever holds the other end has died
         assert process.wait(20) == 0
     assert states(store) == {"waiting": 2}
-
-
-@pytest.mark.nightly
-def test_the_chunks_of_all_documents_are_one_job(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(provider_batch, "_QUIET", 1.5)
-    monkeypatch.setattr(provider_batch, "_LONGEST_PAUSE", 0.2)
-    documents(folder, 3)
-    with ChatServer() as server:
-        worked(store, opened(store, folder, server.base_url, provider_batch=True))
-        sizes = [len(server.jobs.lines(name)) for name in server.jobs.jobs]
-
-        assert states(store) == {"done": 3}
-        assert len(server.seen) == sum(sizes)
-        # A summary that needs no tidying asks for none.
-        assert sizes[:2] == [6, 3]
-        assert all(1 <= size <= 3 for size in sizes[2:])

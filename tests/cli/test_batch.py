@@ -177,19 +177,19 @@ def test_parquet_needs_its_library_and_a_file(command: Inside) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "waiting", "jobs", "workers"),
+    ("wanted", "waiting", "workers"),
     [
-        (64, 1, False, 1),
-        (64, 0, False, 1),
-        (64, 9, True, 9),
-        (100, 99, False, 64),
-        (None, 3, False, 3),
-        (None, 9, False, 4),
-        (3, 9, False, 3),
+        (64, 1, 1),
+        (64, 0, 1),
+        (64, 9, 9),
+        (100, 99, 64),
+        (None, 3, 3),
+        (None, 9, 4),
+        (3, 9, 3),
     ],
 )
 def test_no_more_workers_begin_than_have_a_document_and_a_request(
-    wanted: int | None, waiting: int, jobs: bool, workers: int
+    wanted: int | None, waiting: int, workers: int
 ) -> None:
-    limits = Limits(concurrency=64, provider_batch=jobs)
+    limits = Limits(concurrency=64)
     assert needed_workers(wanted, 4, limits, waiting) == workers

@@ -256,7 +256,6 @@ def fill_batch(store: Store, run: str) -> None:
     store.batches.settle(first, "done", run=run, short=True)
     store.batches.settle(second, "failed", error=TROUBLE)
     store.rate_limits.take("gate", 7, requests_per_minute=2, tokens_per_minute=None)
-    store.jobs.name(store.jobs.open("http://127.0.0.1:1/v1", ["key-1", "key-2"]).id, "batch_ü")
 
 
 def fill_judged(store: Store, parent: str) -> str:

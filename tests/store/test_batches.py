@@ -25,7 +25,6 @@ from redraft.store.batches import (
     BatchItemRow,
     NewItem,
     RateLimiterWindow,
-    attempt_of,
 )
 from redraft.store.connection import Connection
 from redraft.store.sqlite import SqliteConnection, migrate
@@ -276,14 +275,3 @@ def test_gates_do_not_wait_for_each_other() -> None:
         assert turns.take(gate, 5, requests_per_minute=1, tokens_per_minute=None) == 0
         assert turns.take(gate, 5, requests_per_minute=1, tokens_per_minute=None) > 0
     connection.close()
-
-
-def test_an_attempt_in_a_job_is_awaited_until_it_has_ended(store: Store) -> None:
-    """With more room the same is asked again: that is another attempt, whose answer is not that of the first."""
-    assert store.jobs.next_attempt("key") == 1
-    store.jobs.open("address", [attempt_of("key", 1)])
-    assert store.jobs.next_attempt("key") == 1
-
-    add_call(store, call(outcome="cut"))
-
-    assert store.jobs.next_attempt("key") == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +16,6 @@ from redraft.domain import Document, content_id
 from redraft.store.calls import Call, Message, PreparedMessages, messages_in, quoted_by
 from redraft.store.copy import copy
 from redraft.store.reservations import Reservation, ReservationTerms
-from redraft.store.sqlite import STEPS
 from redraft.store.store import Store
 from tests.store.support import add_call, as_stored, call, dump, intact, run, started
 
@@ -134,33 +132,6 @@ def test_messages_are_copied_with_their_calls(store: Store, tmp_path: Path) -> N
             copy(store.connection, other.connection)
         assert [kept(other, number) for number in (1, 2)] == [kept(store, number) for number in (1, 2)]
         assert kept(other, name="two")[0].text == as_stored(asked("key", EVIL).messages[0].text)
-
-
-def test_a_database_from_before_opens_and_its_calls_have_no_messages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "redraft.db"
-    with monkeypatch.context() as patch:
-        patch.delitem(STEPS, "002_messages")
-        Store(path).close()
-    with sqlite3.connect(path) as raw:
-        raw.execute("INSERT INTO texts VALUES ('t', 'the reply')")
-        names = (
-            "id, key, model, prompt, prompt_hash, label, sample, temperature, attempt, outcome, error, finish_reason"
-        )
-        names += ", reply, prompt_tokens, completion_tokens, cached_prompt_tokens, reasoning_tokens, usage_reported"
-        values = "1, 'k', 'm', 'p', 'h', 'l', 0, 0.5, 1, 'ok', '', 'stop', 't', 1, 1, 0, 0, 1"
-        raw.execute(f"INSERT INTO calls ({names}, seconds, started) VALUES ({values}, 1.0, '2026')")
-    raw.close()
-    with Store(path) as store:
-        store.documents.add(Document(content_id(BOOK), "A book", BOOK, (), "book.txt", "utf-8"))
-        store.runs.add(run("one", BOOK))
-        assert store.calls.find("k", "one") is not None
-        found = store.calls.texts_of("one", 1)
-        assert found is not None
-        assert (found.reply, found.messages) == ("the reply", ())
-        add_call(store, asked("key", BOOK, started="2027"))
-        assert kept(store, 2) == asked("key", BOOK).messages
 
 
 _KILLED = """

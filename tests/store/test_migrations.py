@@ -37,7 +37,6 @@ from tests.store.support import (
     piece,
     plain,
     rounds,
-    run,
     start,
     typed,
 )
@@ -100,48 +99,6 @@ def test_a_database_that_is_opened_again_keeps_its_rows_and_takes_others(place: 
     intact(place)
 
 
-def test_questions_stored_before_there_were_weights_weigh_one(
-    place: Path | str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.delitem(STEPS, "004_question_weights")
-        with Store(place) as store:
-            store.documents.add(document())
-            with store.connection.writing() as raw:
-                columns = "(id, document, key, model, prompt_hashes, imported, created)"
-                raw.execute(
-                    f"INSERT INTO packs {columns} VALUES ('old', ?, 'k', 'm', '{{}}', 0, '2026')", (document().id,)
-                )
-                raw.execute("INSERT INTO questions VALUES ('old', 1, 'Who?', 'who', 'Tom', '', NULL, NULL, 0.5)")
-    with Store(place) as store:
-        assert [question.weight for question in store.packs.get("old").questions] == [1]
-
-
-def test_findings_stored_before_there_were_weights_count_once(
-    place: Path | str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.delitem(STEPS, "005_finding_weights")
-        with Store(place) as store:
-            store.documents.add(document())
-            store.runs.add(run())
-            key = store.runs.keep_draft(run().id, "She drowned.", 2, "given")
-            with store.connection.writing() as raw:
-                columns = "(draft, metric, version, outcome, judged, unjudged, held, details, reason, created)"
-                raw.execute(
-                    f"INSERT INTO evaluations {columns} VALUES (?, 'coverage', 7, 'failed', 0, 0, '[]', '{{}}', '',"
-                    " '2026')",
-                    (key,),
-                )
-                raw.execute(
-                    "INSERT INTO findings (evaluation, idx, id, kind, task, explanation, sentence, question, found,"
-                    " expected, read, value) VALUES (1, 0, 'f', 'unanswered', 'add', '', '', 'Who?', '', 'Tom', '', 0)"
-                )
-    with Store(place) as store:
-        (finding,) = store.judgments.of(key)["coverage"].findings
-        assert (finding.weight, finding.counts, finding.missing) == (0, 1, "")
-
-
 def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "down" / "redraft.db"
     for _ in range(2):
@@ -192,13 +149,13 @@ def mood(tmp_path: Path) -> SchemaStep:
 def test_a_later_step_is_one_more_script(place: Path | str, mood: SchemaStep, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store(place) as store:
         fill(store)
-    monkeypatch.setitem(STEPS, "002_mood", mood)
+    monkeypatch.setitem(STEPS, "102_mood", mood)
     for _ in range(2):
         with Store(place) as store:
             (row,) = store.connection.rows("SELECT mood, at FROM moods")
             assert (row["mood"], row["at"]) == ("fair", 1.5)
-    monkeypatch.delitem(STEPS, "002_mood")
-    with pytest.raises(StoreError, match=r"newer redraft \(it has 002_mood\)"):
+    monkeypatch.delitem(STEPS, "102_mood")
+    with pytest.raises(StoreError, match=r"newer redraft \(it has 102_mood\)"):
         Store(place)
 
 
@@ -209,7 +166,7 @@ def test_a_later_step_is_applied_in_memory_where_nothing_may_be_written(
     with Store(path) as store:
         fill(store)
     before = path.read_bytes()
-    monkeypatch.setitem(STEPS, "002_mood", mood)
+    monkeypatch.setitem(STEPS, "102_mood", mood)
     with Store(path, only_read=True) as store:
         assert store.connection.row("SELECT mood FROM moods") is not None
         assert store.runs.get("abc123").draft
@@ -231,7 +188,8 @@ def test_a_newer_or_old_database_is_refused_and_left_as_it_is(place: Path | str)
         fill(store)
     for step, said, hint in (
         ("999_the_future", "newer redraft", "upgrade"),
-        ("m024_candidates", "before 27 November 2026", "redraft export RUN"),
+        ("m024_candidates", "before 0.1.0", "redraft export RUN"),
+        ("006_comparisons", "before 0.1.0", "redraft pack export"),
     ):
         record(place, step)
         before = dump(place)
@@ -255,7 +213,7 @@ def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: py
     (broken := tmp_path / "broken.sql").write_text("CREATE TABLE texts (id);\nnonsense;\n")
     path = tmp_path / "redraft.db"
     with monkeypatch.context() as patch:
-        patch.setitem(STEPS, "001_tables", SchemaStep(str(broken), ""))
+        patch.setitem(STEPS, "101_tables", SchemaStep(str(broken), ""))
         with pytest.raises(StoreError):
             Store(path)
     assert dump(path) == {}

@@ -270,8 +270,7 @@ def _workers(wanted: int | None, engine: Engine, limits: Limits, left: int) -> i
     """As many as are wanted and are of use."""
     from redraft.batches.request import needed_workers
 
-    # One worker gathers the requests of all documents for the provider's jobs.
-    return needed_workers(wanted, 1 if limits.provider_batch else engine.room(), limits, left)
+    return needed_workers(wanted, engine.room(), limits, left)
 
 
 _RESULTS_EPILOG = """\b

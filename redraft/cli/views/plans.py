@@ -235,9 +235,8 @@ def _how_much(plan: RunPlan, limits: Limits) -> list[tuple[str, str]]:
         return [("calls", f"none{same}")]
     tokens = f"about {plan.prompt_tokens:,} in, {plan.completion_tokens:,} out"
     reasoning = f", and at most {plan.reasoning_tokens:,} for reasoning" if plan.reasoning_tokens else ""
-    how = "in the provider's batch jobs" if limits.provider_batch else f"up to {limits.concurrency} at once"
     return [
-        ("calls", f"about {plan.calls:,}, {how}"),
+        ("calls", f"about {plan.calls:,}, up to {limits.concurrency} at once"),
         ("tokens", f"{tokens}{reasoning}"),
         ("cost", _cost(plan.cost_usd, plan.max_cost_usd)),
     ]

@@ -212,7 +212,7 @@ async def examine(subject: JudgeUnderTest, runner: ExperimentRunner) -> JudgeChe
     check_metrics(subject.metrics)
     planned = probe_runs(subject.metrics)
     runner.observer(StageStarted(f"controls for {subject.judge}", 0))
-    semaphore, numbers = asyncio.Semaphore(runner.limits.max_concurrency), count(1)
+    semaphore, numbers = asyncio.Semaphore(runner.limits.concurrency), count(1)
 
     async def judge_in_turn(probe_run: ProbeRun) -> _ProbeVerdicts:
         async with semaphore:

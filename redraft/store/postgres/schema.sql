@@ -1,4 +1,4 @@
--- The first step of the schema on a Postgres server: what `../schema.sql` has, where the columns are explained.
+-- The schema on a Postgres server: what `../schema.sql` has, where the columns are explained.
 -- What orders or compares texts does so by their characters, as SQLite has it;
 -- `rowid` counts the rows that SQLite would count.
 
@@ -208,6 +208,22 @@ CREATE INDEX calls_left ON calls(key) WHERE outcome IN ('lost', 'cancelled');
 CREATE INDEX calls_run ON calls(run, outcome, booked_usd);
 CREATE INDEX calls_reply ON calls(reply);
 
+CREATE TABLE message_texts (
+    id text COLLATE "C" PRIMARY KEY,
+    body bytea NOT NULL
+);
+
+CREATE TABLE messages (
+    call bigint NOT NULL REFERENCES calls(id) ON DELETE CASCADE DEFERRABLE,
+    idx bigint NOT NULL,
+    role text COLLATE "C" NOT NULL,
+    text text COLLATE "C",
+    start bigint,
+    "end" bigint,
+    PRIMARY KEY (call, idx)
+);
+CREATE INDEX messages_text ON messages(text) WHERE text IS NOT NULL;
+
 CREATE TABLE uses (
     run text COLLATE "C" NOT NULL REFERENCES runs(id) DEFERRABLE,
     call bigint NOT NULL REFERENCES calls(id) DEFERRABLE,
@@ -300,23 +316,6 @@ CREATE TABLE rate_limits (
 );
 CREATE INDEX rate_limits_at ON rate_limits(at, limiter, tokens);
 
-CREATE TABLE jobs (
-    id text COLLATE "C" PRIMARY KEY,
-    address text COLLATE "C" NOT NULL,
-    name text COLLATE "C",
-    begun text COLLATE "C" NOT NULL,
-    rowid bigint GENERATED ALWAYS AS IDENTITY
-);
-
-CREATE TABLE job_lines (
-    attempt text COLLATE "C" NOT NULL,
-    job text COLLATE "C" NOT NULL REFERENCES jobs(id) DEFERRABLE,
-    call text COLLATE "C" NOT NULL,
-    PRIMARY KEY (attempt, job)
-);
-CREATE INDEX job_lines_job ON job_lines(job);
-CREATE INDEX calls_of_job_lines ON job_lines(call);
-
 CREATE TABLE capabilities (
     model text COLLATE "C" PRIMARY KEY,
     mode text COLLATE "C",
@@ -347,6 +346,7 @@ CREATE TABLE questions (
     start bigint,
     "end" bigint,
     position double precision NOT NULL,
+    weight bigint NOT NULL,
     PRIMARY KEY (pack, rank)
 );
 
@@ -450,6 +450,10 @@ CREATE TABLE findings (
     said_by text COLLATE "C",
     read text COLLATE "C" NOT NULL,
     value double precision NOT NULL,
+    probability double precision,
+    weight bigint NOT NULL,
+    counts bigint NOT NULL,
+    missing text COLLATE "C" NOT NULL,
     PRIMARY KEY (evaluation, idx)
 );
 
@@ -518,6 +522,7 @@ CREATE TABLE rounds (
     why text COLLATE "C" NOT NULL DEFAULT '',
     instruction text COLLATE "C" NOT NULL DEFAULT '',
     answers text COLLATE "C" NOT NULL DEFAULT '[]',
+    comparison text COLLATE "C",
     PRIMARY KEY (run, number)
 );
 CREATE INDEX rounds_draft ON rounds(draft);
@@ -532,18 +537,6 @@ CREATE TABLE lookups (
     said text COLLATE "C" NOT NULL,
     PRIMARY KEY (run, round, idx)
 );
-
-CREATE TABLE final_comparisons (
-    run text COLLATE "C" PRIMARY KEY REFERENCES runs(id) DEFERRABLE,
-    first text COLLATE "C" NOT NULL REFERENCES drafts(id) DEFERRABLE,
-    best text COLLATE "C" NOT NULL REFERENCES drafts(id) DEFERRABLE,
-    first_won bigint NOT NULL,
-    reason text COLLATE "C" NOT NULL,
-    votes text COLLATE "C" NOT NULL,
-    document_read bigint NOT NULL
-);
-CREATE INDEX final_comparisons_first ON final_comparisons(first);
-CREATE INDEX final_comparisons_best ON final_comparisons(best);
 
 CREATE TABLE batches (
     name text COLLATE "C" PRIMARY KEY,
