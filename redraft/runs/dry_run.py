@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from itertools import islice
 from math import log
 from typing import Any, Self, TypeVar
 
@@ -17,15 +16,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from redraft.agents.structured_writer import Completion, Flaw, StructuredWriter
 from redraft.agents.writer import Writer
-from redraft.domain import GIVEN, OTHER, Document, Evaluation, Finding, Span, TextKind, Usage
+from redraft.domain import GIVEN, OTHER, Document, TextKind, Usage
 from redraft.errors import for_reader
-from redraft.evaluators.base import METRIC, Case, Evaluator
+from redraft.evaluators.base import METRIC, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
 from redraft.evaluators.metric_info import refuse_self_check
 from redraft.evaluators.panel import BEYOND_COUNTING, Panel
 from redraft.events import Observer, ignore_event
 from redraft.graphs.job import Job
-from redraft.graphs.policy import FINDINGS_AT_ONCE
 from redraft.graphs.state import Scope, Task
 from redraft.llm.base import Reply, Request
 from redraft.llm.budget import PriceTable, builtin_prices
@@ -34,7 +32,7 @@ from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.report.history.results import document_read
-from redraft.runs.counting_model import CountingModel, TokenCounts, recall_nothing
+from redraft.runs.counting import CountedStandIn, TokenCounts, recall_nothing
 from redraft.runs.driver import Driver
 from redraft.runs.execute import carry_out
 from redraft.runs.inputs import Sources, document_of
@@ -127,14 +125,15 @@ class UsageTally:
         work.prompt_tokens += usage.prompt_tokens
         work.completion_tokens += usage.completion_tokens
 
-    def objects(self, metric: str) -> bool:
-        """Return whether judges object to part of a refined draft: at first for every metric, after a revision only for
-        coverage."""
-        return self.run.refinement is not None and (metric == "coverage" or not self._is_revised)
-
-    @property
-    def _is_revised(self) -> bool:
-        return any(usage.name == "revising" for usage in self.work.values())
+    def objections(self, metric: str) -> int:
+        """Return to how many of each twelve items of a refined draft judges object: at first for every metric, after a
+        revision only for coverage. Each revision as in LongSumEval leaves fewer, and none of them leaves nothing."""
+        if self.run.refinement is None:
+            return 0
+        revisions = sum(usage.calls for usage in self.work.values() if usage.name == "revising")
+        if self.run.refinement.policy == "paper":
+            return max(1, 4 - revisions)
+        return 2 if metric == "coverage" or not revisions else 0
 
     def _stage(self, prompt: Prompt[Any, Any], role: Role) -> tuple[str, Role]:
         if isinstance(self.run.purpose, ExperimentPart):
@@ -150,61 +149,6 @@ class UsageTally:
             recalled = judging is not None and "keyfact_recall" in judging.metrics
             return ("keyfact_recall" if recalled else FACTS_ALIGNED), "judge"
         return (METRIC.get(), "judge") if METRIC.get() else (DRAFTING, "writer")
-
-
-class _UnreachableGoal(Evaluator):
-    """A metric whose goal is never met: each draft improves on the one before, and has findings to fix."""
-
-    def __init__(self, metric: Evaluator, goal: float, drafts: int, judged: dict[str, int]) -> None:
-        """Wrap `metric` for at most `drafts` drafts; `judged` counts those already judged, by metric."""
-        self.name, self.version, self.prompts = metric.name, metric.version, metric.prompts
-        self.aim, self.needs, self.uses, self.heeds_query = metric.aim, metric.needs, metric.uses, metric.heeds_query
-        self._metric, self._goal, self._drafts, self._judged = metric, goal, drafts, judged
-
-    async def evaluate(self, case: Case) -> Evaluation:
-        """Judge a draft; the result never meets the goal."""
-        evaluation = await self._metric.evaluate(case)
-        number = self._judged[self.name] = self._judged.get(self.name, 0) + 1
-        wanting = FINDINGS_AT_ONCE - len(evaluation.findings) if case.statements else 0
-        findings = (*evaluation.findings, *islice(self._findings(case, number), max(0, wanting)))
-        score = self._goal * number / (max(number, self._drafts) + 1)
-        return replace(
-            evaluation,
-            outcome="scored",
-            score=score,
-            judged=max(1, evaluation.judged),
-            unjudged=0,
-            findings=findings,
-            reason="",
-        )
-
-    def _findings(self, case: Case, number: int) -> Iterator[Finding]:
-        """Yield as many findings as one revision handles, spread over the draft and the document."""
-        length = len(case.document.text)
-        for at in range(FINDINGS_AT_ONCE):
-            statement = case.statements[at * len(case.statements) // FINDINGS_AT_ONCE]
-            start = at * length // FINDINGS_AT_ONCE
-            evidence = case.reader.place(Span(start, min(length, start + _EVIDENCE)))
-            asked = f"What does the document say in place {number}.{at}?"
-            told = " ".join(evidence.text.split()[:_ANSWER])
-            match self.aim:
-                case "content":
-                    yield Finding(self.name, "missing", "add", _ADD, question=asked, expected=told, evidence=evidence)
-                case "truth":
-                    yield Finding(
-                        self.name, "wrong", "correct", _CORRECT, statement.sentence, asked, told, told, evidence
-                    )
-                case _:
-                    yield Finding(
-                        self.name, "unclear", "clarify", _CLARIFY, statement.sentence, asked, evidence=evidence
-                    )
-
-
-_EVIDENCE, _ANSWER = 160, 8
-"""The characters of a finding's evidence, and the words of an answer."""
-_ADD = "The summary does not answer this question, and the document does."
-_CORRECT = "The document says something else."
-_CLARIFY = "A reader is left with this question, and nothing in the summary answers it."
 
 
 class _TrustingWriter(StructuredWriter):
@@ -225,10 +169,7 @@ class _TrustingDrafter(Writer):
 
 @dataclass(frozen=True, slots=True)
 class _DryJobFactory(JobFactory):
-    """Builds a panel that is never satisfied if the draft is refined as in LongSumEval: every revision is accepted, and
-    all rounds are used. An editor's first text is preferred to the draft, and the second is not."""
-
-    judged: dict[str, int] = field(default_factory=dict)
+    """Trusts the stand-in's texts, and judges by what asks a model."""
 
     def writer(self, structured_writer: StructuredWriter, kind: TextKind) -> Writer:
         """Return the writer that drafts."""
@@ -242,17 +183,9 @@ class _DryJobFactory(JobFactory):
 
     def panel(self, judging: JudgeConfig) -> Panel:
         """Return the judges of the run, without figures, which call no model."""
-        panel, refinement = super(_DryJobFactory, self).panel(judging), self.run.refinement
-        evaluators = [evaluator for evaluator in panel.evaluators if evaluator.name not in COMPUTED]
-        if refinement is not None and refinement.policy == "paper":
-            drafts = refinement.rounds + self.run.settings.drafts
-            evaluators = [
-                _UnreachableGoal(evaluator, refinement.goals[evaluator.name], drafts, self.judged)
-                if evaluator.name in refinement.goals
-                else evaluator
-                for evaluator in evaluators
-            ]
-        return replace(panel, evaluators=tuple(evaluators))
+        panel = super(_DryJobFactory, self).panel(judging)
+        evaluators = tuple(evaluator for evaluator in panel.evaluators if evaluator.name not in COMPUTED)
+        return replace(panel, evaluators=evaluators)
 
 
 @dataclass(slots=True)
@@ -283,20 +216,20 @@ class DryManager(RunManager):
         for chunk in prepared.chunks:
             tokens.learn(prepared.document.text[slice(*chunk.span)], chunk.tokens)
         everybody = [*assigned, replace(assigned[0], settings=writer_as_judge(assigned[0].settings))]
-        made: dict[tuple[object, ...], CountingModel] = {}
+        made: dict[tuple[object, ...], CountedStandIn] = {}
         working: list[OpenModel] = []
         for role, book in zip(everybody, prompts_by_role(everybody, prepared.book), strict=True):
             if role.asked_as not in made:
                 identity = identity_of(role.settings) if role.model is None else role.model.identity
                 if any(other.identity == identity for other in made.values()):
                     identity = f"{identity} {len(made)}"
-                made[role.asked_as] = CountingModel(
+                made[role.asked_as] = CountedStandIn(
                     identity,
                     book,
                     tokens,
                     partial(tally.note, role),
                     run.settings.query,
-                    tally.objects,
+                    tally.objections,
                     voice,
                     self.asked.setdefault(role.asked_as, {}),
                     partial(_stored, self.known, identity, role.settings, book) if self.known else recall_nothing,
@@ -559,7 +492,8 @@ _ALIKE = 1.2
 
 
 def without_person(order: RunSpec) -> RunSpec:
-    """Return the order changed so that it needs neither a person nor an encoder."""
+    """Return the order changed so that it needs neither a person nor an encoder. All rounds of LongSumEval's
+    policy are made: a goal of 1 is never met."""
     if (judging := order.judging) is None:
         return order
     update: dict[str, Any] = {"embeddings": None}
@@ -567,7 +501,9 @@ def without_person(order: RunSpec) -> RunSpec:
         update["similarity"] = "rouge1"
     changes: dict[str, Any] = {"judging": judging.model_copy(update=update)}
     if order.refinement is not None:
-        changes["refinement"] = order.refinement.model_copy(update={"review": False})
+        goals = dict.fromkeys(order.refinement.goals, 1.0)
+        unmet = {"goals": goals} if order.refinement.policy == "paper" else {}
+        changes["refinement"] = order.refinement.model_copy(update={"review": False, **unmet})
     return replace(order, purpose=order.purpose.model_copy(update=changes))
 
 
