@@ -20,7 +20,6 @@ from redraft.prompts.contract import (
     ItemTags,
     Language,
     MaxItems,
-    Odds,
     Omittable,
     OutlineText,
     Passages,
@@ -319,7 +318,6 @@ class DocumentAnswer(ReplyModel):
     quote: Quote
     answered: Answered
     answer: Aside
-    odds: Odds = None
 
 
 class DocumentAnswers(ReplyModel):

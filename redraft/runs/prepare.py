@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from redraft.builtin.facade import is_answered, reads
@@ -27,7 +27,7 @@ from redraft.prompts.revision import CHOOSE_DRAFT, CRITICIZE, DECIDE, EDIT, REVI
 from redraft.readers.parts import NamedPart, split_document
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import caller_findings
-from redraft.runs.model_names import identity_of, judge_settings_of
+from redraft.runs.model_names import judge_settings_of
 from redraft.runs.models import check_judges, check_writer, resolve, tokenizer_of
 from redraft.settings import (
     ANSWER,
@@ -37,7 +37,6 @@ from redraft.settings import (
     Ask,
     BuildKeyfacts,
     BuildQuestions,
-    Calibration,
     Compare,
     DraftConfig,
     Evaluate,
@@ -324,23 +323,6 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
         raise UsageError(
             f"the key facts {judging.keyfacts} are about another document", hint="`redraft pack list` lists them"
         )
-
-
-def with_calibrations(order: RunSpec, settings: DraftConfig, store: Store) -> RunSpec:
-    """Return the order with the calibrations that were fitted for its judges. Experiments take probabilities as the
-    judges give them."""
-    judging = order.judging
-    if judging is None:
-        return order
-    found: dict[str, dict[str, Calibration]] = {}
-    for judge in {identity_of(settings) for settings in judge_settings_of(settings, judging)}:
-        for evaluator in order.evaluators():
-            if (calibration := store.agreements.calibration(judge, evaluator.name, evaluator.version)) is not None:
-                found.setdefault(judge, {})[evaluator.name] = calibration
-    if not found:
-        return order
-    calibrated = judging.model_copy(update={"calibrations": found})
-    return replace(order, purpose=order.purpose.model_copy(update={"judging": calibrated}))
 
 
 def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store) -> Run:
