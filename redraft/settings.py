@@ -520,14 +520,6 @@ class BuildKeyfacts(_Purpose):
     refinement: None = None
 
 
-class TraceLineage(_Purpose):
-    """Trace the sentences of an existing summary with a model; drafts and judges nothing."""
-
-    kind: Literal["lineage"] = "lineage"
-    judging: JudgeConfig
-    refinement: None = None
-
-
 class Ask(_Purpose):
     """A question about a document is answered with citations. The answer is judged where there is a judge."""
 
@@ -551,7 +543,7 @@ class ExperimentPart(_Purpose):
         return kind
 
 
-Purpose = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | TraceLineage | Ask | ExperimentPart
+Purpose = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | Ask | ExperimentPart
 _PURPOSES: dict[str, type[Purpose]] = {arg.model_fields["kind"].default: arg for arg in get_args(Purpose)[:-1]}
 KINDS = tuple(_PURPOSES)
 

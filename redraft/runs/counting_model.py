@@ -508,11 +508,6 @@ def _choose(given: revision.ChooseInput) -> revision.DraftChoice:
     return revision.DraftChoice(reason=f"{_REASON} {_REASON}", clear=choice, content=choice, overall=choice)
 
 
-def _trace(given: qa.TraceInput) -> qa.AllSources:
-    ids = [place.id for place in given.places[:1]]
-    return qa.AllSources(sentences=[qa.Sources(id=statement.id, places=ids) for statement in given.sentences])
-
-
 def _ask_typed(given: qa.AskTypedInput) -> qa.TypedReply:
     known = _words(given.excerpt, 6, 5)
     answer = {"unanswerable": "", "binary": "yes"}.get(given.type, known)
@@ -594,7 +589,6 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
         _handled(coherence.PREFER_SUMMARY, _prefer),
         _handled(revision.DECIDE, _decide),
         _verdicts(factual.RULE_ON_FINDINGS, verdict="contradicted"),
-        _handled(qa.TRACE_SENTENCES, _trace),
     )
 )
 """The reply functions by prompt name."""

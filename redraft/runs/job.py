@@ -17,7 +17,6 @@ from redraft.agents.judge import Judge, longest_reply, reply_tokens
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
 from redraft.agents.structured_writer import StructuredWriter
-from redraft.agents.tracer import SentenceTracer
 from redraft.agents.writer import Outliner, Writer
 from redraft.domain import REVIEW, Evaluation, Round, TextKind
 from redraft.errors import RunError, UsageError
@@ -191,11 +190,6 @@ class JobFactory:
         settings = self.run.settings
         reader = replace(reader, window=settings.context_tokens, reading="auto")
         return Answerer(self._judge(self.pool.writer, settings.sample), reader, settings.language)
-
-    def sentence_tracer(self, judging: JudgeConfig) -> SentenceTracer:
-        """Return the first judge as the tracer of sentences."""
-        worker = self.pool.judges[0]
-        return SentenceTracer(self._judge(worker, self._turns(judging)[0]), self.prepared.tokenizer, worker.window)
 
     def _turns(self, judging: JudgeConfig) -> range:
         """Return the sample numbers of each judge: one per repetition, shifted for another attempt."""

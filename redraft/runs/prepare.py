@@ -22,7 +22,7 @@ from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FACT_PROMPTS, RULE_ON_FINDINGS
-from redraft.prompts.qa import JUDGING, TRACE_SENTENCES
+from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import CHOOSE_DRAFT, CRITICIZE, DECIDE, EDIT, REVISE
 from redraft.readers.parts import NamedPart, split_document
 from redraft.report.history.results import document_read
@@ -47,7 +47,6 @@ from redraft.settings import (
     Refine,
     RefineConfig,
     Summarize,
-    TraceLineage,
     reads_prompts,
 )
 from redraft.store.calls import PromptRecord
@@ -409,8 +408,8 @@ def prompts_used(
     prompts: list[Prompt[Any, Any]] = [*strategy_named(settings.draft_strategy).prompts] if drafted else []
     if isinstance(purpose, ExperimentPart):
         prompts = [*of_part]
-    elif isinstance(purpose, Compare | TraceLineage):
-        prompts = [PREFER_SUMMARY] if isinstance(purpose, Compare) else [TRACE_SENTENCES]
+    elif isinstance(purpose, Compare):
+        prompts = [PREFER_SUMMARY]
     elif judging is not None:
         # Every run that judges stores the first of these; its identity depends on them.
         prompts += JUDGING
