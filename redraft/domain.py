@@ -280,8 +280,6 @@ class Finding:
     """What was read: "the whole document (22,479 tokens)" or "14 passages", and `AGAIN` where that confirms it."""
     value: float = 0.0
     """The value of its item in the score; it becomes 1 if the finding is withdrawn."""
-    probability: Annotated[float | None, Field(exclude_if=lambda odds: odds is None)] = None
-    """The probability that there is no such fault, where the judge gives one."""
     weight: int = 0
     """How much a summary needs what is missing or wrong, from 1 to 3; 0 where nothing is weighed."""
     counts: Annotated[int, Field(exclude_if=lambda counts: counts == 1)] = 1

@@ -16,7 +16,6 @@ _VALUED = {
     "metric": "metrics=[{}]",
     "prices": "prices=redraft.price_table(path)",
     "replies": "ModelSettings(replies={})",
-    "trace": "model={}",
 }
 _BARE = {
     "db": "store",
@@ -27,7 +26,6 @@ _BARE = {
     "metric": "metrics",
     "no_token": "guarded=False",
     "replies": "ModelSettings.replies",
-    "trace": "model",
 }
 """How Python names a setting whose option has another name, with a value and without."""
 _FLAGS = frozenset({"by_chapter", "review", "allow_self_check", "partial", "second_look"})

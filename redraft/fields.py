@@ -243,15 +243,6 @@ class RubricSettings(BaseModel):
     aim: Literal["truth", "content", "form"] = "form"
 
 
-class Calibration(Settings):
-    """How a judge's probabilities become those that hold: the log odds times a slope, plus an intercept."""
-
-    slope: float = Field(gt=0)
-    intercept: float
-    covariance: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """How well the fit knows them: the variance of the slope, their covariance, and the variance of the intercept."""
-
-
 ReplyForm = Literal["schema", "tools", "plain"]
 """The mode of structured output."""
 PathOrName = Annotated[str, BeforeValidator(lambda given: str(given) if isinstance(given, Path) else given)]

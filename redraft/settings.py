@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from redraft.errors import UsageError
 from redraft.fields import EXTRACTIVE as EXTRACTIVE
 from redraft.fields import MAX_QUESTIONS as MAX_QUESTIONS
-from redraft.fields import Calibration as Calibration
 from redraft.fields import FoundSettings as FoundSettings
 from redraft.fields import KeyfactChunks as KeyfactChunks
 from redraft.fields import ModelSettings as ModelSettings
@@ -56,8 +55,6 @@ FeedbackName = Literal["findings", "questions", "generic"]
 LEVEL_RATIO = 0.65  # the paper's ratio of words to tokens, and of one level's limit to the next
 NLI = "nli"
 """The provider of entailment models as judges."""
-DECISIONS, SYSTEMONE = "decisions", "systemone"
-"""The providers of decision models as judges: OpenAI's Decisions API, and servers with `/v1/systemone`."""
 LANGUAGE_NAME = r"^[^\W\d_][\w ()'’-]{1,39}$"
 """The format of language names. They are inserted into prompts, so they cannot hold a sentence."""
 NO_KEY = ""  # in place of the variable with a key, for a model that is to get none
@@ -72,16 +69,6 @@ def reads_prompts(model: str) -> bool:
 def is_entailment(model: str) -> bool:
     """Return whether a model is an entailment model, by its name."""
     return model.startswith(f"{NLI}:")
-
-
-def is_decision(model: str) -> bool:
-    """Return whether a model is a decision model, by its name. It reads a window of text, and writes nothing."""
-    return model.startswith((f"{DECISIONS}:", f"{SYSTEMONE}:"))
-
-
-def is_language_model(model: str) -> bool:
-    """Return whether a model is a language model: one that reads prompts and writes text."""
-    return reads_prompts(model) and not is_decision(model)
 
 
 # What makes no difference to what is asked, or shows in the prompts' hashes, or in what is read.
@@ -270,11 +257,6 @@ class JudgeConfig(Settings):
     )
     """By default, judges of the writer's provider use the writer's address."""
     repeat: int = harmless(1, "Number of times that each judge judges.", "judging", "K", ge=1, le=50)
-    probabilities: bool = harmless(
-        False,
-        "Also give the probability of each verdict: a chat model's log-probabilities, or else the votes of --repeat.",
-        "judging",
-    )
     questions: Questions = harmless(
         40,
         "Maximum number of questions about the document; it grows with the square root of its length. Or A-B questions"
@@ -370,13 +352,11 @@ class JudgeConfig(Settings):
         found="model",
     )
     """It is the last of the `judges` of a run."""
-    calibrations: dict[str, dict[str, Calibration]] = Field(default={})
-    """By judge and metric, the calibrations in force when the run was started: see `redraft agree --fit`."""
 
     def asks(self) -> dict[str, object]:
         """Return the settings that change what is asked; newer ones only if set, since runs are identified by them."""
         facts = ("keyfact_chunks", "keyfact_overlap", "verify_against")
-        newer = ("rubrics", "calibrations", "confirm", "probabilities", "formula", *facts)
+        newer = ("rubrics", "confirm", "formula", *facts)
         unset = {name for name in newer if getattr(self, name) == type(self).model_fields[name].get_default()}
         kept = self.model_dump(mode="json", exclude={"models", "reference", *unset})
         models = {name: settings.model_dump(mode="json", exclude=_NO_MATTER) for name, settings in self.models.items()}
@@ -508,7 +488,7 @@ class Refine(_Purpose):
             metrics, models = self.judging.metrics, self.judging.models
             more = [group[0] for group in _EDITORS_METRICS if not set(group) & {*metrics}]
             judges = [models[name].model if name in models else name for name in self.judging.judges]
-            if not all(judge == EXTRACTIVE or is_language_model(judge) for judge in judges):
+            if not all(judge == EXTRACTIVE or reads_prompts(judge) for judge in judges):
                 # Other judges compare claims, and cannot read as a newcomer.
                 more = [name for name in more if name != NEWCOMER]
             judging = self.judging.model_copy(update={"metrics": (*metrics, *more)})
@@ -540,14 +520,6 @@ class BuildKeyfacts(_Purpose):
     refinement: None = None
 
 
-class TraceLineage(_Purpose):
-    """Trace the sentences of an existing summary with a model; drafts and judges nothing."""
-
-    kind: Literal["lineage"] = "lineage"
-    judging: JudgeConfig
-    refinement: None = None
-
-
 class Ask(_Purpose):
     """A question about a document is answered with citations. The answer is judged where there is a judge."""
 
@@ -571,7 +543,7 @@ class ExperimentPart(_Purpose):
         return kind
 
 
-Purpose = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | TraceLineage | Ask | ExperimentPart
+Purpose = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | Ask | ExperimentPart
 _PURPOSES: dict[str, type[Purpose]] = {arg.model_fields["kind"].default: arg for arg in get_args(Purpose)[:-1]}
 KINDS = tuple(_PURPOSES)
 

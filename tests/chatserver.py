@@ -10,7 +10,6 @@ import argparse
 import asyncio
 import itertools
 import json
-import math
 import random
 import re
 import threading
@@ -72,7 +71,6 @@ class Answer:
     cached_tokens: int = 0
     reasoning_content: str | None = None
     """The thoughts, apart from the reply."""
-    likely: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     """By place in the text, the tokens that may stand there with their probabilities: the first one does."""
 
 
@@ -183,7 +181,6 @@ def refused(body: Json, refuses: Collection[str]) -> Fault | None:
         (form, True, f"Invalid parameter: 'response_format' of type '{form}' {no}"),
         ("temperature", heat not in (None, 1), value),
         ("top_p", "top_p" in body, f"Unsupported parameter: 'top_p' {no}"),
-        ("logprobs", bool(body.get("logprobs")), f"Unsupported parameter: 'logprobs' {no}"),
         ("tools", "tools" in body, f"Unsupported parameter: 'tools' {no}"),
         ("max_completion_tokens", "max_completion_tokens" in body, limit),
     )
@@ -220,29 +217,6 @@ def streamed(message: Json, reason: str) -> Iterator[Json]:
     yield {"index": 0, "delta": {}, "finish_reason": reason}
 
 
-def log_probabilities(seen: Seen, answer: Answer) -> Json | None:
-    """The tokens of an answer with what else might stand in their place, for who asks for them. Each has at most four
-    letters, but for those that the answer itself gives."""
-    if not seen.body.get("logprobs"):
-        return None
-    content: list[Json] = []
-    at = 0
-    while at < len(answer.text):
-        end = min((place for place in answer.likely if place > at), default=len(answer.text))
-        plain = re.match(r"\s?\w{1,4}|.", answer.text[at:end], re.DOTALL)
-        assert plain is not None
-        likely = answer.likely.get(at, {plain[0]: 1.0})
-        listed = [
-            {"token": token, "logprob": math.log(max(one, 1e-9)), "bytes": [*token.encode()]}
-            for token, one in likely.items()
-        ]
-        best = sorted(listed, key=lambda one: -one["logprob"])
-        content.append(listed[0] | {"top_logprobs": best[: seen.body.get("top_logprobs", 0)]})
-        assert answer.text.startswith(listed[0]["token"], at)
-        at += len(listed[0]["token"])
-    return {"content": content, "refusal": None}
-
-
 def encoded(seen: Seen, answer: Answer, fault: Fault) -> tuple[str, str]:
     """The content type and the body of a response."""
     if fault.kind == "html":
@@ -260,7 +234,7 @@ def encoded(seen: Seen, answer: Answer, fault: Fault) -> tuple[str, str]:
     stream, spent = seen.body.get("stream"), {"usage": usage} if usage else {}
     kind = "chat.completion.chunk" if stream else "chat.completion"
     head = {"id": f"chatcmpl-{seen.index}", "object": kind, "created": int(time.time()), "model": seen.model}
-    whole = {"index": 0, "message": message, "finish_reason": reason, "logprobs": log_probabilities(seen, answer)}
+    whole = {"index": 0, "message": message, "finish_reason": reason}
     choices = streamed(message, reason) if stream else [whole]
     parts = [head | {"choices": [] if fault.kind == "no_choices" else [choice]} for choice in choices]
     end = -9 if fault.kind == "malformed" else None

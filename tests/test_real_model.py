@@ -73,18 +73,3 @@ async def test_a_text_is_drafted_and_judged_for_coverage(url: str, tmp_path: Pat
     requests = asked(database)
     assert {"summarize_whole", "ask_document"} <= tallies(requests).keys()
     assert not [one for one in requests if FATAL & set(one.outcomes)], "the server refuses nothing that is asked of it"
-
-
-@pytest.mark.nightly
-async def test_its_verdicts_have_the_probabilities_of_their_tokens(url: str, tmp_path: Path) -> None:
-    document = Document.from_text("The ferry sank in March. Nobody was hurt. The bridge was built of stone.")
-    settings = DraftConfig(model=NAME, base_url=url, prompts="simple", replies="schema", context_tokens=4096)
-    limits, judging = Limits(concurrency=1, timeout=900), JudgeConfig(probabilities=True)
-    async with Session(tmp_path / "redraft.db", settings=settings, judging=judging, limits=limits) as session:
-        summary = "The ferry sank in March. The bridge was built of wood."
-        result = await session.evaluate(document, summary, metrics=["faithfulness", "booookscore"])
-    listed = [result.evaluations[name].details["sentences"] for name in ("faithfulness", "booookscore")]
-    likely = [one.get("probability") for some in listed for one in some]  # type: ignore[attr-defined]
-    # Where its tokens are hardly labels, it gives none.
-    assert any(one is not None for one in likely)
-    assert all(0 <= one <= 1 for one in likely if one is not None)

@@ -83,7 +83,7 @@ def test_every_setting_in_an_error_is_one_that_python_has() -> None:
     known |= {"max_bytes", "partial", "wanted"}
     known |= {name for of in (redraft.batch, redraft.Recording) for name in inspect.signature(of).parameters}
     # These are only on the command line.
-    known |= {"chapters", "pages", "skip", "link", "metrics_port", "send_spans"}
+    known |= {"chapters", "pages", "skip", "link", "send_spans"}
     found = [
         (place, text)
         for place, tree in library()

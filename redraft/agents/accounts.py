@@ -1,74 +1,14 @@
-"""Asks about items in batches, concurrently, until each has a verdict (or a probability that is none) or a reason."""
+"""Asks about items in batches, concurrently, until each has a verdict or a reason."""
 
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar, cast
 
-from pydantic import BaseModel
-
 from redraft.errors import RejectedRequest, ReplyError, UnreadableReply
 from redraft.llm.base import Reply
-from redraft.prompts.contract import UNSURE
-from redraft.settings import Calibration
-
-Odds = Mapping[str, float]
-
-LOW, HIGH = 0.2, 0.8
-"""The probability of the fine answer up to which a judge objects, and from which it agrees: the cuts of a judge without
-calibration, set in advance. A calibration moves what the judge itself says at them."""
-# A probability of 0 or 1 has no finite odds.
-_MIN = 1e-6
-
-
-class LikelyAnswer(BaseModel):
-    """An answer, as stored, with the probability of each label if the judge gives any."""
-
-    odds: dict[str, float] | None = None
-
-
-def calibrated(probability: float, calibration: Calibration | None) -> float:
-    """Return the probability after a calibration, if there is one."""
-    if calibration is None:
-        return probability
-    within = min(1 - _MIN, max(_MIN, probability))
-    return 1 / (1 + math.exp(-(calibration.slope * math.log(within / (1 - within)) + calibration.intercept)))
-
-
-def fit_deviation(probabilities: Collection[float], calibration: Calibration | None) -> float:
-    """Return the standard deviation that the fit of a calibration gives the mean of probabilities calibrated by it."""
-    if calibration is None or not probabilities:
-        return 0.0
-    by_slope = by_intercept = 0.0
-    for probability in probabilities:
-        within = min(1 - _MIN, max(_MIN, probability))
-        weight = within * (1 - within) / len(probabilities)
-        said = (math.log(within / (1 - within)) - calibration.intercept) / calibration.slope
-        by_slope, by_intercept = by_slope + weight * said, by_intercept + weight
-    slope, both, intercept = calibration.covariance
-    return math.sqrt(max(0.0, by_slope**2 * slope + 2 * by_slope * by_intercept * both + by_intercept**2 * intercept))
-
-
-def raw_threshold(probability: float, calibration: Calibration) -> float:
-    """Return what the judge says where the calibrated probability is this one."""
-    at = (math.log(probability / (1 - probability)) - calibration.intercept) / calibration.slope
-    return 1 / (1 + math.exp(-max(-50.0, min(50.0, at))))
-
-
-def verdict(odds: Odds, said: str, fine: str, calibration: Calibration | None) -> str:
-    """Return the verdict of a judge that `said` something and gives these probabilities, `fine` being the answer
-    without fault: the side of the calibrated probability, or `UNSURE` between the cuts."""
-    likely = calibrated(odds.get(fine, 0.0), calibration)
-    if likely >= HIGH:
-        return fine
-    others = [name for name in odds if name != fine]
-    if likely > LOW or not others:
-        return UNSURE
-    return said if said != fine else max(others, key=lambda name: odds[name])
-
 
 ResultT = TypeVar("ResultT")
 
@@ -137,17 +77,9 @@ class ItemResults(Generic[VerdictT]):
         """Return a copy without the verdicts of a judge that cannot tell."""
         decided = {n: one for n, one in self.verdicts.items() if is_verdict(one)}
         undecided = {n: one for n, one in self.verdicts.items() if n not in decided}
-        between = sum(isinstance(one, LikelyAnswer) and one.odds is not None for one in undecided.values())
-        unsure = _BETWEEN.format(f"{between} item" if between == 1 else f"{between} items") if between else ""
-        return replace(self, verdicts=decided, trouble=self.trouble or unsure, undecided=undecided)
-
-    @property
-    def answers(self) -> dict[int, VerdictT]:
-        """Return all answers, decided or not."""
-        return self.verdicts | self.undecided
+        return replace(self, verdicts=decided, undecided=undecided)
 
 
-_BETWEEN = "the judge cannot tell about {}: the probability is too close to one half"
 _CUT = "the reply was cut off at the token limit"
 MAX_ROOM_FACTOR = 4
 """The largest multiple of the usual room that an entry may get."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, LikelyAnswer, ask_all, first_error, gather_all
+from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, first_error, gather_all
 from redraft.agents.answers import ReplyAnswers, SummaryAnswerCache, is_answered, sentence_names
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, Scope, document_fields
 from redraft.agents.judge import Judge, batch_size, in_batches, label_of
@@ -16,7 +16,6 @@ from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPla
 from redraft.domain import AGAIN, Document, QuestionType, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.llm.base import Reply
-from redraft.llm.claim_judge import CONTRADICTED, NOT_SO, SUPPORTED
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.qa import Candidate, Comparison, Pair, QuestionItem, Statement, SummaryLine, Verdict
@@ -78,7 +77,7 @@ class CachedQuestionLists(BaseModel):
         return CachedQuestionLists(asked=both[0] + both[1]).model_dump_json()
 
 
-class StoredAnswer(CitedPlace, LikelyAnswer):
+class StoredAnswer(CitedPlace):
     """An answer from the document, as stored, with its place."""
 
     answered: bool | Unsure
@@ -295,21 +294,8 @@ class Examiner:
         found = await answers.settled(reply.value.answers, doubted)
         return Entries.of(
             reply,
-            (
-                (number - 1, self._decided(_remembered(answer, reader, spans)) if answer else None)
-                for number, answer in found
-            ),
+            ((number - 1, _remembered(answer, reader, spans) if answer else None) for number, answer in found),
         )
-
-    def _decided(self, answer: StoredAnswer) -> StoredAnswer:
-        """Return the answer, left open where its probability is between the judge's cuts."""
-        if answer.answered == UNSURE:
-            return answer
-        # The answer to a claim is the claim itself, or that it is not so.
-        said = SUPPORTED if answer.answered and answer.answer != NOT_SO else CONTRADICTED
-        if self.judge.settled(qa.ANSWER_FROM_DOCUMENT, answer.odds, said, SUPPORTED) == said:
-            return answer
-        return answer.model_copy(update={"answered": UNSURE, "answer": ""})
 
 
 def _asked(stored: str | None) -> list[CachedQuestions]:
@@ -355,10 +341,10 @@ def cited_text(statements: Sequence[Statement], question: str, answer: qa.Summar
 
 def _remembered(answer: qa.DocumentAnswer, reader: EvidenceReader, spans: Sequence[Span]) -> StoredAnswer:
     if answer.answered is not True:
-        return StoredAnswer(answered=UNSURE if answer.answered == UNSURE else False, answer="", odds=answer.odds)
+        return StoredAnswer(answered=UNSURE if answer.answered == UNSURE else False, answer="")
     words = one_line(answer.answer, _LONGEST_ANSWER)
     cited = CitedPlace.fields_of(reader.sentence(answer.quote or words, spans))
-    return StoredAnswer(answered=True, answer=words, odds=answer.odds, **cited)
+    return StoredAnswer(answered=True, answer=words, **cited)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TypeVar, get_args
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, LikelyAnswer, ask_all, first_error, gather_all
+from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, first_error, gather_all
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, document_fields
 from redraft.agents.judge import Judge, batch_size, smallest_window
 from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPlan
@@ -57,7 +57,7 @@ class FactVerdict(BaseModel):
     quote: str = ""
 
 
-class SentenceVerdict(CitedPlace, LikelyAnswer):
+class SentenceVerdict(CitedPlace):
     """The error of a sentence, as stored, with the closest place in the document."""
 
     category: factual.Category | Unsure
@@ -71,8 +71,6 @@ class FactAlignment:
     stated: bool | None
     """None if the judge cannot tell."""
     sentences: frozenset[int]
-    odds: float | None = None
-    """The probability that it does, if the judge gives one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +140,10 @@ class FactChecker:
             alignments = [part.verdicts[n] for part in parts if n in part.verdicts]
             stated = any(fact_alignment.stated for fact_alignment in alignments)
             sentences = frozenset[int]().union(*(fact_alignment.sentences for fact_alignment in alignments))
-            alignment = FactAlignment(
-                stated,
-                sentences,
-                max((fact_alignment.odds for fact_alignment in alignments if fact_alignment.odds), default=None),
-            )
             settled = stated or (
                 len(alignments) == len(parts) and all(fact_alignment.stated is False for fact_alignment in alignments)
             )
-            (verdicts if settled else undecided)[n] = alignment
+            (verdicts if settled else undecided)[n] = FactAlignment(stated, sentences)
         return ItemResults(verdicts, first_error(parts), undecided)
 
     async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> ItemResults[FactAlignment]:
@@ -158,11 +151,9 @@ class FactChecker:
 
         def told(one: factual.Alignment) -> FactAlignment:
             """Return the alignment. Only the answer counts, as in the paper; the sentences are optional."""
-            verdict = self.judge.settled(factual.ALIGN_FACTS, one.odds, one.stated, "yes")
-            stated = None if verdict == UNSURE else verdict == "yes"
+            stated = None if one.stated == UNSURE else one.stated == "yes"
             sentences = frozenset(known.intersection(one.sentences)) if stated else frozenset[int]()
-            odds = self.judge.probability(factual.ALIGN_FACTS, one.odds, "yes") if one.odds else None
-            return FactAlignment(stated, sentences, odds)
+            return FactAlignment(stated, sentences)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactAlignment]:
             listed = [factual.Fact(id=n + 1, fact=facts[n]) for n in numbers]
@@ -248,22 +239,16 @@ async def _verified(
     return Entries.of(
         reply,
         (
-            (verification.id - 1, sentence_verdict(verification, judge, reader, spans))
+            (verification.id - 1, sentence_verdict(verification, reader, spans))
             for verification in reply.value.sentences
         ),
     )
 
 
-def sentence_verdict(
-    one: factual.Verification, judge: Judge, reader: EvidenceReader, spans: Sequence[Span]
-) -> SentenceVerdict:
-    """Return the verdict on a sentence, with its quote located in the document; it is left open where its probability
-    is between the judge's cuts."""
+def sentence_verdict(one: factual.Verification, reader: EvidenceReader, spans: Sequence[Span]) -> SentenceVerdict:
+    """Return the verdict on a sentence, with its quote located in the document."""
     cited = CitedPlace.fields_of(reader.quoted(one.quote, spans))
-    category = judge.settled(factual.VERIFY_SENTENCES, one.odds, one.category, SUPPORTED)
-    return SentenceVerdict.model_validate(
-        {"category": category, "reason": _reason(one.reason), "odds": one.odds, **cited}
-    )
+    return SentenceVerdict.model_validate({"category": one.category, "reason": _reason(one.reason), **cited})
 
 
 FACTS = EntryBudget(frame=60, words=20, sentences=2)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import FIRST_TRY, Attempt, ItemResults, Odds, calibrated, verdict
+from redraft.agents.accounts import FIRST_TRY, Attempt, ItemResults
 from redraft.agents.evidence import USUAL, EntryBudget, TokenRates
 from redraft.builtin.facade import IDENTITY, reads
 from redraft.errors import ReplyError
 from redraft.llm.base import Model, Reply, Request, Sampling
-from redraft.llm.log_probabilities import verdict_field
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, Prompt, ValueT
-from redraft.settings import Calibration
 from redraft.store.connection import off_loop
 from redraft.store.judgments import Judgments
 
@@ -54,11 +52,6 @@ class Judge:
     """How many tokens the language of its replies takes."""
     document: str = ""
     """The id of the document, so that verdicts are deleted with it."""
-    calibrations: Mapping[str, Calibration] = field(default_factory=dict)
-    """By prompt, the calibration of its probabilities, where one was fitted for this judge."""
-    probabilities: bool = False
-    """Whether a model that writes its verdicts is asked for their probabilities; without a calibration it does not
-    abstain because of them."""
     visit: int = 0
     """The number of times a finished run was continued: undecided items are asked about once more."""
 
@@ -68,26 +61,9 @@ class Judge:
         return f"{self.model.identity}#{self.sample}" if self.sample else self.model.identity
 
     @property
-    def voter(self) -> str:
-        """Return the model, if the votes of its samples are to give probabilities; else an empty text."""
-        return self.model.identity if self.probabilities else ""
-
-    @property
     def sampling_key(self) -> list[float | None]:
         """Return the sampling settings that are part of every key."""
         return [self.temperature] if self.top_p is None else [self.temperature, self.top_p]
-
-    def settled(self, prompt: Prompt[Any, Any], odds: Odds | None, said: str, fine: str) -> str:
-        """Return the verdict of an answer: what was `said`, or what its probabilities say of it, `fine` being the
-        answer without fault; `UNSURE` between the cuts."""
-        calibration = self.calibrations.get(prompt.name)
-        if odds is None or (self.probabilities and calibration is None):
-            return said
-        return verdict(odds, said, fine, calibration)
-
-    def probability(self, prompt: Prompt[Any, Any], odds: Odds, fine: str) -> float:
-        """Return the calibrated probability of the answer without fault."""
-        return calibrated(odds[fine], self.calibrations.get(prompt.name))
 
     def can_read(self, language: str) -> bool:
         """Return whether the judge can read a language."""
@@ -139,8 +115,7 @@ class Judge:
         temperature = max(temperature, _LOOSELY) if attempt.loosely else temperature
         # The same request would be answered from the cache, so it is another sample.
         draw = 2 * self.sample + attempt.again * (1 + 2 * _APART * (self.visit % _APART))
-        likely = self.probabilities and verdict_field(prompt.returns) is not None
-        sampling = Sampling(temperature, room * attempt.times + _REPLY_FRAME, draw, probabilities=likely)
+        sampling = Sampling(temperature, room * attempt.times + _REPLY_FRAME, draw)
         reply = await self.model.ask(Request(prompt, given, sampling, label))
         # An old repair is no reason not to ask about the rest now.
         return replace(reply, repaired=False) if self.visit and reply.cached else reply
@@ -173,10 +148,7 @@ class Judge:
 
     def keys(self, prompt: Prompt[Any, Any], items: Sequence[list[Any]]) -> list[str]:
         """Return the keys under which verdicts on some items are stored."""
-        fitted = self.calibrations.get(prompt.name)
-        own = [fitted.slope, fitted.intercept] if fitted else []
-        likely = ["probabilities"] if self.probabilities and verdict_field(prompt.returns) else []
-        frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.sampling_key, *own, *likely]
+        frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.sampling_key]
         return [hashlib.sha256(json.dumps([*frame, *item]).encode()).hexdigest() for item in items]
 
     def entry_tokens(self, entry: EntryBudget) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, LikelyAnswer, ask_all
+from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.agents.evidence import USUAL, EntryBudget, EvidenceReader
 from redraft.agents.judge import Judge, batch_size
 from redraft.domain import content_id
@@ -18,7 +18,6 @@ from redraft.prompts.coherence import (
     FIND_CONFUSION,
     FIND_STOPS,
     MAX_STOPS,
-    NO_CONFUSION,
     Confusion,
     ConfusionInput,
     ErrorType,
@@ -46,7 +45,7 @@ _AFTER = 3
 _LONGEST_QUESTION = 300
 
 
-class SentenceConfusion(LikelyAnswer):
+class SentenceConfusion(BaseModel):
     """The stored verdict on a sentence; None if the judge cannot tell."""
 
     confusing: bool | None
@@ -80,10 +79,7 @@ class Proofreader:
             place = {statements[n].id: n for n in numbers}
             return Entries.of(
                 reply,
-                (
-                    (place.get(confusion.id, NO_ITEM), _confused(confusion, self.judge))
-                    for confusion in reply.value.sentences
-                ),
+                ((place.get(confusion.id, NO_ITEM), _confused(confusion)) for confusion in reply.value.sentences),
             )
 
         async def judged(numbers: Sequence[int]) -> ItemResults[SentenceConfusion]:
@@ -137,16 +133,13 @@ def _frame(book: PromptBook, tokenizer: Tokenizer, prompt: Prompt[Any, Any]) -> 
     return tokenizer.count(book.source(prompt.name)) + _FRAME
 
 
-def _confused(one: Confusion, judge: Judge) -> SentenceConfusion | None:
+def _confused(one: Confusion) -> SentenceConfusion | None:
     """Return the verdict of an entry; None if it gives none, or contradicts itself."""
-    said = one.errors[0] if one.errors else NO_CONFUSION
-    if (verdict := judge.settled(FIND_CONFUSION, one.odds, said, NO_CONFUSION)) != said:
-        one = one.model_copy(update={"questions": [], "types": [verdict]})
     if one.is_confusing is None and not one.is_left_open:
         return None
     questions = tuple(one_line(question, _LONGEST_QUESTION) for question in one.asked)
     types = tuple(one.errors)
-    return SentenceConfusion(confusing=one.is_confusing, questions=questions, types=types, odds=one.odds)
+    return SentenceConfusion(confusing=one.is_confusing, questions=questions, types=types)
 
 
 class PartReading(BaseModel):

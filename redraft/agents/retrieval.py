@@ -195,7 +195,7 @@ Verdict = TypeVar("Verdict", bound=CitedPlace)
 
 _LEFT_OPEN = "the passages that were read do not settle it, and the reading limit was reached"
 # Fields in which equal verdicts may differ.
-_BESIDES = {"evidence", "start", "end", "scope", "reason", "odds"}
+_BESIDES = {"evidence", "start", "end", "scope", "reason"}
 
 
 @dataclass(frozen=True, slots=True)

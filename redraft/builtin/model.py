@@ -30,7 +30,6 @@ from redraft.prompts.coherence import (
 )
 from redraft.prompts.contract import UNSURE, InputT, Prompt, Unsure, ValueT
 from redraft.prompts.factual import SPLIT_FACTS, PointRuling, PointRulings, RuleInput
-from redraft.prompts.qa import AllSources, Sources, TraceInput
 from redraft.prompts.revision import (
     CHOOSE_DRAFT,
     CRITICIZE,
@@ -82,19 +81,6 @@ def rule_on_findings(given: RuleInput) -> PointRulings:
 def outline(_: OutlineInput) -> Outline:
     """Return nothing: finding turning points takes a reader."""
     return Outline(kind="other", line="", turning_points=[], cast=[], central=[], important=[], unneeded=[])
-
-
-def trace_sentences(given: TraceInput) -> AllSources:
-    """Return the place that has most content words of a sentence, if it has at least half of them."""
-    language = language_of("\n".join(place.passage for place in given.places))
-    there = {place.id: telling(place.passage, language) for place in given.places}
-    sources: list[Sources] = []
-    for statement in given.sentences:
-        wanted = telling(statement.sentence, language)
-        shared = {place: len(wanted & own) for place, own in there.items()}
-        best = [place for place, count in shared.items() if count == max(shared.values()) >= _SHARE * len(wanted) > 0]
-        sources.append(Sources(id=statement.id, places=best[:1]))
-    return AllSources(sentences=sources)
 
 
 _MIN_SAID_WORDS = 4
@@ -197,7 +183,6 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(reading.PREFER_SUMMARY, prefer_summary),
         _bound(revision.DECIDE, decide),
         _bound(factual.RULE_ON_FINDINGS, rule_on_findings),
-        _bound(qa.TRACE_SENTENCES, trace_sentences),
     )
 )
 """The functions that answer prompts, by prompt name."""

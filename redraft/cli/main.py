@@ -77,8 +77,7 @@ COMMANDS = {
     "compare-runs": HelpEntry("compare:compare_runs", "Compare runs side by side: scores, items, places."),
     "models": HelpEntry("models:models", "Show the models of all roles and the servers on this machine."),
     "prompts": HelpEntry("configuration:prompts", "List, show and export the prompts."),
-    "forget": HelpEntry("store:forget", "Remove runs and documents for good."),
-    "store": HelpEntry("store:store", "Copy a database to another place."),
+    "forget": HelpEntry("forget:forget", "Remove runs and documents for good."),
     "help": HelpEntry("help:help_", "Show all options of a command, or of all commands."),
 }
 

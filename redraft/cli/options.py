@@ -339,7 +339,6 @@ keyfact_options = grouped(perspective, validator, keyfact_chunks)
 repeat = of_field(JudgeConfig, "repeat")
 verdict_options = grouped(
     repeat,
-    of_field(JudgeConfig, "probabilities"),
     of_field(JudgeConfig, "claims", type=count),
     *(of_field(JudgeConfig, name) for name in ("batch", "top_k", "formula", "similarity", "evidence", "second_look")),
     of_field(JudgeConfig, "threshold"),

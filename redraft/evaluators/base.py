@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
@@ -13,7 +12,7 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal, get_args
 
-from redraft.agents.accounts import fit_deviation, gather_all
+from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Span, Tree
@@ -25,10 +24,8 @@ from redraft.evaluators.consensus import (
     agreement,
     confirmed,
     doubted,
-    interval_of_mean,
     spread,
     weighted_mean,
-    with_votes,
 )
 from redraft.evaluators.metric_info import ABSTAINED, WEIGHED, WITHOUT_JUDGE, MetricAim
 from redraft.evaluators.reference.keyfacts import trees_for
@@ -246,9 +243,7 @@ async def panel_verdicts(
         return confirmed(first, await judge(case.confirmer, items), items)
 
     verdicts = await gather_all(judged(one) for one in case.panel)
-    # Samples that the same judge confirms do not vote independently.
-    voters = [one.voter if case.confirmer is None else "" for one in case.panel]
-    return PanelVerdicts.of(with_votes(verdicts, voters), count)
+    return PanelVerdicts.of(verdicts, count)
 
 
 def mean_evaluation(
@@ -273,12 +268,6 @@ def mean_evaluation(
         reason = trouble or "no judge gave a verdict on any item"
         told |= {} if trouble or unasked else {ABSTAINED: True}
         return replace(metric.failed(reason, unjudged), details=told)
-    likely = [item.probability for item in items.values() if item.probability is not None]
-    if len(likely) == len(items):
-        deviations = [fit_deviation(verdicts.odds.values(), verdicts.calibration) for verdicts in judges]
-        weighed = [weights[n] for n in items] if weights else ()
-        interval = interval_of_mean(likely, math.hypot(*deviations) / len(judges), weighed)
-        told["interval"] = [round(one, 4) for one in interval]
     if len(judges) > 1:
         told["judges"] = [
             {"judge": verdicts.judge, "score": verdicts.score(weights), "judged": len(verdicts.by_item)}

@@ -18,7 +18,7 @@ from redraft.errors import UsageError
 from redraft.evaluators.base import Case, Evaluator, mean_evaluation, panel_verdicts
 from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, PanelVerdicts, disputed_items
 from redraft.prompts.book import PromptBook
-from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, NO_CONFUSION, StopType
+from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, StopType
 from redraft.prompts.qa import Statement
 from redraft.settings import JudgeConfig
 from redraft.text.sentences import is_heading
@@ -110,13 +110,7 @@ class Booookscore(Evaluator):
         results = await reader.read(case.text, statements)
         by_item = {n: CONFUSING if confusion.confusing else CLEAR for n, confusion in sorted(results.verdicts.items())}
         points = {n: float(verdict == CLEAR) for n, verdict in by_item.items()}
-        odds = {
-            n: judge.probability(FIND_CONFUSION, confusion.odds, NO_CONFUSION)
-            for n, confusion in results.answers.items()
-            if confusion.odds
-        }
-        calibration = judge.calibrations.get(FIND_CONFUSION.name)
-        return JudgeVerdicts(judge.name, by_item, points, results.trouble, odds, results.verdicts, calibration)
+        return JudgeVerdicts(judge.name, by_item, points, results.trouble, results.verdicts)
 
 
 def _scored(evaluation: Evaluation, panel: PanelVerdicts[SentenceConfusion]) -> Evaluation:
@@ -163,7 +157,6 @@ def _findings(
         replace(
             _finding(statements[n], said[n], reader),
             said_by=polls[n].said_against(CLEAR),
-            probability=polls[n].probability,
         )
         for n in disputed_items(polls, CLEAR)
     ]

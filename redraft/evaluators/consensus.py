@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations, zip_longest
-from math import ceil, fsum, sqrt
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import fsum, sqrt
 from random import Random
 from statistics import NormalDist, fmean, quantiles, stdev
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-
-from redraft.fields import Calibration
 
 RESAMPLES = 1000
 """The number used by BooookScore (appendix G); enough for a 95% interval."""
@@ -104,12 +102,8 @@ class JudgeVerdicts(Generic[AnswerT]):
     by_item: ItemVerdicts
     points: Mapping[int, float]
     trouble: str = ""
-    odds: Mapping[int, float] = field(default_factory=dict)
-    """The probability that each item is without fault, as far as the judge gives one."""
     answers: Mapping[int, AnswerT] = field(default_factory=dict)
     """What the judge answered, as far as the metric keeps it."""
-    calibration: Calibration | None = None
-    """What its probabilities are calibrated by."""
 
     def score(self, weights: Sequence[int] = ()) -> float | None:
         """Return the score by this judge alone; None without verdicts."""
@@ -133,28 +127,8 @@ def confirmed(
     return JudgeVerdicts(
         f"{first.judge}, confirmed by {second.judge}",
         trouble=second.trouble,
-        calibration=first.calibration,
-        **{name: replaced(name) for name in ("by_item", "points", "odds", "answers")},
+        **{name: replaced(name) for name in ("by_item", "points", "answers")},
     )
-
-
-def with_votes(judges: Sequence[JudgeVerdicts[AnswerT]], voters: Sequence[str]) -> list[JudgeVerdicts[AnswerT]]:
-    """Return the verdicts with probabilities from the votes of a model's samples, where it gives none itself. A vote
-    for half of an item is half a vote. `voters` names the model of each judge; it is empty where none are wanted. By
-    Laplace's rule, as few votes leave some doubt even if they agree."""
-    votes: dict[tuple[str, int], list[float]] = {}
-    for verdicts, voter in zip(judges, voters, strict=True):
-        for n in verdicts.by_item.keys() - verdicts.odds.keys() if voter else ():
-            votes.setdefault((voter, n), []).append(verdicts.points[n])
-    shares = {key: (sum(own) + 1) / (len(own) + 2) for key, own in votes.items() if len(own) > 1}
-    return [
-        replace(
-            judge_verdicts,
-            odds={n: shares[voter, n] for n in judge_verdicts.by_item if (voter, n) in shares}
-            | dict(judge_verdicts.odds),
-        )
-        for judge_verdicts, voter in zip(judges, voters, strict=True)
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +140,6 @@ class ItemVotes:
     value: float
     """The mean of the judges' values. Every score is a mean of such values, weighted if its items are."""
     votes: Counter[str]
-    probability: float | None = None
-    """The mean probability that the item is without fault, where judges give one."""
 
     def against(self, fine: str) -> tuple[int, int]:
         """Return how many judges object, and how many judged."""
@@ -184,8 +156,7 @@ class ItemVotes:
     def shown(self) -> dict[str, object]:
         """Return the verdict and its value and, where several judges voted, the votes."""
         votes = {"votes": dict(self.votes)} if self.votes.total() > 1 else {}
-        likely = {} if self.probability is None else {"probability": round(self.probability, 4)}
-        return {"verdict": self.verdict, "value": self.value, **likely, **votes}
+        return {"verdict": self.verdict, "value": self.value, **votes}
 
 
 UNJUDGED: Mapping[str, object] = {"verdict": "unjudged", "value": None}
@@ -218,11 +189,8 @@ class PanelVerdicts(Generic[AnswerT]):
         ]
 
     def shown(self, n: int) -> dict[str, object]:
-        """Return the verdict on an item as it is shown; without one, the probability that its judges gave, if any."""
-        if n in self.items:
-            return self.items[n].shown()
-        odds = mean([verdicts.odds[n] for verdicts in self.judges if n in verdicts.odds])
-        return {**UNJUDGED, **({} if odds is None else {"probability": round(odds, 4)})}
+        """Return the verdict on an item as it is shown."""
+        return self.items[n].shown() if n in self.items else dict(UNJUDGED)
 
 
 def aggregate(judges: Sequence[JudgeVerdicts[Any]], items: Iterable[int]) -> dict[int, ItemVotes]:
@@ -231,10 +199,7 @@ def aggregate(judges: Sequence[JudgeVerdicts[Any]], items: Iterable[int]) -> dic
     for item, verdict in majority([judge_verdicts.by_item for judge_verdicts in judges], items).items():
         verdicts = [judge_verdicts for judge_verdicts in judges if item in judge_verdicts.by_item]
         votes = Counter(judge_verdicts.by_item[item] for judge_verdicts in verdicts)
-        odds = mean([judge_verdicts.odds[item] for judge_verdicts in verdicts if item in judge_verdicts.odds])
-        result[item] = ItemVotes(
-            verdict, fmean(judge_verdicts.points[item] for judge_verdicts in verdicts), votes, odds
-        )
+        result[item] = ItemVotes(verdict, fmean(judge_verdicts.points[item] for judge_verdicts in verdicts), votes)
     return result
 
 
@@ -242,25 +207,6 @@ def disputed_items(items: Mapping[int, ItemVotes], fine: str, order: Iterable[in
     """Return the items that any judge objects to: those with a majority first."""
     found = [n for n in (items if order is None else order) if items[n].against(fine)[0]]
     return sorted(found, key=lambda n: 2 * items[n].against(fine)[0] <= items[n].votes.total())
-
-
-def interval_of_mean(probabilities: Sequence[float], deviation: float = 0.0, weights: Sequence[int] = ()) -> Interval:
-    """Return the 95% interval of the mean of independent items that are 1 with these probabilities, from the exact
-    distribution of their sum. `deviation` is the standard deviation of an error that all of them share."""
-    distribution, size = np.ones(1), sum(weights) or len(probabilities)
-    for probability, weight in zip_longest(probabilities, weights, fillvalue=1):
-        distribution = np.convolve(distribution, (1 - probability, *[0.0] * (int(weight) - 1), probability))
-    if deviation > 0:
-        width = deviation * size
-        reach = ceil(4 * width)
-        normal = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
-        wide = np.convolve(distribution, normal / normal.sum())
-        distribution = wide[reach:-reach]
-        distribution[0] += wide[:reach].sum()
-        distribution[-1] += wide[-reach:].sum()
-    cumulative = np.cumsum(distribution)
-    low, high = (int(np.searchsorted(cumulative, share / 100)) for share in _OUTER)
-    return Interval(low / size, min(high, size) / size)
 
 
 def mean(values: Collection[float]) -> float | None:

@@ -20,7 +20,6 @@ from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.reference.questions import evenly_spread
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
-from redraft.llm.claim_judge import SUPPORTED
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
@@ -206,15 +205,7 @@ class Consistency(Evaluator):
         }
         # Algorithm 1, line 11: similarities up to the threshold count 0, others count as they are.
         points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
-        odds = {
-            n: judge.probability(ANSWER_FROM_DOCUMENT, stored_answer.odds, SUPPORTED)
-            for n, stored_answer in results.answers.items()
-            if stored_answer.odds
-        }
-        calibration = judge.calibrations.get(ANSWER_FROM_DOCUMENT.name)
-        return JudgeVerdicts(
-            judge.name, by_item, points, results.trouble or item_results.trouble, odds, compared, calibration
-        )
+        return JudgeVerdicts(judge.name, by_item, points, results.trouble or item_results.trouble, compared)
 
     def _is_to_be_asked(self, claim: _Claim, answer: StoredAnswer, likeness: float) -> bool:
         """Return whether two answers need comparing in words: they differ, or differ in little that may matter."""
@@ -292,7 +283,6 @@ def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:
         said_by=item.said_against(CONSISTENT),
         read=read,
         value=item.value,
-        probability=item.probability,
     )
 
 

@@ -17,7 +17,7 @@ from redraft.evaluators.consensus import DISPUTED, JudgeVerdicts, PanelVerdicts,
 from redraft.evaluators.keyfact_recall import align, stating
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
-from redraft.prompts.factual import FACT_PROMPTS, VERIFY_SENTENCES
+from redraft.prompts.factual import FACT_PROMPTS
 from redraft.prompts.qa import Statement
 from redraft.settings import JudgeConfig
 from redraft.text.vectors import Encoder
@@ -105,13 +105,7 @@ async def _verdicts(
     verdicts = {n: verdict for n, verdict in sorted(results.verdicts.items()) if by_chunk or _is_settled(verdict)}
     by_item = {n: str(verdict.category) for n, verdict in verdicts.items()}
     points = {n: float(verdict == SUPPORTED) for n, verdict in by_item.items()}
-    odds = {
-        n: judge.probability(VERIFY_SENTENCES, verdict.odds, SUPPORTED)
-        for n, verdict in results.answers.items()
-        if verdict.odds
-    }
-    calibration = judge.calibrations.get(VERIFY_SENTENCES.name)
-    return JudgeVerdicts(judge.name, by_item, points, results.trouble, odds, verdicts, calibration)
+    return JudgeVerdicts(judge.name, by_item, points, results.trouble, verdicts)
 
 
 def _is_settled(one: SentenceVerdict) -> bool:
@@ -158,7 +152,6 @@ def _finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
         said_by=poll.said_against(SUPPORTED),
         read=read,
         value=poll.value,
-        probability=poll.probability,
     )
 
 

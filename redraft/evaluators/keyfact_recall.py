@@ -11,7 +11,7 @@ from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import Case, Evaluator, conciseness, mean_evaluation, panel_verdicts
 from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts, disputed_items, mean, total
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
-from redraft.prompts.factual import ALIGN_FACTS, FACT_PROMPTS
+from redraft.prompts.factual import FACT_PROMPTS
 from redraft.text.words import words_key
 
 STATED, MISSING = "stated", "missing"
@@ -47,12 +47,7 @@ async def _verdicts(judge: Judge, case: Case, texts: Sequence[str]) -> JudgeVerd
     known = {n: results.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in results.verdicts}
     by_item = {n: STATED if alignment.stated else MISSING for n, alignment in known.items()}
     points = {n: float(verdict == STATED) for n, verdict in by_item.items()}
-    answers = {n: results.answers.get(place[text]) for n, text in enumerate(texts)}
-    odds = {
-        n: alignment.odds for n, alignment in answers.items() if alignment is not None and alignment.odds is not None
-    }
-    calibration = judge.calibrations.get(ALIGN_FACTS.name)
-    return JudgeVerdicts(judge.name, by_item, points, results.trouble, odds, known, calibration)
+    return JudgeVerdicts(judge.name, by_item, points, results.trouble, known)
 
 
 Shares = dict[str, dict[str, float | int | None]]
@@ -177,7 +172,6 @@ def _findings(items: Sequence[ListedFact], aligned: PanelVerdicts[FactAlignment]
             evidence=items[n].fact.evidence,
             said_by=aligned.items[n].said_against(STATED),
             value=aligned.items[n].value,
-            probability=aligned.items[n].probability,
         )
         for n in missing
         if n in once

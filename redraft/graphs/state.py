@@ -75,7 +75,6 @@ class Options(TypedDict, total=False):
     prompts: str | Path
     sample: int
     repeat: int
-    probabilities: bool
     questions: int | tuple[int, int]
     stretch_tokens: int
     claims: int | tuple[int, int]

@@ -1,1 +1,1 @@
-"""Connections to other tools: MCP, OpenTelemetry, Prometheus, Inspect AI, deepeval and ragas."""
+"""Connections to other tools: MCP, OpenTelemetry, Inspect AI, deepeval and ragas."""

@@ -30,8 +30,6 @@ class Sampling:
     """Different numbers produce different replies to the same question."""
     top_p: float | None = None
     """The nucleus sampling mass; None leaves that to the model."""
-    probabilities: bool = False
-    """Whether the probabilities of the verdicts are wanted, too, where the model can give them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +112,6 @@ class Withdrawable(Protocol):
 
     async def withdraw(self, request: Request[Any, Any], reason: str) -> None:
         """Record the reply to a request as refused, so that the same request asks the model again."""
-        ...
-
-
-@runtime_checkable
-class CustomRequests(Protocol):
-    """A model that is sent something else than the prompt's text."""
-
-    def sent(self, request: Request[Any, Any]) -> str:
-        """Return what is sent for a request; empty where nothing is."""
         ...
 
 

@@ -32,7 +32,6 @@ from redraft.llm.addresses import MIN_SECRET, check_key, header_secrets, is_open
 from redraft.llm.base import TRUNCATED, Model, Reply, Request, Sampling
 from redraft.llm.envelope import answered_by, as_reply, finish_of, irregularities, text_of, usage_of
 from redraft.llm.failures import status_of, translate
-from redraft.llm.log_probabilities import ALTERNATIVES, tokens_of, with_odds
 from redraft.llm.reasoning_budget import ReasoningBudget, reasoning_tokens, refuses_sampling, usual_room
 from redraft.llm.reply_reader import NoValueError, declines, is_exact, read_value, strip_reasoning, whole_entries
 from redraft.llm.structured_output import Mode, OutputModes, modes_for
@@ -127,9 +126,8 @@ def _address(chat: Any) -> str | None:
 
 # What a reply without a limit is taken to cost at most.
 _UNLIMITED = 131_072
-LOGPROBS = "logprobs"
 # Parameters that a provider may refuse, and that can be left out.
-_OF_OPENAI = ("max_completion_tokens", LOGPROBS)
+_OF_OPENAI = ("max_completion_tokens",)
 _FEATURES = ("temperature", "top_p", structured_output.LIMITS, structured_output.NAMES, *_OF_OPENAI)
 # Statuses of a server that rejects a request, or fails over it.
 _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
@@ -185,7 +183,7 @@ class ChatModel:
         draws = not refuses_sampling(traits.name) if takes_temperature is None else takes_temperature
         # OpenAI compiles a grammar for each new schema, and lets the request wait for it.
         limits, speaks = traits.speaks_openai and not is_openais(traits.address or ""), traits.speaks_openai
-        has = (draws and traits.temperature, draws and traits.top_p, limits, limits, speaks, speaks)
+        has = (draws and traits.temperature, draws and traits.top_p, limits, limits, speaks)
         self._takes = {feature for feature, there in zip(_FEATURES, has, strict=True) if there}
         self._seconds = seconds
 
@@ -312,8 +310,6 @@ class ChatModel:
             used.discard(structured_output.NAMES)
         if sampling.top_p is None:
             used.discard("top_p")
-        if not sampling.probabilities or mode == "tools":
-            used.discard(LOGPROBS)
         return frozenset(used)
 
     def _without_feature(self, error: CapabilityError, mode: Mode | None) -> ModelError:
@@ -367,9 +363,6 @@ class ChatModel:
             old_name = traits.speaks_openai and "max_completion_tokens" not in self._takes
             fields[traits.limit] = None if old_name else limit
             extra |= {"max_tokens": limit} if old_name else {}
-        if sampling.probabilities and LOGPROBS in self._takes and mode != "tools":
-            # Providers do not give them for the arguments of a function call.
-            extra |= {"logprobs": True, "top_logprobs": ALTERNATIVES}
         chat = self._chat.model_copy(update=fields) if fields else self._chat
         runnable = cast("Runnable[Any, BaseMessage]", chat)
         if mode == "tools":
@@ -410,8 +403,6 @@ def _read(request: Request[InputT, ValueT], message: AIMessage, text: str, usage
         raise EmptyReply("the reply is empty", **received)
     try:
         value = read_value(text, shape, request.given)
-        if request.sampling.probabilities:
-            value = with_odds(value, request.given, text, tokens_of(message.response_metadata.get(LOGPROBS)))
         return Reply(cast("ValueT", value), text, usage, finish)
     except NoValueError as error:
         unread = error

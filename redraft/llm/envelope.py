@@ -60,8 +60,6 @@ def _choice(choice: Mapping[str, Any], odd: list[str]) -> dict[str, Any]:
     made: dict[str, Any] = {"finish_reason": finish}
     if isinstance(message, Mapping):
         made["message"] = _message(message, odd)
-    if isinstance(choice.get("logprobs"), Mapping):
-        made["logprobs"] = choice["logprobs"]
     return made
 
 

@@ -32,7 +32,6 @@ _WIDTH = 300
 # A provider that asks for a longer wait wants us to stop.
 _LONGEST_WAIT = 3600.0
 _FEATURES = {
-    "logprobs": re.compile(r"log_?prob", re.IGNORECASE),
     "maxItems": re.compile(r"max_?items", re.IGNORECASE),
     "enum": re.compile(r"\benums?\b", re.IGNORECASE),
     "json_schema": re.compile(r"response_format|json_schema", re.IGNORECASE),
@@ -185,8 +184,7 @@ def _too_many(error: Exception, message: str) -> ModelError:
 
 
 def _known_complaint(status: int, message: str, used: frozenset[str]) -> ModelError | None:
-    # OpenAI forbids log-probabilities where it has none.
-    if status not in (400, 404, 413, 422, 501) and not (status == 403 and _FEATURES["logprobs"].search(message)):
+    if status not in (400, 404, 413, 422, 501):
         return None
     if _TOO_LONG.search(message):
         return RejectedRequest(message, hint="use smaller --chunk-tokens and --context-tokens", too_long=True)

@@ -1,4 +1,4 @@
-"""A local entailment model as judge: loading, inference and the probabilities of its answers."""
+"""A local entailment model as judge: loading, inference, and what its probabilities say of claims."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from redraft.domain import Usage
-from redraft.llm.base import LazyModel, Model
-from redraft.llm.claim_judge import ABSENT, CONTRADICTED, SUPPORTED, ClaimAnswer, ClaimJudge, ClaimSet
+from redraft.errors import ProviderError
+from redraft.llm.base import LazyModel, Model, Reply, Request, Sampling
+from redraft.llm.claim_judge import ABSENT, CONTRADICTED, SUPPORTED, ClaimAnswer, claims_of
+from redraft.prompts.contract import UNSURE, InputT, ValueT
 from redraft.text.sentences import sentences
 from redraft.text.units import words
 from redraft.text.vectors import check_name, folder_of, load, not_loaded
@@ -149,6 +151,8 @@ def _plain(text: str) -> str:
 _STRETCH = 160
 # How many windows that share most words with a claim are used, and how many of these in pairs.
 _NEAREST, _PAIRED = 8, 3
+LOW, HIGH = 0.2, 0.8
+"""The probability of entailment up to which a claim is not supported, and from which it is; between, it is unsure."""
 # The fewest tokens of a premise that are worth reading.
 _MIN_ROOM = 32
 
@@ -179,9 +183,14 @@ def _answer(scores: Sequence[tuple[_Premise, EntailmentScores]]) -> ClaimAnswer 
     near, fault = max((score for score in scores if score[0].nearest), key=lambda one: one[1].contradiction)
     share = fault.contradiction / ((fault.contradiction + fault.neutral) or 1)
     left = 1 - support.entailment
-    odds = {SUPPORTED: support.entailment, CONTRADICTED: left * share, ABSENT: left * (1 - share)}
-    premise = best if support.entailment >= 1 / 2 else near
-    return ClaimAnswer(odds, premise.text, premise.passages)
+    faults = {CONTRADICTED: left * share, ABSENT: left * (1 - share)}
+    verdict, likelihood = SUPPORTED, support.entailment
+    if support.entailment <= LOW:
+        verdict, likelihood = max(faults.items(), key=lambda fault: fault[1])
+    elif support.entailment < HIGH:
+        verdict = UNSURE
+    premise = near if verdict in faults else best
+    return ClaimAnswer(verdict, likelihood, premise.text, premise.passages)
 
 
 def _premises(model: Entailment, claim: str, passages: Sequence[str]) -> list[_Premise]:
@@ -202,7 +211,7 @@ def _premises(model: Entailment, claim: str, passages: Sequence[str]) -> list[_P
     return premises
 
 
-VERSION = 3
+VERSION = 4
 """Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
 SERVES = ("consistency", "faithfulness", "keyfact_recall")
 """The metrics that it can judge; the last one only with existing key facts."""
@@ -226,22 +235,29 @@ def _identity(name_or_path: str) -> str:
     return f"nli:{os.path.abspath(folder)}:{VERSION}:{digest}"
 
 
-class EntailmentModel(ClaimJudge):
-    """Judges claims by passages."""
-
-    name = "entailment model"
-    serves = SERVES
+class EntailmentModel:
+    """Judges claims by passages, and writes no text."""
 
     def __init__(self, model: Entailment, identity: str) -> None:
-        super().__init__(identity)
+        self.identity = identity
         self._model = model
 
-    async def answers(self, asked: ClaimSet) -> tuple[Mapping[int, ClaimAnswer], Usage, str]:
-        """Return the answers about claims that leave room for a text; one request at a time, as each uses the whole
-        machine."""
-        texts = [claim.text for claim in asked.claims.values()]
-        claim_answers = await asyncio.to_thread(check_claims, self._model, texts, asked.texts)
-        known = {
-            number: answer for number, answer in zip(asked.claims, claim_answers, strict=True) if answer is not None
-        }
-        return known, Usage(reported=False), ""
+    def most_tokens(self, sampling: Sampling) -> int:  # noqa: ARG002  (it writes no text)
+        """Return 0: the reply is not text."""
+        return 0
+
+    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
+        """Judge the claims of a request that leave room for a text; one request at a time, as each uses the whole
+        machine. Raises `ProviderError` for what it cannot do."""
+        claim_set = claims_of(request)
+        if claim_set is None:
+            raise ProviderError(
+                f"an entailment model cannot do what the prompt {request.prompt.name} asks",
+                hint=f"it judges by {', '.join(SERVES[:-1])} and {SERVES[-1]}",
+            )
+        texts = list(claim_set.claims.values())
+        answers = await asyncio.to_thread(check_claims, self._model, texts, claim_set.texts) if texts else []
+        value = claim_set.read(
+            {number: answer for number, answer in zip(claim_set.claims, answers, strict=True) if answer is not None}
+        )
+        return Reply(cast("ValueT", value), value.model_dump_json(), Usage(reported=not texts))

@@ -1,25 +1,22 @@
-"""`openai:NAME` and `decisions:NAME`: models behind the OpenAI protocols, OpenAI's own and others."""
+"""`openai:NAME`: models behind the OpenAI protocol, OpenAI's own and others."""
 
 from __future__ import annotations
 
 import re
 import ssl
 import warnings
-from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from functools import cache
 from typing import Any
 
 import httpx2
 import openai
-from langchain_core.decisions import Choice, ClassifierResponse, Noul
 from langchain_core.outputs import ChatResult
-from langchain_openai import ChatOpenAI, decisions
+from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 from typing_extensions import override
 
 from redraft.llm.chat import ChatModel
-from redraft.llm.decisions import DecisionModel, Typed
 from redraft.llm.envelope import IRREGULARITIES, normalized_completion
 from redraft.llm.failures import web_page_error
 from redraft.llm.http_client import limit_response, time_limit
@@ -96,57 +93,3 @@ def open_openai(
     modes = modes_for(replies, speaks_openai=True)
     identity = f"openai:{name}@{url}"
     return ChatModel(chat, identity=identity, modes=modes, reasoning_reserve=reasoning, seconds=seconds)
-
-
-def _for_openai(question: Typed) -> Any:
-    if isinstance(question, Choice):
-        return decisions.Choice(
-            instructions=str(question.instructions),
-            choices={name: str(said) for name, said in question.criteria.items()},
-        )
-    return decisions.Predicate(instructions=_predicate(question))
-
-
-def _predicate(question: Noul) -> str:
-    """Return a yes/no question with what each answer means."""
-    if question.criteria is None:
-        return str(question.instructions)
-    return f"{question.instructions}\nYes: {question.criteria.true}\nNo: {question.criteria.false}"
-
-
-def _from_openai(answer: Any) -> Any:
-    if answer.type == "predicate":
-        return {"type": "noul", "noul": answer.probability}
-    probabilities = {str(name): one for name, one in answer.probabilities.items()}
-    return {
-        "type": "choice",
-        "choice": str(answer.choice),
-        "probabilities": probabilities,
-        "confidence": answer.confidence,
-    }
-
-
-def open_decisions(
-    name: str, address: str, *, key: str, seconds: float, closing: AsyncExitStack, identity: str
-) -> DecisionModel:
-    """Return the model behind OpenAI's Decisions API. Its HTTP client is closed with `closing`."""
-    warnings.filterwarnings("ignore", message="The class `OpenAIDecisions` is in beta")
-    client = _client(seconds)
-    limit_response(client)
-    closing.push_async_callback(client.aclose)
-    model = decisions.OpenAIDecisions(
-        model=name, base_url=address, api_key=SecretStr(key), max_retries=0, http_async_client=client
-    )
-
-    async def decide(state: str, questions: Mapping[str, Typed]) -> ClassifierResponse:
-        response = await model.ainvoke({"input": state, "questions": {n: _for_openai(q) for n, q in questions.items()}})
-        # Questions that the model refuses have no answer.
-        answers = {name: one for name, one in response.answers.items() if one.type in ("predicate", "choice")}
-        return ClassifierResponse(
-            model=response.model,
-            answers={name: _from_openai(one) for name, one in answers.items()},
-            usage=None if response.usage.input_tokens is None else response.usage.model_dump(),
-            request_id=response.request_id,
-        )
-
-    return DecisionModel(decide, identity, seconds=seconds, address=address, secret=key)

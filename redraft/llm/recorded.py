@@ -33,7 +33,6 @@ from redraft.llm import structured_output
 from redraft.llm.addresses import environment_keys, redacted
 from redraft.llm.base import (
     Complaint,
-    CustomRequests,
     Model,
     ReasoningModel,
     Reply,
@@ -98,8 +97,6 @@ def request_key(request: Request[Any, Any], identity: str, language: str = "", *
         sampling.top_p,
         language,
     ]
-    if sampling.probabilities:
-        material.append("probabilities")
     if request.complaint is not None:
         material += [request.complaint.reply, request.complaint.reason]
     return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()
@@ -380,12 +377,9 @@ class RecordedModel:
     def _blank(self, request: Request[Any, Any], key: str, attempt: int, most: Usage) -> Call:
         """Return an attempt with its maximum cost."""
         sampling = request.sampling
-        if isinstance(self._inner, CustomRequests):
-            messages = [Message("user", said)] if (said := self._inner.sent(request)) else []
-        else:
-            messages = [*structured_output.messages_of(request, stated=False)]
-            if schema := structured_output.prompt_schema(request):
-                messages.append(Message("schema", schema))
+        messages = [*structured_output.messages_of(request, stated=False)]
+        if schema := structured_output.prompt_schema(request):
+            messages.append(Message("schema", schema))
         return Call(
             run=self._run,
             key=key,

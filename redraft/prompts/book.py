@@ -11,14 +11,15 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from jinja2 import Template, TemplateError, TemplateSyntaxError, meta
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta
 from jinja2.exceptions import SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
+from typing_extensions import override
 
 from redraft.errors import PromptError, UsageError
 from redraft.prompts.contract import GAP, Fence, FencedLines, FencedTexts, ItemTags, Prompt, PromptInput
-from redraft.prompts.sandbox import Sandbox, filled
 from redraft.prompts.tags import TaggedItem, Tags, disarmed
 from redraft.sources import MAX_SETTINGS_BYTES, read_file
 
@@ -41,7 +42,24 @@ _Mark = TypeVar("_Mark")
 SETS = ("standard", "simple")
 SUFFIX = ".md"
 
-_ENVIRONMENT = Sandbox()
+_LONGEST_SOURCE, _LONGEST_TEXT = 200_000, 64_000_000
+"""The most characters of a template, and of what it makes."""
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """Jinja's sandbox, in which short texts and numbers do not become long ones."""
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    @override
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        if operator == "**" or not isinstance(left, int | float) or not isinstance(right, int | float):
+            raise SecurityError(f"a template may only multiply numbers, not use {operator} otherwise")
+        return super().call_binop(context, operator, left, right)
+
+
+_ENVIRONMENT = _Sandbox(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+del _ENVIRONMENT.globals["lipsum"]
 # Errors of a user's template when it is rendered.
 _FAILURES = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
@@ -98,7 +116,7 @@ class PromptBook:
         place = self._place(prompt.name)
         template = _compile(prompt, self.template(prompt), place)
         try:
-            return filled(template, values).strip()
+            return _text_of(template, values).strip()
         except _FAILURES as error:
             raise PromptError(f"the template cannot be filled in: {error}", place=place) from error
 
@@ -118,9 +136,11 @@ def _shape(prompt: Prompt[Any, Any]) -> list[dict[str, Any]]:
 @lru_cache(maxsize=256)
 def _compile(prompt: Prompt[Any, Any], source: str, place: str) -> Template:
     """Compile a template that stands at `place`. Raises `PromptError` for unused and for unknown variables."""
+    if len(source) > _LONGEST_SOURCE:
+        raise PromptError(f"the template has more than {_LONGEST_SOURCE:,} characters", place=place)
     try:
         used = meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
-        template = _ENVIRONMENT.compiled(source)
+        template = _ENVIRONMENT.from_string(source)
     except TemplateSyntaxError as error:
         raise PromptError(f"line {error.lineno}: {error.message}", place=place) from error
     except (*_FAILURES, SyntaxError, MemoryError) as error:
@@ -139,6 +159,18 @@ def _compile(prompt: Prompt[Any, Any], source: str, place: str) -> Template:
     return template
 
 
+def _text_of(template: Template, values: dict[str, object]) -> str:
+    """Return the text of a template. Raises `SecurityError` for one that is too long."""
+    parts: list[str] = []
+    left = _LONGEST_TEXT
+    for part in template.generate(values):
+        parts.append(part)
+        left -= len(part)
+        if left < 0:
+            raise SecurityError(f"it makes a text of more than {_LONGEST_TEXT:,} characters")
+    return "".join(parts)
+
+
 @lru_cache(maxsize=256)
 def _check(prompt: Prompt[Any, Any], source: str, place: str) -> None:
     """Compile a user's template, and try whether it leaves out a text that its task needs. Raises `PromptError`."""
@@ -146,7 +178,7 @@ def _check(prompt: Prompt[Any, Any], source: str, place: str) -> None:
     optional = {name for name in carried if not prompt.given.model_fields[name].is_required()}
     for values in _samples(prompt.given):
         try:
-            text = filled(template, values)
+            text = _text_of(template, values)
         except SecurityError:
             return  # what is wrong is said when a request is rendered
         except _FAILURES:

@@ -16,7 +16,6 @@ from redraft.prompts.contract import (
     Fence,
     InternalField,
     MaxItems,
-    Odds,
     Omittable,
     Prompt,
     PromptInput,
@@ -27,7 +26,6 @@ from redraft.prompts.contract import (
     Text,
     Texts,
     Unsure,
-    VerdictLabels,
     WholeText,
     as_sent,
     is_denied,
@@ -112,9 +110,7 @@ class Confusion(ReplyModel):
         Omittable(),
         AliasNames("type", "error types", "categories"),
         MaxItems(len(ERROR_TYPES)),
-        VerdictLabels((NO_CONFUSION, *ERROR_TYPES)),
     ]
-    odds: Odds = None
 
     @property
     def asked(self) -> list[str]:

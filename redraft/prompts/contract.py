@@ -18,7 +18,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
-from pydantic.json_schema import JsonSchemaValue, SkipJsonSchema
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from redraft.settings import LANGUAGE_NAME
@@ -235,19 +235,6 @@ class AskedWhere:
     """Marks an optional reply field that is asked for only where this field of the input is set."""
 
     given: str
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictLabels:
-    """Marks the verdict of an entry: the labels whose probabilities its `odds` are."""
-
-    labels: tuple[str, ...]
-
-
-Odds = Annotated[
-    dict[str, float] | None, InternalField(), SkipJsonSchema(), Field(exclude_if=lambda odds: odds is None)
-]
-"""The probability of each answer to an item."""
 
 
 Unsure = Literal["unsure"]

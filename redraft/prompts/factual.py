@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator
 
@@ -14,14 +14,12 @@ from redraft.prompts.contract import (
     Excerpt,
     Fence,
     MaxItems,
-    Odds,
     Omittable,
     Prompt,
     PromptInput,
     ReplyModel,
     Text,
     Unsure,
-    VerdictLabels,
     Whole,
     as_sent,
     is_denied,
@@ -238,11 +236,9 @@ class Alignment(ReplyModel):
         YesNo | Unsure,
         BeforeValidator(lenient(YesNo, None, _STATED)),
         as_sent(YesNo),
-        VerdictLabels(get_args(YesNo)),
         AliasNames("is stated", "verdict", *LABELS),
     ]
     sentences: SentenceNames
-    odds: Odds = None
 
 
 class Alignments(ReplyModel):
@@ -267,10 +263,8 @@ class Verification(ReplyModel):
         Category | Unsure,
         BeforeValidator(_category),
         as_sent(Category),
-        VerdictLabels(get_args(Category)),
         AliasNames("error", "error type", "error category", "type", "verdict", *LABELS),
     ]
-    odds: Odds = None
 
 
 class Verifications(ReplyModel):

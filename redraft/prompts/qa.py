@@ -20,7 +20,6 @@ from redraft.prompts.contract import (
     ItemTags,
     Language,
     MaxItems,
-    Odds,
     Omittable,
     OutlineText,
     Passages,
@@ -319,7 +318,6 @@ class DocumentAnswer(ReplyModel):
     quote: Quote
     answered: Answered
     answer: Aside
-    odds: Odds = None
 
 
 class DocumentAnswers(ReplyModel):
@@ -350,38 +348,6 @@ class WrittenAnswer(ReplyModel):
     answered: Answered
     sentences: Annotated[list[AnswerSentence], SkipInvalid(), MaxItems(40)]
     missing: Aside = ""
-
-
-class Place(TaggedItem):
-    """A place that a sentence may come from."""
-
-    passage: str
-
-
-class TraceInput(PromptInput):
-    """Sentences, and the places that each of them may come from: any number of them."""
-
-    places: Annotated[list[Place], Fence("place", "the places of the document")]
-    sentences: Annotated[list[Statement], Fence("sentence", "the sentences of the summary")]
-
-
-class Sources(ReplyModel):
-    """The places that a sentence takes something from."""
-
-    id: Annotated[int, ItemRef("sentences"), IDS]
-    places: Annotated[
-        list[Annotated[int, ItemRef("places")]],
-        LISTED,
-        ONLY_KNOWN,
-        Omittable(),
-        AliasNames("place ids", "ids", "place", "sources"),
-    ]
-
-
-class AllSources(ReplyModel):
-    """One entry for each sentence."""
-
-    sentences: list[Sources]
 
 
 ASK_DOCUMENT = Prompt(
@@ -539,7 +505,4 @@ JUDGE_ANSWERS = Prompt(
 )
 WRITE_ANSWER = Prompt(
     "write_answer", AnswerInput, WrittenAnswer, "ask: answer a reader's question from the document, with quotes", 0.0
-)
-TRACE_SENTENCES: Prompt[TraceInput, AllSources] = Prompt(
-    "trace_sentences", TraceInput, AllSources, "lineage: say which places sentences come from", 0.0
 )

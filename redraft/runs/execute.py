@@ -26,7 +26,6 @@ from redraft.llm.budget import Budget
 from redraft.report.history.results import lost_rounds
 from redraft.runs.driver import AnswerLike, Driver
 from redraft.runs.job import reader_of
-from redraft.runs.lineage import trace
 from redraft.runs.manager import RunManager, recorded_run
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare, record, restore
 from redraft.runs.request import chapter_document, chapter_settings, chapter_spec, prepare_candidate
@@ -320,8 +319,6 @@ async def carry_out(manager: RunManager, driver: Driver, run: Run, answer: Answe
     """Work on a run until it ends or stops. `answer` is for a run that waits for a person."""
     if run.kind == "compare":
         await compare(manager, run)
-    elif run.kind == "lineage":
-        await trace(manager, run)
     elif run.kind in ("pack", "keyfacts"):
         await build(manager, run)
     else:

@@ -17,7 +17,6 @@ from redraft.agents.judge import Judge, longest_reply, reply_tokens
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
 from redraft.agents.structured_writer import StructuredWriter
-from redraft.agents.tracer import SentenceTracer
 from redraft.agents.writer import Outliner, Writer
 from redraft.domain import REVIEW, Evaluation, Round, TextKind
 from redraft.errors import RunError, UsageError
@@ -32,21 +31,16 @@ from redraft.graphs.policy import findings_in, metric_scores, scores_of
 from redraft.graphs.refinement import confirm, settle
 from redraft.graphs.refinement import revise as revised
 from redraft.graphs.state import State
-from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.contract import Prompt
-from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES
-from redraft.prompts.qa import ANSWER_FROM_DOCUMENT
 from redraft.report.history.lineage import CachingEncoder
-from redraft.runs.model_names import identity_of, least_window
+from redraft.runs.model_names import least_window
 from redraft.runs.model_pool import ModelPool, OpenModel
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import (
     REFERENCES,
-    Calibration,
     DraftConfig,
     EvidenceName,
     JudgeConfig,
-    is_language_model,
     reads_prompts,
 )
 from redraft.store.connection import off_loop
@@ -58,13 +52,6 @@ from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import is_unspaced
 
-# The prompts whose probabilities the metrics rest on.
-_JUDGED_BY = {
-    "consistency": ANSWER_FROM_DOCUMENT.name,
-    "faithfulness": VERIFY_SENTENCES.name,
-    "keyfact_recall": ALIGN_FACTS.name,
-    "booookscore": FIND_CONFUSION.name,
-}
 # Languages without spaces between words.
 _UNSPACED = ("japanese", "chinese", "mandarin", "cantonese", "thai")
 
@@ -137,7 +124,7 @@ class JobFactory:
 
     def outliner(self, worker: OpenModel, sample: int) -> Outliner | None:
         """Return the outliner, with a model whose window suffices."""
-        if not is_language_model(worker.settings.model):
+        if not reads_prompts(worker.settings.model):
             return None
         window, language = worker.settings.context_tokens, self.run.settings.language
         return Outliner(self._judge(worker, sample), self.prepared.tokenizer, window, language)
@@ -185,14 +172,14 @@ class JobFactory:
         return [
             Referee(self._judge(worker, turn), self.prepared.tokenizer, worker.window)
             for worker in self.pool.judges
-            if not in_words or is_language_model(worker.settings.model)
+            if not in_words or reads_prompts(worker.settings.model)
             for turn in self._turns(judging)
         ]
 
     def _arbiter(self, panel: Panel | None) -> Arbiter | None:
         """Return the judge for second looks: the last language model, so that with several judges it is not the one
         that wrote the questions."""
-        able = [worker for worker in self.pool.judges if is_language_model(worker.settings.model)]
+        able = [worker for worker in self.pool.judges if reads_prompts(worker.settings.model)]
         if panel is None or self.run.judging is None or not able:
             return None
         reader = replace(panel.reader, window=able[-1].settings.context_tokens)
@@ -204,11 +191,6 @@ class JobFactory:
         reader = replace(reader, window=settings.context_tokens, reading="auto")
         return Answerer(self._judge(self.pool.writer, settings.sample), reader, settings.language)
 
-    def sentence_tracer(self, judging: JudgeConfig) -> SentenceTracer:
-        """Return the first judge as the tracer of sentences."""
-        worker = self.pool.judges[0]
-        return SentenceTracer(self._judge(worker, self._turns(judging)[0]), self.prepared.tokenizer, worker.window)
-
     def _turns(self, judging: JudgeConfig) -> range:
         """Return the sample numbers of each judge: one per repetition, shifted for another attempt."""
         first = self.run.settings.sample * judging.repeat
@@ -216,7 +198,7 @@ class JobFactory:
 
     def _judge(self, worker: OpenModel, sample: int) -> Judge:
         settings = worker.settings
-        room, judging = reply_tokens(settings.context_tokens), self.run.judging
+        room = reply_tokens(settings.context_tokens)
         return Judge(
             worker.model,
             worker.book,
@@ -229,15 +211,7 @@ class JobFactory:
             wording=wording_of(self.prepared.document.text, self._tokenizer),
             document=self.run.document,
             visit=self.attempt,
-            calibrations=self._calibrations(worker),
-            probabilities=bool(judging and judging.probabilities and is_language_model(settings.model)),
         )
-
-    def _calibrations(self, worker: OpenModel) -> dict[str, Calibration]:
-        """Return the calibrations of a judge by prompt, as they were when the run began."""
-        judging = self.run.judging
-        found = judging.calibrations.get(identity_of(worker.settings), {}) if judging else {}
-        return {_JUDGED_BY[metric]: calibration for metric, calibration in found.items() if metric in _JUDGED_BY}
 
     def _decider(self, panel: Panel | None) -> Decider | None:
         """Return the decider, if the policy leaves decisions to a model."""

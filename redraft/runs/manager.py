@@ -26,7 +26,7 @@ from redraft.runs.model_pool import ModelPool, ModelRole, ModelRoles, assign_mod
 from redraft.runs.model_pool import open_models as open_models
 from redraft.runs.models import load_openai
 from redraft.runs.own_places import OwnPlaces
-from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, restore, with_calibrations
+from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, restore
 from redraft.runs.roster import server_window, with_windows
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits
 from redraft.store.connection import entered_off_loop, off_loop
@@ -352,8 +352,6 @@ async def record_new_run(
         prepared, _ = await asyncio.gather(preparing, off_loop(load_openai))
     else:
         prepared = await preparing
-    if order.experiment is None:
-        order = await off_loop(with_calibrations, order, prepared.settings, store)
     # Errors in the judging settings are raised before the first draft is paid for.
     await off_loop(check_judging, order, prepared, store)
     limits = own or manager.limits or Limits()

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING, cast
 
 from langchain_core.language_models import BaseChatModel
 
@@ -17,7 +16,6 @@ from redraft.llm.addresses import OPENAI, address_in, has_usual_key, is_here, ke
 from redraft.llm.base import Model
 from redraft.llm.budget import FREE, Budget, PriceTable, builtin_prices
 from redraft.llm.chat import as_model
-from redraft.llm.decisions import as_decision_model
 from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
@@ -25,7 +23,6 @@ from redraft.runs.model_names import NO_ITEM, named_in, settings_by_name, writer
 from redraft.runs.models import exact_tokenizer, open_model, price_of, resolve, tokenizer_of
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import (
-    DECISIONS,
     DraftConfig,
     JudgeConfig,
     Limits,
@@ -152,7 +149,7 @@ def _with_keys(assigned: Sequence[ModelRole]) -> list[ModelRole]:
 
 
 def _speaks_openai(model: str) -> bool:
-    return provider_of(model) in (OPENAI, DECISIONS)
+    return provider_of(model) == OPENAI
 
 
 def without_key(assigned: Sequence[ModelRole]) -> list[str]:
@@ -350,14 +347,8 @@ def _settled(given: ModelSettings) -> ModelSettings:
     return given.model_copy(update={"base_url": there.base_url, "key_env": there.key_env, "prompts": prompts})
 
 
-if TYPE_CHECKING:
-    from langchain_core.decisions import BaseDecisionModel
-
-    ModelLike = str | ModelSettings | Model | BaseChatModel | BaseDecisionModel
-else:  # decision models are seldom used, and slow to import
-    ModelLike = str | ModelSettings | Model | BaseChatModel
-"""A model by name as on the command line, its settings, or an object: a `Model`, or any chat model or decision model of
-LangChain."""
+ModelLike = str | ModelSettings | Model | BaseChatModel
+"""A model by name as on the command line, its settings, or an object: a `Model`, or any chat model of LangChain."""
 # Settings that belong to a model, whatever a run's settings are.
 _ITS_OWN = frozenset({"model", "base_url", "key_env"})
 
@@ -401,12 +392,6 @@ class ModelRoles:
         return refinement if self.decider is None else refinement.model_copy(update={"decider": self.decider})
 
 
-def _as_model(given: Model | BaseChatModel | BaseDecisionModel) -> Model:
-    if isinstance(given, BaseChatModel) or not hasattr(given, "_classify"):
-        return as_model(given)
-    return as_decision_model(cast("BaseDecisionModel", given))
-
-
 def model_roles(
     model: ModelLike | None, judges: Sequence[ModelLike], validator: ModelLike | None, decider: ModelLike | None
 ) -> ModelRoles:
@@ -419,7 +404,7 @@ def model_roles(
             return given
         if isinstance(given, ModelSettings):
             return _kept(given, models)
-        return seen.setdefault(id(given), _as_model(given)).identity
+        return seen.setdefault(id(given), as_model(given)).identity
 
     writer = model if isinstance(model, ModelSettings) else None
     name = writer.model if writer else named(model)

@@ -11,24 +11,19 @@ from redraft import plugins
 from redraft.builtin.facade import IDENTITY
 from redraft.builtin.facade import open_model as open_extractive
 from redraft.errors import UsageError
-from redraft.llm.addresses import OPENAI, address_in, base_url, is_here, name_of, openai_key, plain_address, provider_of
+from redraft.llm.addresses import OPENAI, address_in, base_url, name_of, openai_key, plain_address, provider_of
 from redraft.llm.base import LazyModel, Model
 from redraft.llm.budget import FREE, PriceTable
-from redraft.llm.claim_judge import DECIDED, QUESTIONS_VERSION
 from redraft.llm.nli import SERVES, open_entailment
 from redraft.llm.reasoning_budget import usual_room
 from redraft.settings import (
-    DECISIONS,
     EXTRACTIVE,
     GIVEN_STRATEGY,
-    SYSTEMONE,
     DraftConfig,
     JudgeConfig,
     Price,
     RefineConfig,
-    is_decision,
     is_entailment,
-    is_language_model,
     reads_prompts,
 )
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
@@ -50,25 +45,11 @@ def resolve(settings: DraftConfig) -> DraftConfig:
         return settings.model_copy(update={"base_url": None, "key_env": None})
     if provider == OPENAI and name:
         return settings.model_copy(update={"base_url": base_url(given)})
-    if is_decision(model) and name:
-        return _resolved_decisions(settings, provider)
     if settings.key_env:
         raise UsageError(f"{model} takes its key from its provider's own variable", hint="leave out --key-env")
     if not (named and provider in plugins.names("models")):
         _check_provider(provider, model, name)
     return settings.model_copy(update={"base_url": plain_address(given) if given else None})
-
-
-def _resolved_decisions(settings: DraftConfig, provider: str) -> DraftConfig:
-    """Return the settings of a decision model with its address. Only OpenAI's API has a usual one."""
-    if provider == DECISIONS:
-        return settings.model_copy(update={"base_url": base_url(settings.base_url)})
-    if not settings.base_url:
-        raise UsageError(
-            f"{settings.model} needs the address of its server",
-            hint="give it with --judge-base-url, for example http://localhost:8080",
-        )
-    return settings.model_copy(update={"base_url": plain_address(settings.base_url)})
 
 
 def _check_provider(provider: str, model: str, name: str) -> None:
@@ -78,8 +59,7 @@ def _check_provider(provider: str, model: str, name: str) -> None:
         own = plugins.names("models")
         meant = _meant(model, provider, name, (OPENAI, *own, *providers()))
         others = "".join(f"{plugin}:NAME, " for plugin in own)
-        judges = "nli:MODEL, decisions:NAME or systemone:NAME as a judge"
-        usual = f"openai:NAME, {others}PROVIDER:NAME ({_SOME}, ...), {judges}, or extractive"
+        usual = f"openai:NAME, {others}PROVIDER:NAME ({_SOME}, ...), nli:MODEL as a judge, or extractive"
         raise UsageError(f"there is no model {model!r}", hint=f"did you mean {meant}?" if meant else f"use {usual}")
     check_provider(provider, model)
 
@@ -126,19 +106,17 @@ def price_of(settings: DraftConfig, table: PriceTable) -> Price | None:
         return FREE
     if settings.price is not None:
         return settings.price
-    if provider_of(settings.model) == SYSTEMONE and is_here(settings.base_url or ""):
-        return FREE
     return table.price(name_of(settings.model) or settings.model, at_openai=_is_at_openai(settings))
 
 
 def _is_at_openai(settings: DraftConfig) -> bool:
     address = address_in(settings.model) or settings.base_url or ""
-    return provider_of(settings.model) in (OPENAI, DECISIONS) and address.startswith("https://api.openai.com/")
+    return provider_of(settings.model) == OPENAI and address.startswith("https://api.openai.com/")
 
 
 def reasoning_reserve(settings: DraftConfig) -> int:
     """Return the tokens that a model may use for reasoning in each call, besides its reply."""
-    if not is_language_model(settings.model):
+    if not reads_prompts(settings.model):
         return 0
     if settings.reasoning_tokens is not None:
         return settings.reasoning_tokens
@@ -154,9 +132,6 @@ async def open_model(settings: DraftConfig, *, seconds: float, usual_key: bool =
         yield LazyModel(IDENTITY, open_extractive)
     elif is_entailment(settings.model):
         yield open_entailment(name_of(settings.model))
-    elif is_decision(settings.model):
-        async with AsyncExitStack() as closing:
-            yield _open_decision_model(settings, seconds, closing, usual_key=usual_key)
     elif provider == OPENAI:
         async with AsyncExitStack() as closing:
             yield _late_openai(settings, seconds, closing, usual_key=usual_key)
@@ -165,21 +140,6 @@ async def open_model(settings: DraftConfig, *, seconds: float, usual_key: bool =
 
         known = provider in plugins.names("models")
         yield (open_plugged if known else open_provided)(settings, seconds=seconds)
-
-
-def _open_decision_model(settings: DraftConfig, seconds: float, closing: AsyncExitStack, *, usual_key: bool) -> Model:
-    name, url = name_of(settings.model), settings.base_url
-    assert url is not None
-    openais = provider_of(settings.model) == DECISIONS
-    key = openai_key(settings.model, url, settings.key_env, usual=usual_key and openais)
-    identity = f"{settings.model}:{QUESTIONS_VERSION}@{url}"
-    if not openais:
-        from redraft.llm.decisions import open_systemone
-
-        return open_systemone(name, url, key=key, seconds=seconds, closing=closing, identity=identity)
-    from redraft.llm.openai import open_decisions
-
-    return open_decisions(name, url, key=key, seconds=seconds, closing=closing, identity=identity)
 
 
 def load_openai() -> None:
@@ -208,24 +168,15 @@ def _late_openai(settings: DraftConfig, seconds: float, closing: AsyncExitStack,
     return LazyModel(f"{settings.model}@{url}", opened)
 
 
-def _what(model: str) -> str:
-    return "answers typed questions only" if is_decision(model) else "only says whether one text follows from another"
-
-
-def _serves(model: str) -> tuple[str, ...]:
-    return DECIDED if is_decision(model) else SERVES
-
-
-def _hint(model: str) -> str:
-    first, second, *_ = _serves(model)
-    return f"name it as --judge, for --metric {first} or --metric {second}"
+_WHAT = "only says whether one text follows from another"
+_HINT = f"name it as --judge, for --metric {SERVES[0]} or --metric {SERVES[1]}"
 
 
 def check_writer(settings: DraftConfig, refinement: RefineConfig | None) -> None:
     """Refuse a model that only judges as one that writes."""
     model = settings.model
-    if _only_judges(model) and (settings.strategy != GIVEN_STRATEGY or refinement):
-        raise UsageError(f"{model} cannot write: it {_what(model)}", hint=_hint(model))
+    if is_entailment(model) and (settings.strategy != GIVEN_STRATEGY or refinement):
+        raise UsageError(f"{model} cannot write: it {_WHAT}", hint=_HINT)
 
 
 def check_judges(
@@ -239,25 +190,21 @@ def check_judges(
     judges = judge_settings_of(settings, judging)
     for role, name in named_in(judging, refinement):
         other = settings_by_name(name, settings, judging).model
-        if role != "judge" and _only_judges(other):
-            raise UsageError(f"{other} can only be a judge: it {_what(other)}", hint=_hint(other))
-    model = next((judge.model for judge in judges if _only_judges(judge.model)), None)
+        if role != "judge" and is_entailment(other):
+            raise UsageError(f"{other} can only be a judge: it {_WHAT}", hint=_HINT)
+    model = next((judge.model for judge in judges if is_entailment(judge.model)), None)
     if model is None:
         return
-    asked, serves = [evaluator.name for evaluator in known if evaluator.prompts], _serves(model)
+    asked = [evaluator.name for evaluator in known if evaluator.prompts]
     if not asked:
-        raise UsageError(f"{model} cannot be used here: it {_what(model)}", hint=_hint(model))
-    if strange := [name for name in asked if name not in serves]:
+        raise UsageError(f"{model} cannot be used here: it {_WHAT}", hint=_HINT)
+    if strange := [name for name in asked if name not in SERVES]:
         raise UsageError(
-            f"the judge {model} does not support {' and '.join(strange)}: it {_what(model)}",
-            hint=f"it supports {', '.join(serves[:-1])} and {serves[-1]}; name another judge for the rest",
+            f"the judge {model} does not support {' and '.join(strange)}: it {_WHAT}",
+            hint=f"it supports {', '.join(SERVES[:-1])} and {SERVES[-1]}; name another judge for the rest",
         )
-    if serves[-1] in asked and _only_judges(judges[0].model) and not has_facts:
+    if SERVES[-1] in asked and is_entailment(judges[0].model) and not has_facts:
         raise UsageError(
-            f"the judge {model} finds no key facts: it {_what(model)}",
+            f"the judge {model} finds no key facts: it {_WHAT}",
             hint="import some with `redraft pack import`, or name a judge that finds them before it",
         )
-
-
-def _only_judges(model: str) -> bool:
-    return is_entailment(model) or is_decision(model)

@@ -15,7 +15,6 @@ from redraft.prompts.book import SETS, prompt_choice
 from redraft.runs.model_names import NO_ITEM, named_in, settings_by_name
 from redraft.runs.model_pool import ModelRoles
 from redraft.settings import (
-    DECISIONS,
     EXTRACTIVE,
     NO_KEY,
     DraftConfig,
@@ -42,7 +41,7 @@ def place_of(settings: DraftConfig) -> ModelPlace:
     provider, address = provider_of(settings.model), settings.base_url
     if is_entailment(settings.model):
         return ModelPlace(provider, None, None)
-    if provider in (OPENAI, DECISIONS):
+    if provider == OPENAI:
         return ModelPlace(provider, base_url(address), settings.key_env)
     return ModelPlace(provider, plain_address(address) if address else None, settings.key_env)
 
@@ -128,7 +127,7 @@ class OwnPlaces:
     def _is_own(self, place: ModelPlace) -> bool:
         if place in self.models or (place.address is None and not place.key_env):
             return True
-        usual = {DEFAULT_BASE_URL, base_url(None)} if place.provider in (OPENAI, DECISIONS) else set[str]()
+        usual = {DEFAULT_BASE_URL, base_url(None)} if place.provider == OPENAI else set[str]()
         if place.address in self.addresses:
             return place.key_env in (NO_KEY, self.addresses[place.address])
         return place.address in usual and not place.key_env

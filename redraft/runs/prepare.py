@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from redraft.builtin.facade import is_answered, reads
@@ -22,12 +22,12 @@ from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FACT_PROMPTS, RULE_ON_FINDINGS
-from redraft.prompts.qa import JUDGING, TRACE_SENTENCES
+from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import CHOOSE_DRAFT, CRITICIZE, DECIDE, EDIT, REVISE
 from redraft.readers.parts import NamedPart, split_document
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import caller_findings
-from redraft.runs.model_names import identity_of, judge_settings_of
+from redraft.runs.model_names import judge_settings_of
 from redraft.runs.models import check_judges, check_writer, resolve, tokenizer_of
 from redraft.settings import (
     ANSWER,
@@ -37,7 +37,6 @@ from redraft.settings import (
     Ask,
     BuildKeyfacts,
     BuildQuestions,
-    Calibration,
     Compare,
     DraftConfig,
     Evaluate,
@@ -48,7 +47,6 @@ from redraft.settings import (
     Refine,
     RefineConfig,
     Summarize,
-    TraceLineage,
     reads_prompts,
 )
 from redraft.store.calls import PromptRecord
@@ -326,23 +324,6 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
         )
 
 
-def with_calibrations(order: RunSpec, settings: DraftConfig, store: Store) -> RunSpec:
-    """Return the order with the calibrations that were fitted for its judges. Experiments take probabilities as the
-    judges give them."""
-    judging = order.judging
-    if judging is None:
-        return order
-    found: dict[str, dict[str, Calibration]] = {}
-    for judge in {identity_of(settings) for settings in judge_settings_of(settings, judging)}:
-        for evaluator in order.evaluators():
-            if (calibration := store.agreements.calibration(judge, evaluator.name, evaluator.version)) is not None:
-                found.setdefault(judge, {})[evaluator.name] = calibration
-    if not found:
-        return order
-    calibrated = judging.model_copy(update={"calibrations": found})
-    return replace(order, purpose=order.purpose.model_copy(update={"judging": calibrated}))
-
-
 def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store) -> Run:
     """Store the document, its chunks and the new run, with the draft that is given."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
@@ -427,8 +408,8 @@ def prompts_used(
     prompts: list[Prompt[Any, Any]] = [*strategy_named(settings.draft_strategy).prompts] if drafted else []
     if isinstance(purpose, ExperimentPart):
         prompts = [*of_part]
-    elif isinstance(purpose, Compare | TraceLineage):
-        prompts = [PREFER_SUMMARY] if isinstance(purpose, Compare) else [TRACE_SENTENCES]
+    elif isinstance(purpose, Compare):
+        prompts = [PREFER_SUMMARY]
     elif judging is not None:
         # Every run that judges stores the first of these; its identity depends on them.
         prompts += JUDGING

@@ -37,7 +37,6 @@ from redraft.settings import (
     RefineConfig,
     ReplyForm,
     Role,
-    is_language_model,
     reads_prompts,
 )
 from redraft.store.calls import ModelCapabilities
@@ -316,7 +315,7 @@ class ModelCheckResult:
     @computed
     def works(self) -> bool:
         """Return whether the model can write and judge."""
-        judges = self.form is not None or not is_language_model(self.entry.settings.model)
+        judges = self.form is not None or not reads_prompts(self.entry.settings.model)
         return self.built_in or (not self.words.trouble and judges)
 
     @property
@@ -338,7 +337,7 @@ async def check(entry: RosterEntry, store: Store, seconds: float) -> ModelCheckR
     """Ask a model two short questions. What is learned of its replies is remembered for the runs to come."""
     if entry.settings.model == EXTRACTIVE:
         return ModelCheckResult(entry, CheckResult("", 0.0), {})
-    if not is_language_model(entry.settings.model):
+    if not reads_prompts(entry.settings.model):
         check_result, _ = await _asked(entry, entry.settings, VERIFY_SENTENCES, IN_PASSAGE, seconds)
         return ModelCheckResult(entry, check_result, {})
     words, _ = await _asked(entry, entry.settings, IN_WORDS, NothingInput(), seconds)

@@ -30,7 +30,7 @@ from redraft.graphs.strategies import Strategy, name_of
 from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import Tracing, check_config, configured, is_traced, tracing
 from redraft.report.history.citations import Answer, read_answer
-from redraft.report.history.lineage import Lineage
+from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.lost import Losses, read_losses
 from redraft.report.history.results import Result, read_result
 from redraft.runs.background import iterate_blocking, run_blocking
@@ -47,7 +47,6 @@ from redraft.runs.inputs import (
     summary_text,
 )
 from redraft.runs.job import JobFactory
-from redraft.runs.lineage import trace_with_model
 from redraft.runs.manager import RunManager, record_new_run
 from redraft.runs.model_pool import ModelLike, model_roles
 from redraft.runs.models import resolve
@@ -399,11 +398,12 @@ class Session:
         """Return the stored result of a run: its summary, scores, rounds and usage."""
         return await off_loop(read_result, self.store, key)
 
-    async def lineage(self, key: str, *, ask: bool = False, embeddings: str | Path | None = None) -> Lineage:
+    async def lineage(self, key: str, *, embeddings: str | Path | None = None) -> Lineage:
         """Return where the sentences of a run's summary come from. With `embeddings`, meanings are compared as well as
-        words; with `ask`, a model decides unclear cases, in a run of its own."""
+        words."""
         with configured(self._config):
-            return await trace_with_model(self._manager, self._asked, key, ask, embeddings)
+            encoder = await off_loop(load_encoder, str(embeddings)) if embeddings else None
+            return await off_loop(read_lineage, self.store, key, encoder=encoder)
 
     async def losses(self, key: str, *, embeddings: str | Path | None = None) -> Losses:
         """Return what the document says and a run's summary lacks, and the step that lost it; `embeddings` as for

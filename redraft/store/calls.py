@@ -254,16 +254,6 @@ class Calls(Repository):
             (RefusedReply.code, reason[:500], key),
         )
 
-    def tokens_of(self, run: str, prompts: Sequence[str]) -> int:
-        """Return the prompt and completion tokens of some prompts in a run, including answers from the cache."""
-        row = self._connection.row(
-            "SELECT coalesce(sum(prompt_tokens + completion_tokens), 0) AS tokens FROM calls"
-            " WHERE (run = :run OR id IN (SELECT call FROM uses WHERE run = :run))"
-            " AND prompt IN (SELECT value FROM json_each(:prompts))",
-            {"run": run, "prompts": json.dumps(list(prompts))},
-        )
-        return int(row["tokens"]) if row else 0
-
     def of(self, run: str) -> list[RecordedCall]:
         """Return every call of a run in the order in which they started, including answers from the cache."""
         rows = self._connection.rows(

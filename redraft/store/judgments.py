@@ -10,7 +10,6 @@ from typing import Annotated
 from pydantic import Field
 
 from redraft.domain import Evaluation, Finding, Lookup, Round, Ruling
-from redraft.fields import Calibration
 from redraft.store.connection import (
     Repository,
     Row,
@@ -29,7 +28,7 @@ _AT_ONCE = 500
 _OF_EVALUATION = ("metric", "version", "outcome", "score", "judged", "unjudged", "reason", "held", "details")
 _OF_FINDING = (
     *("id", "kind", "task", "explanation", "sentence", "question", "found", "expected"),
-    *("said_by", "read", "value", "probability", "weight", "counts", "missing"),
+    *("said_by", "read", "value", "weight", "counts", "missing"),
 )
 _OF_A_ROUND = ("draft", "base", "aims", "findings", "accepted", "reason", "why", "instruction", "answers", "comparison")
 
@@ -180,14 +179,6 @@ class JudgeSetup:
     """Its non-default settings as JSON."""
 
 
-ITEMS = "items"
-"""The level of what follows: single sentences or claims, or whole summaries where people labelled only these."""
-BRIER, CALIBRATION_ERROR = "Brier score", "calibration error"
-FIT = ("slope", "intercept", "variance of the slope", "covariance of the fit", "variance of the intercept")
-"""Measures of a judge's probabilities, and the numbers of a calibration."""
-_OF_PROBABILITIES = (BRIER, CALIBRATION_ERROR, *FIT)
-
-
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """How well a judge agrees with people on something."""
@@ -205,11 +196,6 @@ class Agreement:
     high: float | None
     measured: str
     """The date of measurement."""
-
-    @property
-    def of_probabilities(self) -> bool:
-        """Return whether the figure is about probabilities rather than scores or verdicts."""
-        return self.measure in _OF_PROBABILITIES
 
 
 class Agreements(Repository):
@@ -230,19 +216,6 @@ class Agreements(Repository):
             values_of(standing, _WHO),
         )
         return [_agreement(row) for row in rows]
-
-    def calibration(self, judge: str, metric: str, version: int) -> Calibration | None:
-        """Return the calibration last fitted for a judge; None if there is none."""
-        rows = self._connection.rows(
-            "SELECT measure, value FROM agreements WHERE judge = ? AND metric = ? AND version = ?"
-            " AND measure IN (?, ?, ?, ?, ?) ORDER BY measured DESC, dataset, measure LIMIT 5",
-            (judge, metric, version, *FIT),
-        )
-        found = {row["measure"]: row["value"] for row in rows}
-        if len(found) < len(FIT):
-            return None
-        slope, intercept, *covariance = (found[one] for one in FIT)
-        return Calibration.model_validate({"slope": slope, "intercept": intercept, "covariance": covariance})
 
     def all(self) -> list[Agreement]:
         """Return all figures."""

@@ -48,7 +48,6 @@ WITHOUT_SUMMARY = {
     "pack": "it builds questions",
     "keyfacts": "it builds key facts",
     "compare": "it asked which of two summaries is better",
-    "lineage": "it traced the summary of another run",
 }
 
 

@@ -443,7 +443,6 @@ CREATE TABLE findings (
     said_by TEXT,                               -- [judges who say so, judges with a verdict]; NULL of one judge
     read TEXT NOT NULL,                         -- what of the document was read for it
     value REAL NOT NULL,                        -- what its item counts in the score
-    probability REAL,                           -- of there being no such fault, where the judge says
     weight INTEGER NOT NULL,                    -- how much a summary needs what is missing, from 1 to 3; 0 elsewhere
     counts INTEGER NOT NULL,                    -- how much of the score depends on it
     missing TEXT NOT NULL,                      -- what a partial answer lacks

@@ -19,16 +19,26 @@ from redraft.store.batches import Batches, RateLimiterWindow
 from redraft.store.calls import Calls, CapabilityStore, PromptRecords
 from redraft.store.checkpoints import SqliteCheckpoints
 from redraft.store.claims import Claims, FileClaims, MemoryClaims
-from redraft.store.connection import Checkpoints, Connection
-from redraft.store.copy import ForgetReport, RunRemover, copy_knowledge
+from redraft.store.connection import Checkpoints, Connection, insert
 from redraft.store.documents import Ancestry, ChapterRuns, Documents, DraftCandidates
 from redraft.store.judgments import Agreements, HumanOpinions, Judgments, Rulings
+from redraft.store.removal import ForgetReport, RunRemover
 from redraft.store.reservations import Reservations
 from redraft.store.runs import Run, Runs
 from redraft.store.shelf import KeyFactSets, Packs, TypedQuestionSets
 from redraft.store.sqlite import IN_MEMORY, SqliteConnection, migrate
 
 FILE_NAME = "redraft.db"
+_KNOWLEDGE = {
+    "packs": "document = ?",
+    "questions": "pack IN (SELECT id FROM packs WHERE document = ?)",
+    "keyfacts": "document = ?",
+    "trees": "keyfacts IN (SELECT id FROM keyfacts WHERE document = ?)",
+    "facts": "keyfacts IN (SELECT id FROM keyfacts WHERE document = ?)",
+    "verdicts": "document = ?",
+    "rulings": "document = ?",
+}
+"""The tables with what is known about a document, and which of their rows that is."""
 
 
 def default_path() -> Path:
@@ -214,7 +224,14 @@ class Store:
 
     def learn(self, other: Store, document: str) -> None:
         """Copy another store's questions and verdicts on a document that both have."""
-        copy_knowledge(other._connection, self._connection, document)
+        with self._connection.writing() as raw:
+            for table, where in _KNOWLEDGE.items():
+                rows = other._connection.rows(f"SELECT t.* FROM {table} t WHERE {where}", (document,))  # noqa: S608
+                if rows:
+                    names = list(rows[0].keys())
+                    statement = insert(table, *(f'"{name}"' for name in names))
+                    values = [tuple(row[name] for name in names) for row in rows]
+                    raw.executemany(f"{statement} ON CONFLICT DO NOTHING", values)
 
     def forget(self, runs: Sequence[str] = (), *, documents: Sequence[str] = (), dry_run: bool = False) -> ForgetReport:
         """Delete runs with everything that only they use, and documents with all their runs; or preview it.

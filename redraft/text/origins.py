@@ -20,7 +20,7 @@ from redraft.text.sentences import sentences
 from redraft.text.vectors import Embeddings, Encoder
 from redraft.text.word_keys import Word, carries, has_unspaced, keys, words
 
-Method = Literal["quotation", "words", "embedding", "model", "judge"]
+Method = Literal["quotation", "words", "embedding", "judge"]
 """What a link is based on: the same words in order, the same telling words, a similar meaning, a model's reply, or a
 judge's quote."""
 
@@ -326,37 +326,6 @@ class OriginTracer:
         if not self._count or not (any(one.keys for one in told) or (self._encoder and sentence.strip())):
             return None
         return self._sought(told, self._alike([sentence])[0])
-
-    def candidates(self, sentence: str, most: int) -> tuple[Link, ...]:
-        """Return the likeliest places of a sentence, including those below the floor, from which a model chooses."""
-        sought = self.match(sentence)
-        if sought is None:
-            return ()
-        said = sought.support_with_meaning(np.ones(len(sought.worth)))
-        # Two texts are separated by an empty place.
-        there = np.concatenate(
-            [np.arange(start, start + len(index)) for start, index in zip(self._starts, self.indexes, strict=False)]
-        )
-        best = there[np.argsort(-said[there], kind="stable")[:most]]
-        return tuple(self._link(int(at), float(said[at]), "words") for at in best if said[at] > 0)
-
-    def between(self, before: Link | None, after: Link | None, most: int, longest: int) -> tuple[Link, ...]:
-        """Return up to this many places evenly spread between two others, for a sentence without shared words; no place
-        is longer than `longest` unless one sentence is."""
-        link = after or before
-        if link is None or (before and after and before.text != after.text):
-            return ()
-        index = self.indexes[link.text]
-        first = index.at(before.span.end) if before else None
-        end = index.at(after.span.start) if after else None
-        reach = most * _GAP
-        lower = first if first is not None else max(0, (end or 0) - reach)
-        upper = end if end is not None else min(len(index), lower + reach)
-        if lower >= upper:
-            return ()
-        cuts = np.linspace(lower, upper, min(most, upper - lower) + 1).astype(int)
-        spans = [index.stretch(int(a), int(b), longest) for a, b in pairwise(cuts)]
-        return tuple(Link(link.text, span, 0.0, "words") for span in spans)
 
     def _alike(self, texts: Sequence[str]) -> list[Scores] | list[None]:
         """Return the similarities in meaning of every place with some texts; empty without an encoder."""

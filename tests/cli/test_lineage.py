@@ -6,12 +6,10 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 
 from tests.cli.inside import Inside, keepers_court
-from tests.judges import Keepers, Said, Sheet
 
 
 def test_every_sentence_is_shown_with_its_place(court: tuple[Inside, str]) -> None:
@@ -62,9 +60,6 @@ def test_a_sentence_without_a_place_is_said_beside_the_citations(court: tuple[In
         ("show", "--cite", "pdf"),
         ("show", "--cite", "html", "--link", "{nothing}"),
         ("lineage", "--dry-run"),
-        ("lineage", "--lost", "--dry-run"),
-        ("lineage", "--trace", "extractive"),
-        ("lineage", "--lost", "--trace", "openai:m"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(court: tuple[Inside, str], words: tuple[str, ...]) -> None:
@@ -86,37 +81,6 @@ def test_what_was_lost_is_shown_with_its_step(court: tuple[Inside, str]) -> None
     assert facts
     for loss in read["lost"]:
         assert loss["step"] in shown.out or loss["said"] in " ".join(shown.out.split())
-
-
-@pytest.mark.slow
-def test_a_model_is_asked_where_words_do_not_tell(tmp_path: Path) -> None:
-    """Of a summary in other words nothing is traced without it."""
-
-    class Reader(Keepers):
-        def trace_sentences(self, sheet: Sheet) -> Said:
-            places = list(sheet.items("places"))
-            return {"sentences": [{"id": tag, "places": places[:1]} for tag in sheet.items("sentences")]}
-
-    with keepers_court(tmp_path, Reader()) as command:
-        (tmp_path / "other.md").write_text("Somebody named Tom1 dwelt near an ocean of ice.", "utf-8")
-        run = command.run("evaluate", "book.md", "other.md", "--metric", "statistics", "--json").json["run"]
-        assert "no matching wording in the document" in " ".join(command.run("lineage", run).out.split())
-
-        plan = command.run("lineage", run, "--trace", "openai:m", "--dry-run")
-        assert "12% of what drafting took" in plan.out
-        read = command.run("lineage", run, "--trace", "openai:m", "--dry-run", "--json").json["plan"]
-        assert (read["sentences"], read["calls"]) == (0, 0), "the document is too short for its share to hold a prompt"
-
-        with patch("redraft.runs.lineage.SHARE", 10.0):
-            assert command.run("lineage", run, "--trace", "openai:m", "--dry-run", "--json").json["plan"]["calls"] == 1
-            done = command.run("lineage", run, "--trace", "openai:m", "--json")
-        assert done.code == 0, done.err
-        (sentence,) = done.json["sentences"]
-        assert sentence["origins"][0]["way"][-1]["method"] == "model"
-        shown = command.run("runs", "--kind", "lineage", "--json").json["runs"]
-        assert [one["status"] for one in shown] == ["done"]
-        assert command.run("show", shown[0]["run"]).code == 0
-        assert command.run("trace", shown[0]["run"]).code == 0
 
 
 @pytest.fixture(scope="module")

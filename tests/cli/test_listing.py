@@ -129,7 +129,7 @@ def test_a_kind_that_there_is_not_is_answered_with_those_that_there_are(command:
     done = command.run("runs", "--kind", "nonsense")
     assert done.code == 2
     assert "'nonsense' is not a kind of runs" in done.err
-    assert "summarize, evaluate, refine, compare, pack, keyfacts, lineage, ask, chunk-size" in done.err
+    assert "summarize, evaluate, refine, compare, pack, keyfacts, ask, chunk-size" in done.err
 
 
 WORKING = """

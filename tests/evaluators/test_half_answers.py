@@ -13,7 +13,6 @@ from redraft import Result
 from redraft.agents.examiner import cited_text
 from redraft.domain import Evaluation, Evidence, Pack, PackQuestion, Span
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.consensus import interval_of_mean
 from redraft.evaluators.panel import without_overruled
 from redraft.prompts.qa import SummaryAnswer
 from redraft.readers.documents import parse
@@ -217,24 +216,6 @@ async def test_several_judges_may_differ_by_a_half(court: Court) -> None:
     assert {one.kind: one.said_by for one in coverage.findings if one.question == _QUESTIONS[0][0]} == {
         "partly answered": (2, 3)
     }
-
-
-async def test_the_votes_of_samples_give_an_interval_around_the_weighted_score(court: Court) -> None:
-    coverage, _ = await judged(court, repeat=3, probabilities=True)
-
-    details: Any = coverage.details
-    # By Laplace's rule, three halves are 2.5 of 5.
-    assert [one["probability"] for one in details["questions"]] == [0.5, 0.8, 0.2, 0.2]
-    low, high = details["interval"]
-    assert low < (coverage.score or 0) < high
-    # 3 of 7 hang on the first question.
-    assert (low, high) == pytest.approx(interval_of_mean([0.5, 0.8, 0.2, 0.2], weights=[3, 2, 1, 1]), abs=1e-4)
-
-
-def test_an_interval_of_weighted_items_is_that_of_their_sum() -> None:
-    # 0 and 3 with 1/2 each, and 0 and 1: quarters of 0, 1/4, 3/4 and 1.
-    assert interval_of_mean([0.5, 0.5], weights=[3, 1]) == (0, 1)
-    assert interval_of_mean([1.0, 0.0], weights=[3, 1]) == (0.75, 0.75)
 
 
 def test_a_pair_shows_the_sentences_that_an_answer_cites_with_what_they_refer_back_to() -> None:

@@ -17,7 +17,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import START, StateGraph
 
 from redraft import CheckpointError, Session, Store, UsageError
-from redraft.runs.store_copy import copy_store
 from tests.cli.inside import Inside, keepers_court
 from tests.command import Done
 from tests.leaks.payloads import NAMES, payload
@@ -264,14 +263,12 @@ def test_no_row_on_a_server_is_executed(tmp_path: Path) -> None:
 
 async def test_whoever_opens_the_checkpoints_is_refused_alike(sent: Sent, tmp_path: Path) -> None:
     sent.alter("UPDATE checkpoints SET type = ?, checkpoint = ?", *payload("extension 0", tmp_path / "executed"))
-    with Store(sent.command.database) as store, Store(tmp_path / "copy.db") as copied:
+    with Store(sent.command.database) as store:
         async with Session(store) as session:
             for opened in (session.question(sent.run), (await session.checkpointer()).aget_tuple(thread(sent.run))):
                 with pytest.raises(CheckpointError, match="not written by this version of redraft") as refused:
                     await opened
                 assert refused.value.place == str(sent.checkpoints)
-        with pytest.raises(CheckpointError):
-            await copy_store(store, copied)
     assert not (tmp_path / "executed").exists()
 
 

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from redraft import Session
-from redraft.agents.accounts import HIGH
 from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Span, Tree
 from redraft.errors import UsageError
 from redraft.evaluators.reference.keyfacts import keyfacts_id
 from redraft.llm import nli
-from redraft.llm.nli import check_claims, load_entailment, open_entailment
+from redraft.llm.nli import HIGH, check_claims, load_entailment, open_entailment
 from redraft.readers.documents import load
 from redraft.settings import JudgeConfig
 from tests.cli.inside import Inside

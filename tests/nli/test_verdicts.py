@@ -27,7 +27,7 @@ from redraft.prompts.contract import UNSURE as UNSURE_SAID
 from redraft.prompts.factual import VERIFY_SENTENCES
 from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, AnswerFromDocumentInput, QuestionItem, Statement
 from redraft.runs.models import price_of, resolve
-from redraft.settings import Calibration, DraftConfig
+from redraft.settings import DraftConfig
 from redraft.store.store import Store
 from redraft.text.languages import language_context
 from redraft.text.retrieval import Passages
@@ -79,8 +79,7 @@ def said(
 def told(found: ClaimAnswer | None) -> tuple[str, float, str, set[int]]:
     """The verdict, its probability, what it rests on, and where that is."""
     assert found is not None
-    assert sum(found.odds.values()) == pytest.approx(1)
-    return found.verdict, round(found.odds[found.verdict], 2), found.premise, set(found.places)
+    return found.verdict, round(found.likelihood, 2), found.premise, set(found.places)
 
 
 def test_a_claim_that_follows_from_one_passage_is_borne_out_whatever_the_others_say() -> None:
@@ -106,10 +105,8 @@ def test_what_no_passage_speaks_of_is_in_none() -> None:
     assert told(said("The king died.", [BRIDGE, FERRY], lambda *_: NEITHER))[:2] == ("absent", 0.96)
 
 
-def test_of_classes_that_are_not_sure_every_probability_is_kept() -> None:
-    found = said("The ferry sank.", [FERRY], lambda *_: UNSURE)
-    assert found is not None
-    assert found.odds == pytest.approx({"supported": 0.4, "contradicted": 0.3, "absent": 0.3})
+def test_a_claim_that_may_follow_or_not_is_left_open() -> None:
+    assert told(said("The ferry sank.", [FERRY], lambda *_: UNSURE))[:2] == ("unsure", 0.4)
     assert said("The ferry sank.", [], lambda *_: YES) is None
 
 
@@ -126,18 +123,17 @@ def test_what_is_put_to_the_model_fits_and_is_put_once() -> None:
     assert check_claims(model, ["word " * 40], [FERRY]) == [None]
 
 
-async def verified(scores: EntailmentScores, db: Path, calibration: Calibration | None = None) -> list[SentenceVerdict]:
+async def verified(scores: EntailmentScores, db: Path) -> list[SentenceVerdict]:
     """What an agent makes of a sentence and of one that is too long, by verdict or left open."""
     document = Document.from_text(f"{FERRY} {BRIDGE}")
     tokenizer = EstimatingTokenizer()
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 2048, 100)
     model = EntailmentModel(Entailment("made-up", Words(lambda *_: scores)), "nli:made-up")
     statements = [Statement(id=1, sentence="The ferry sank."), Statement(id=2, sentence="word " * 60)]
-    calibrations = {VERIFY_SENTENCES.name: calibration} if calibration else {}
     with Store(db) as store:
-        judge = Judge(model, PromptBook("standard"), store.judgments, calibrations=calibrations)
+        judge = Judge(model, PromptBook("standard"), store.judgments)
         found = await FactChecker(judge).verify(statements, reader, None)
-        return [one for _, one in sorted(found.answers.items())]
+        return [one for _, one in sorted((found.verdicts | found.undecided).items())]
 
 
 async def test_between_the_cuts_and_of_too_long_a_claim_nothing_is_said(tmp_path: Path) -> None:
@@ -145,14 +141,6 @@ async def test_between_the_cuts_and_of_too_long_a_claim_nothing_is_said(tmp_path
         scores = EntailmentScores(supported, 0.0, 1 - supported)
         found = await verified(scores, tmp_path / f"{n}.db")
         assert [one.category for one in found] == [verdict, UNSURE_SAID]
-        assert found[1].odds is None
-
-
-async def test_its_cuts_are_fitted_like_those_of_any_judge_with_probabilities(tmp_path: Path) -> None:
-    """A checker with two classes that says 0.6 of what nearly all people find right."""
-    scores, fitted = EntailmentScores(0.6, 0.4, 0.0), Calibration(slope=4, intercept=0)
-    assert (await verified(scores, tmp_path / "a.db"))[0].category == UNSURE_SAID
-    assert (await verified(scores, tmp_path / "b.db", fitted))[0].category == "none"
 
 
 class Heard(EntailmentModel):
@@ -213,8 +201,8 @@ def test_it_is_told_by_its_name_and_costs_nothing(tmp_path: Path) -> None:
     settings = resolve(DraftConfig(model="nli:cross-encoder/nli-deberta-v3-base", base_url="http://localhost:1/v1"))
     assert settings.base_url is None
     assert price_of(settings, None) is not None  # type: ignore[arg-type]
-    assert open_entailment("cross-encoder/nli-deberta-v3-base").identity == "nli:cross-encoder/nli-deberta-v3-base:3"
-    assert open_entailment(str(tmp_path)).identity.startswith(f"nli:{os.path.abspath(tmp_path)}:3:")
+    assert open_entailment("cross-encoder/nli-deberta-v3-base").identity == "nli:cross-encoder/nli-deberta-v3-base:4"
+    assert open_entailment(str(tmp_path)).identity.startswith(f"nli:{os.path.abspath(tmp_path)}:4:")
     with pytest.raises(UsageError, match="no such folder"):
         open_entailment("./nowhere")
     with pytest.raises(UsageError, match="there is no model"):

@@ -258,10 +258,6 @@ GIVEN: dict[str, BaseModel] = {
             coherence.SummarySentence(id=3, place="2 of 2", sentence="Ann left."),
         ],
     ),
-    "trace_sentences": qa.TraceInput(
-        places=[qa.Place(id=7, passage="The lamp went out."), qa.Place(id=3, passage="It was 1924.")],
-        sentences=_STATEMENTS,
-    ),
     "split_facts": factual.SplitFactsInput(sentences=_STATEMENTS),
     "ask_typed": qa.AskTypedInput(context="It was 1924.", excerpt="The lamp went out.", type="binary"),
     "answer_questions": qa.AnswerQuestionsInput(document="The lamp went out.", questions=_QUESTIONS),

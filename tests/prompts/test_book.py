@@ -20,7 +20,7 @@ from redraft.prompts.book import PROMPTS, SETS, PromptBook, neutralize
 from redraft.prompts.coherence import FIND_CONFUSION, FIND_STOPS, PREFER_SUMMARY
 from redraft.prompts.contract import Prompt, PromptInput, SummaryText
 from redraft.prompts.factual import FACT_PROMPTS, RULE_ON_FINDINGS, SPLIT_FACTS
-from redraft.prompts.qa import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, JUDGING, TRACE_SENTENCES, WRITE_ANSWER
+from redraft.prompts.qa import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, JUDGING, WRITE_ANSWER
 from redraft.settings import DraftConfig
 from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, rendered
 
@@ -31,13 +31,12 @@ _OTHERS = (
     FIND_STOPS,
     PREFER_SUMMARY,
     RULE_ON_FINDINGS,
-    TRACE_SENTENCES,
     SPLIT_FACTS,
     *_TYPED,
 )
 JUDGED = sorted(prompt.name for prompt in (*JUDGING, *FACT_PROMPTS, *_OTHERS))
 # In their replies there are no words.
-WORDLESS = {"align_facts", "find_confusion", "prefer_summary", "rank_questions", "trace_sentences"}
+WORDLESS = {"align_facts", "find_confusion", "prefer_summary", "rank_questions"}
 WRITING = sorted(
     set(PROMPTS) - {"tidy", "outline", "criticize", "revise", "edit", "choose_draft", "decide", "judge_chunk", *JUDGED}
 )
@@ -139,7 +138,7 @@ SAYS = {
     r"in the language of the \w+\b|keep the language": [*_IN_WORDS, "decide", "tidy"],
     "write answers in the language of the questions": ["answer_from_summary", "answer_from_document"],
     r"(?:another|any|or) language\b|whatever languages": [
-        *("compare_answers", "align_facts", "judge_answers", "trace_sentences", "verify_sentences")
+        *("compare_answers", "align_facts", "judge_answers", "verify_sentences")
     ],
     "the context (only shows|is) what comes before": ["answer_from_summary", "ask_summary"],
     'line "before"': ["align_facts", "verify_sentences"],

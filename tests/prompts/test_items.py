@@ -41,7 +41,6 @@ FIELDS: dict[str, dict[str, list[str]]] = {
     "query_analytical": {"fact": ["level", "fact"]},
     "query_narrative": {"fact": ["level", "fact"]},
     "align_facts": {"sentence": ["before", "sentence"], "fact": []},
-    "trace_sentences": {"place": [], "sentence": ["before", "sentence"]},
     "verify_sentences": {"sentence": ["before", "sentence"]},
     "split_facts": {"sentence": ["before", "sentence"]},
     "find_confusion": {"sentence": ["place", "sentence"]},

@@ -104,8 +104,6 @@ def _cases() -> dict[str, Case]:
     )
     parts = [summarization.PartSummary(id=n, summary=f"{one} lit it.") for n, one in enumerate(NAMES, 1)]
     outline = summarization.OutlineInput(summaries=parts)
-    places = [qa.Place(id=n, passage=f"{one} had a lamp.") for n, one in enumerate(NAMES, 1)]
-    trace = qa.TraceInput(places=places, sentences=_STATEMENTS)
     at, found = Tags(from_summary), Tags(decide)
     opinion = lambda n: {"reason": f"{NAMES[n]} it is.", "verdict": "pass" if n % 2 else "fail"}  # noqa: E731
     said: dict[str, tuple[BaseModel, Json]] = {
@@ -170,15 +168,6 @@ def _cases() -> dict[str, Case]:
                     if n % 2
                     else {"stated": "no", "sentences": []}
                 ),
-            ),
-        ),
-        "trace_sentences": (
-            trace,
-            _listed(
-                "sentences",
-                trace,
-                "sentences",
-                lambda n: {"places": [Tags(trace).tag("places", n + 1)] if n % 2 else []},
             ),
         ),
         "split_facts": (

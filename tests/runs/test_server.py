@@ -6,21 +6,15 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from redraft.errors import BudgetError
-from redraft.runs.session import Session
-from redraft.runs.store_copy import copy_store
-from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
 from tests import postgres
 from tests.chatserver import ChatServer, asked
 from tests.command import Command
-from tests.judges import KEY, Court, told
+from tests.judges import Court, told
 from tests.support import story
 
 pytestmark = postgres.needs_postgres
@@ -106,39 +100,3 @@ async def test_two_teams_with_one_book_share_its_pack_and_its_texts(tmp_path: Pa
     assert third.usage.calls == 0
     for court in teams:
         court.store.close()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("way", ["in", "out"])
-async def test_a_run_that_was_stopped_is_gone_on_with_where_it_was_copied_to(
-    tmp_path: Path, address: str, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    places = [tmp_path / "redraft.db", address] if way == "in" else [address, tmp_path / "redraft.db"]
-    with ChatServer() as server, Store(places[0]) as here, Store(places[1]) as there:
-        place = {"model": "openai:m", "base_url": server.base_url, "context_tokens": 1024, "chunk_tokens": 192}
-        settings = DraftConfig.model_validate({"words": 60, "strategy": "incremental", **place})
-        document = story(60)
-        async with Session(here, settings=settings, limits=Limits(max_calls=3)) as session:
-            with suppress(BudgetError):
-                await session.summarize(document)
-        [run] = here.runs.latest(9)
-        before = len(server.seen)
-        copied = await copy_store(here, there)
-        assert copied.runs == [run.id]
-        assert await standing(here, run.id) == await standing(there, run.id) != {}
-        async with Session(there, settings=settings) as session:
-            result = await session.resume(run.id, limits=run.limits.model_copy(update={"max_calls": 100}))
-        assert result.run.status == "done"
-        assert Counter(asked(seen) for seen in server.seen).most_common(1)[0][1] == 1
-        assert len(server.seen) > before
-        assert there.calls.totals(run.id).calls == len(server.seen)
-
-
-async def standing(store: Store, run: str) -> dict[str, Any]:
-    """What the checkpoint that a run goes on from says."""
-    async with Session(store) as session:
-        found = await (await session.checkpointer()).aget_tuple({"configurable": {"thread_id": f"run-{run}"}})
-    assert found is not None
-    writes = sorted((channel, repr(value)) for _, channel, value in found.pending_writes or ())
-    return {**found.checkpoint["channel_values"], "id": found.checkpoint["id"], "writes": writes}

@@ -13,7 +13,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from typing_extensions import override
 
 from redraft.store.calls import TURNED_AWAY
-from redraft.store.copy import copy as copied
 from redraft.store.reservations import DuplicateCallError, LimitReachedError, Reservation, ReservationTerms
 from redraft.store.store import Store
 from tests.postgres import database, needs_postgres
@@ -119,9 +118,6 @@ class Budgets(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "store"):
-            with Store(self.new_place()) as copy:
-                copied(self.store.connection, copy.connection)
-                expect_sums(copy)
             self.closing.close()
 
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from redraft.domain import Document, content_id
 from redraft.store.calls import Call, Message, PreparedMessages, messages_in, quoted_by
-from redraft.store.copy import copy
 from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.store import Store
 from tests.store.support import add_call, as_stored, call, dump, intact, run, started
@@ -119,19 +118,6 @@ def test_a_call_that_is_taken_back_leaves_no_messages(store: Store, place: Path 
     assert len(dump(place)["messages"]) > 1
     store.reservations.take_back(reservation)
     assert dump(place)["messages"] == []
-
-
-def test_messages_are_copied_with_their_calls(store: Store, tmp_path: Path) -> None:
-    with Store(tmp_path / "other.db") as other:
-        other.documents.add(Document(content_id(BOOK), "A book", BOOK, (), "book.txt", "utf-8"))
-        other.runs.add(run("two", BOOK))
-        add_call(other, asked("key", EVIL, name="two"))
-        add_call(store, asked("key", BOOK))
-        add_call(store, asked("more", BOOK[99:2000], started="2026"))
-        for _ in range(2):
-            copy(store.connection, other.connection)
-        assert [kept(other, number) for number in (1, 2)] == [kept(store, number) for number in (1, 2)]
-        assert kept(other, name="two")[0].text == as_stored(asked("key", EVIL).messages[0].text)
 
 
 _KILLED = """

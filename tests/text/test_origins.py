@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -225,29 +224,6 @@ def test_where_there_are_no_spaces_pairs_of_letters_tell_sentences_apart() -> No
     assert places([text], "灯台に船長。")[0][0] == "船長は灯台に行った。"
     assert index(text, "ja").holding("灯台").tolist() == [0]
     assert index(text, "ja").holding("行灯").tolist() == [1]
-
-
-def test_between_two_places_lie_those_that_share_no_word() -> None:
-    lines = [f"The keeper number {n} slept in the tower." for n in range(30)]
-    text = " ".join(lines)
-    spans = [Span(text.index(line), text.index(line) + len(line)) for line in lines]
-    first, last = (Link(0, spans[n], 1.0, "words") for n in (4, 20))
-    origins = OriginTracer([text])
-
-    def numbers(found: Sequence[Link]) -> list[str]:
-        return [text[slice(*one.span)] for one in found]
-
-    between = origins.between(first, last, 5, 90)
-    assert len(between) == 5
-    assert all(first.span.end < one.span.start and one.span.end < last.span.start for one in between)
-    assert all(len(one) <= 90 for one in numbers(between))
-    assert between[0].span.start == text.index(lines[5])
-    assert numbers(origins.between(last, None, 3, 10))[0] == lines[21]
-    assert all(one.span.end < first.span.start for one in origins.between(None, first, 3, 500))
-    assert origins.between(None, None, 3, 500) == ()
-    assert origins.between(last, first, 3, 500) == ()
-    assert origins.between(first, replace(last, text=1), 3, 500) == ()
-    assert origins.between(first, replace(first, span=spans[5]), 3, 500) == ()
 
 
 def test_stretches_come_for_what_those_before_do_not_say() -> None:

@@ -37,7 +37,6 @@ MAY = {
     *("requests-per-minute", "tokens-per-minute", "max-cost", "max-calls", "timeout"),
     *("feedback", "free-length", "max-tokens", "keyfact-overlap", "verify-against"),
     *("words-as", "chunking", "merge", "drafts", "evidence", "keyfact-chunks"),
-    "probabilities",
 }
 """What may be set unasked, whatever the value."""
 MODELS = {"model", "writer", "judge", "validator", "confirm", "decider"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,14 +78,6 @@ worker_options = options.grouped(
     ),
 )
 
-metrics_option = options.option(
-    "--metrics-port",
-    section="limits",
-    type=click.IntRange(1, 65535),
-    metavar="PORT",
-    help="Serve Prometheus metrics at /metrics on this machine while the batch runs.",
-)
-
 
 @command(
     short_help="Summarize any number of documents.",
@@ -120,7 +111,6 @@ metrics_option = options.option(
 @options.max_source
 @options.prices
 @worker_options
-@metrics_option
 @options.dry_run
 @options.typed_option(
     "--output", "-o", section="output", metavar="DIR", help="Folder for the summaries, one file per document."
@@ -173,7 +163,6 @@ def _say_skipped(names: Sequence[str]) -> None:
 @options.max_source
 @options.prices
 @worker_options
-@metrics_option
 @options.store_options
 def resume(name: str, **given: Any) -> int:
     """Resume the batch NAME where it stopped. Nothing is paid for twice; failed documents are tried again.
@@ -203,12 +192,9 @@ def _engine(store: Store, given: Mapping[str, Any]) -> Engine:
     """The engine that is asked for. Without it, or what else is asked for and not installed, no batch is opened."""
     from redraft.batches.engine import engine_named
     from redraft.cli.runner import check_spans
-    from redraft.plugins import require
 
     if given["send_spans"]:
         check_spans()
-    if given["metrics_port"] is not None:
-        require("--metrics-port", "telemetry", "prometheus_client")
     return engine_named(given["engine"], given["address"], store.address)
 
 
@@ -221,7 +207,7 @@ def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapp
     from redraft.cli.views.render import count
 
     try:
-        with on_termination(_interrupt), _metrics(store, name, given), engine:
+        with on_termination(_interrupt), engine:
             workers = _workers(given["workers"], engine, limits, store.batches.counts(name).left)
             prices = str(Path(given["prices"]).expanduser().absolute()) if given["prices"] else None
             sent = {"traced": given["trace_to_langsmith"], "spans": given["send_spans"]}
@@ -248,18 +234,6 @@ def _keep_texts(store: Store, name: str, *, quiet: bool) -> None:
         if not quiet:
             say(f"storing {count(files, 'file')} in the database for workers on other machines")
         keep_texts(store, name, BatchRequest.from_json(store.batches.get(name).asked).reading)
-
-
-def _metrics(store: Store, name: str, given: Mapping[str, Any]) -> AbstractContextManager[object]:
-    """Offer metrics while the batch is worked on, if that is wanted."""
-    if (port := given["metrics_port"]) is None:
-        return nullcontext()
-    from redraft.batches.request import budget_key_of
-    from redraft.integrations.prometheus import address, served
-
-    if not given["quiet"]:
-        say(f"metrics at {address(port)}")
-    return served(store, name, budget_key_of(name), port)
 
 
 def _interrupt() -> None:

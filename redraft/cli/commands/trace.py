@@ -10,13 +10,11 @@ from redraft.cli import options, parse_options
 from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import command
 from redraft.domain import record_json
-from redraft.errors import RunError, UsageError
-from redraft.settings import JudgeConfig
+from redraft.errors import RunError
 
 if TYPE_CHECKING:
     from redraft.report.history.lineage import Lineage
     from redraft.report.history.lost import Losses
-    from redraft.runs.session import Session
 
 
 _TRACE_EPILOG = """\b
@@ -97,18 +95,12 @@ _LINEAGE_EPILOG = """\b
 Examples:
   redraft lineage 3fa2c1d0
   redraft lineage 3fa2 --lost
-  redraft lineage 3fa2 --trace openai:gpt-5-mini
 
-Without --trace no model is called. With it, a model is asked about sentences that
-cannot be found by their words. It uses at most 12% of the tokens that drafting the
-summary took.
+No model is called.
 """
 
 
-@command(
-    epilog=_LINEAGE_EPILOG,
-    first=("lost", "trace", "base-url", "key-env", "embeddings", "max-cost", "dry-run", "db", "json", "quiet"),
-)
+@command(epilog=_LINEAGE_EPILOG)
 @click.argument("run_id", metavar="RUN")
 @options.typed_option(
     "--lost",
@@ -116,22 +108,9 @@ summary took.
     is_flag=True,
     help="Show key facts (or else questions) of the document that the summary lacks, and at which step each was lost.",
 )
-@options.typed_option(
-    "--trace",
-    "trace_by",
-    section="model",
-    metavar="MODEL",
-    help="Ask this model about sentences that cannot be traced by their words.",
-)
 @options.embeddings
-@options.setup_options
-@options.limit_options
-@options.prices
-@options.dry_run
 @options.store_options
-def lineage(
-    run_id: str, lost: bool, trace_by: str | None, dry_run: bool, db: str | None, as_json: bool, **given: Any
-) -> int:
+def lineage(run_id: str, lost: bool, db: str | None, as_json: bool, **given: Any) -> int:
     """Show where each sentence of RUN's summary comes from: its places in the document, how certain they are, the
     intermediate texts, and where these differ from the document.
     """
@@ -140,42 +119,8 @@ def lineage(
     from redraft.report.history.lineage import read_lineage
     from redraft.report.history.lost import read_losses
 
-    if dry_run and not trace_by:
-        raise UsageError("without --trace no model is called", hint="leave --dry-run out, or name a model with --trace")
-    if lost and trace_by:
-        raise UsageError("--lost asks no model", hint="leave --trace out; existing verdicts on the summary are used")
-    if trace_by:
-        return _traced(run_id, trace_by, dry_run=dry_run, db=db, as_json=as_json, **given)
     with parse_options.store_to_read(db) as store:
         read = read_losses if lost else read_lineage
         found: Lineage | Losses = read(store, run_id, encoder=parse_options.encoder(given["embeddings"]))
-    show(record_json(found), lineages.lines(found), as_json=as_json)
-    return 0
-
-
-def _traced(run_id: str, model: str, *, dry_run: bool, db: str | None, as_json: bool, **given: Any) -> int:
-    """With a model's help, which is a run of its own; or what that would ask."""
-    from redraft.cli.runner import run_task
-    from redraft.cli.views import lineages
-    from redraft.cli.views.render import show
-    from redraft.runs.lineage import planned_requests, tracing_settings
-    from redraft.runs.prepare import prepare
-
-    with parse_options.store_to_read(db) as store:
-        run = store.runs.get(run_id)
-        chunks = {"chunk_tokens": run.settings.chunk_tokens, "language": run.settings.language}
-        settings = parse_options.settings({**given, **chunks, "model": model})
-        limits, prices = parse_options.limits(given), parse_options.prices(given)
-        document, order = tracing_settings(store, run_id, settings, JudgeConfig(), given["embeddings"])
-        if dry_run:
-            prepared = prepare(document, order.settled(settings), given=order.given)
-            plan = planned_requests(store, run.id, prepared)
-            lineages.show_plan(plan, as_json=as_json)
-            return 0
-
-        async def traced(session: Session) -> Lineage:
-            return await session.lineage(run.id, ask=True, embeddings=given["embeddings"])
-
-        found = run_task(store, traced, limits=limits, prices=prices, quiet=given["quiet"], settings=settings)
     show(record_json(found), lineages.lines(found), as_json=as_json)
     return 0

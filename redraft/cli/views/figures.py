@@ -266,17 +266,11 @@ def _scored(one: Evaluation, *, self_checked: bool) -> Iterator[str]:
     if one.outcome == "scored":
         itself = f" ({SELF_CHECK})" if self_checked else ""
         found = count(len(one.findings), "finding")
-        yield f"{one.metric} {score(one.score)}{_between(one)}{itself}: {judged}, {found}"
+        yield f"{one.metric} {score(one.score)}{itself}: {judged}, {found}"
     else:
         says = "has no score" if one.outcome == "failed" and not got_no_reply(one) else spaced(one.outcome)
         yield from wrapped(f"{one.metric} {says}: {one_line(one.reason, 300)}", "", "  ")
     yield from breakdown(one)
-
-
-def _between(one: Evaluation) -> str:
-    """Return the 95% interval of a score that rests on probabilities."""
-    ends = one.details.get("interval")
-    return f" ({score(ends[0])} to {score(ends[1])})" if isinstance(ends, list) else ""
 
 
 def _panel(one: Evaluation) -> Iterator[str]:

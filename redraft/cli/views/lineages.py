@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from redraft.cli.terminal import wrapped
-from redraft.cli.views.render import aligned, count, show
+from redraft.cli.views.render import aligned, count
 from redraft.report.history.lineage import DRIFTS, Lineage, LineageStep, Origin, TracedSentence, origin_note
 from redraft.report.history.lost import Loss, Losses, describe_loss
 from redraft.report.history.trace import GIVEN_SAID
 from redraft.text.places import on_pages, place_said
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
-
-if TYPE_CHECKING:
-    from redraft.runs.lineage import TracingPlan
-
 
 _QUOTE = 200
 _MARGIN = " " * 6
@@ -57,8 +51,8 @@ def _unborne(lineage: Lineage, invented: str) -> str:
 
 def _notes(lineage: Lineage, otherwise: str) -> Iterator[str]:
     if lineage.doubtful:
-        more = f"{'' if lineage.embedded else '--embeddings MODEL or '}`redraft lineage {lineage.run} --trace MODEL`"
-        yield from wrapped(f"{otherwise}; {more} finds more", "note: ", "  ")
+        more = "" if lineage.embedded else "; --embeddings MODEL finds more"
+        yield from wrapped(f"{otherwise}{more}", "note: ", "  ")
 
 
 def _origins(sentence: TracedSentence) -> Iterator[str]:
@@ -140,12 +134,3 @@ def _table(first: str, by_step: Mapping[str, Sequence[int]]) -> Iterator[str]:
     """Yield how much was lost or added in each step, by thirds."""
     rows = [(said, *map(str, thirds), str(sum(thirds))) for said, thirds in by_step.items()]
     yield from aligned([("", first, "second", "last", "all"), *rows], right=True)
-
-
-def show_plan(plan: TracingPlan, *, as_json: bool) -> None:
-    """Print to stdout what tracing with a model would ask."""
-    lines = (
-        f"{count(plan.sentences, 'sentence')} in {count(plan.calls, 'call')}: about {plan.tokens:,} tokens",
-        f"at most {plan.most:,} tokens in all (12% of what drafting took)",
-    )
-    show({"plan": asdict(plan)}, lines, as_json=as_json)

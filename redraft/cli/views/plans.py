@@ -15,7 +15,7 @@ from redraft.report.outputs.formats import Template
 from redraft.report.tables import Table
 from redraft.runs.plans import PlannedModel, RunPlan, total_cost
 from redraft.runs.roster import CheckResult, ModelCheckResult, RosterEntry
-from redraft.settings import EXTRACTIVE, DraftConfig, Limits, is_language_model, reads_prompts
+from redraft.settings import EXTRACTIVE, DraftConfig, Limits, reads_prompts
 from redraft.text.sanitizer import one_line
 from redraft.text.words import dollars
 
@@ -106,7 +106,7 @@ def check_lines(checked: ModelCheckResult) -> Iterator[str]:
     if checked.built_in:
         yield "always works"
         return
-    yield f"  {'in words' if is_language_model(entry.settings.model) else 'as a judge'}: {_answered(checked.words)}"
+    yield f"  {'in words' if reads_prompts(entry.settings.model) else 'as a judge'}: {_answered(checked.words)}"
     for form, answer in checked.forms.items():
         yield f"  in a form, by {form}: {_answered(answer)}"
     if checked.thinks:

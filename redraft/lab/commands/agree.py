@@ -103,12 +103,6 @@ _sweep = options.typed_option(
     help="Store the agreement, to show it with these judges' scores from now on.",
 )
 @options.typed_option(
-    "--fit",
-    section="output",
-    is_flag=True,
-    help="With --save: fit a calibration of these judges' probabilities, and apply it from now on.",
-)
-@options.typed_option(
     "--title", section="output", metavar="TEXT", help="Name of the annotations.  [default: format and file]"
 )
 @options.judging_options
@@ -122,7 +116,6 @@ def with_(
     documents: str | None,
     items: int | None,
     save: bool,
-    fit: bool,
     title: str | None,
     as_json: bool,
     quiet: bool,
@@ -139,8 +132,6 @@ def with_(
     from redraft.lab.agreement.trial import find_format, human_field, plan_table, run_trial, sample_items
     from redraft.store.store import Store
 
-    if fit and not save:
-        raise UsageError("--fit stores a calibration", hint="add --save")
     limits, table = parse_options.limits(given), parse_options.prices(given)
     dataset = sample_items(find_format(format_).read(file, documents), items)
     dataset = replace(dataset, name=title or dataset.name)
@@ -148,12 +139,10 @@ def with_(
     design = _design(metric, human_field(dataset, metric, given["human"]), given)
     if given["dry_run"]:
         return show_plan(plan_table(dataset, design, table), as_json=as_json)
-    if fit and design.judging.probabilities and design.judging.repeat > 1:
-        raise UsageError("--fit calibrates a judge's own probabilities, not votes", hint="leave out --repeat")
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
         outcome = run_experiment(lambda runner: run_trial(dataset, design, runner), store, limits, table, quiet=quiet)
-        agreements = save_agreements(outcome, store, fit=fit) if save else []
+        agreements = save_agreements(outcome, store) if save else []
     delivery.deliver(agree_report(outcome), folder, as_json=as_json, quiet=quiet)
     if save and not quiet:
         say(f"{len(agreements)} figures stored" if agreements else "nothing stored: stopped early, or too few verdicts")

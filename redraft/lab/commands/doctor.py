@@ -9,7 +9,7 @@ from redraft.cli import options, parse_options
 from redraft.cli.sections import command
 from redraft.cli.terminal import DONE, SHORT, say_reading
 from redraft.errors import UsageError
-from redraft.settings import EXTRACTIVE, JudgeConfig, is_decision, is_entailment
+from redraft.settings import EXTRACTIVE, JudgeConfig, is_entailment
 
 if TYPE_CHECKING:
     from redraft.lab.doctor.checkup import JudgeUnderTest
@@ -90,7 +90,6 @@ def _patients(given: Mapping[str, Any]) -> list[JudgeUnderTest]:
     """The judges that are named, each by itself."""
     from redraft.evaluators.catalog import BUILT_IN, metrics
     from redraft.lab.doctor.checkup import JudgeUnderTest, check_metrics
-    from redraft.llm.claim_judge import DECIDED
     from redraft.llm.nli import SERVES
 
     names = given["judge"] or (EXTRACTIVE,)
@@ -107,7 +106,7 @@ def _patients(given: Mapping[str, Any]) -> list[JudgeUnderTest]:
         own = {name: models[name]} if name in models else {}
         model = models[name].model if own else name
         # Of those that a judge that writes nothing serves, the last needs key facts, and it finds none.
-        served = SERVES[:-1] if is_entailment(model) else DECIDED[:-1] if is_decision(model) else usual
+        served = SERVES[:-1] if is_entailment(model) else usual
         evaluators = metrics(named or served)
         check_metrics(evaluators)
         subjects.append(JudgeUnderTest(name, evaluators, settings, given["judge_base_url"], own))

@@ -27,7 +27,6 @@ from redraft.report.dossier.contents import (
     Places,
     Positions,
     PromptText,
-    Range,
     RoundEntry,
     RunEntry,
     Score,
@@ -214,17 +213,12 @@ def scores(result: Result) -> Iterator[Score]:
             goal=goal.get("at_least"),
             met=goal.get("met"),
             initial=first.score if first else None,
-            interval=_interval(evaluation),
+            interval=None,
             reason=stops_in_words(evaluation) if name == NEWCOMER and evaluation.judged else evaluation.reason,
             self_check=bool(certificate and certificate.self_check),
             certificate=record_json(certificate) if certificate else None,
             stands_on=certificate.line() if certificate else "",
         )
-
-
-def _interval(one: Evaluation) -> Range | None:
-    ends = one.details.get("interval")
-    return Range(low=ends[0], high=ends[1]) if isinstance(ends, list | tuple) else None
 
 
 def items(store: Store, result: Result, places: Places) -> Iterator[JudgedItem]:

@@ -129,8 +129,8 @@ class MetricScore(DossierModel):
     outcome: str
     score: float | None
     interval: Range | None
-    """In a dossier, that of a score that rests on probabilities. In a comparison, the range with other items drawn;
-    None if fewer than five are judged, or if the score is not their mean."""
+    """In a comparison, the range with other items drawn; None if fewer than five are judged, or if the score is not
+    their mean."""
     judged: int
     unjudged: int
     reason: Scrubbed

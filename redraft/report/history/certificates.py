@@ -17,13 +17,13 @@ from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation, computed, content_id
 from redraft.evaluators.metric_info import SELF_CHECK, WITHOUT_JUDGE, metric_info, self_checks
 from redraft.settings import EXTRACTIVE, FIGURES, JudgeConfig
-from redraft.store.judgments import BRIER, CALIBRATION_ERROR, FIT, Agreement, JudgeSetup
+from redraft.store.judgments import Agreement, JudgeSetup
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 
 # The judging settings that affect a metric. For an unknown metric, any of them may.
-_ALWAYS = ("repeat", "probabilities", "confirm")
+_ALWAYS = ("repeat", "confirm")
 _TERMS: Mapping[str, tuple[str, ...]] = {
     "coverage": ("questions", "stretch_tokens", "top_k", "formula", "evidence", "second_look", "embeddings", *_ALWAYS),
     "consistency": ("similarity", "threshold", "claims", "top_k", "evidence", "second_look", "embeddings", *_ALWAYS),
@@ -31,7 +31,7 @@ _TERMS: Mapping[str, tuple[str, ...]] = {
     "faithfulness": ("evidence", "verify_against", "embeddings", *_ALWAYS),
     "booookscore": ("batch", *_ALWAYS),
 }
-_NEVER = {"metrics", "judges", "models", "base_url", "pack", "keyfacts", "reference", "calibrations"}
+_NEVER = {"metrics", "judges", "models", "base_url", "pack", "keyfacts", "reference"}
 _WITHOUT = (*FIGURES, "spread")
 _LETTERS = 8
 _LONGEST = 60
@@ -62,18 +62,8 @@ class Certificate:
     @property
     def agreement(self) -> Agreement | None:
         """The agreement to show where there is room for one: on the most summaries, or else on the most items."""
-        verdicts = [one for one in self.agreements if not one.of_probabilities]
-        per_summary = [verdict for verdict in verdicts if verdict.level == "summaries"]
-        return max(per_summary or verdicts, key=lambda one: one.n, default=None)
-
-    @property
-    def likely(self) -> str:
-        """In words, how well the judge's probabilities hold; empty if that was not measured."""
-        found = {agreement.measure: agreement.value for agreement in self.agreements if agreement.of_probabilities}
-        if BRIER not in found:
-            return ""
-        kind = "calibrated probabilities" if FIT[0] in found else "probabilities"
-        return f"{kind} with Brier score {found[BRIER]:.2f}, calibration error {found[CALIBRATION_ERROR]:.2f}"
+        per_summary = [agreement for agreement in self.agreements if agreement.level == "summaries"]
+        return max(per_summary or self.agreements, key=lambda one: one.n, default=None)
 
     @computed
     def agrees(self) -> str:
@@ -94,8 +84,6 @@ class Certificate:
         if self.unjudged_share is not None and not brief:
             parts.append(f"{self.unjudged_share:.0%} without a verdict")
         parts.append(in_words(self.agreement))
-        if self.likely and not brief:
-            parts.append(self.likely)
         return "; ".join(parts)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -80,9 +80,6 @@ _VERSION = 2
 """Increased with every change of the results, so that stored links are computed again."""
 NEAR = 250
 """Text within this many characters of a place (a sentence or two) counts as the same place."""
-Said = Mapping[tuple[str, int], SentenceOrigin]
-"""Origins given by a reader, by the key of a text's links and the index of the sentence."""
-NOTHING_SAID: Said = {}
 DRIFTS: dict[Drift, str] = {
     "elsewhere": "the document says this, but not where the intermediate summaries took it from",
     "nowhere": "the intermediate summaries took this from a passage that does not say it",
@@ -245,30 +242,26 @@ class Tracer:
         self._known: Known = {}
         self._languages = sorted({span.language for span in language_spans_of(document)})
 
-    def lineage(self, draft: str, said: Said = NOTHING_SAID) -> Lineage:
-        """Return the lineage of a draft. Origins in `said` take precedence over those found by wording."""
+    def lineage(self, draft: str) -> Lineage:
+        """Return the lineage of a draft."""
         with language_context(self.document):
-            return self._lineage(draft, said)
+            return self._lineage(draft)
 
-    def _lineage(self, draft: str, said: Said) -> Lineage:
+    def _lineage(self, draft: str) -> Lineage:
         last = self.family.draft(draft)
         members = tuple(self.family.in_order(last))
-        if said:
-            self._texts, self._known = {}, {}
-        composed = self.composed(last, said)
-        direct = self.linked(last.text, [self.whole(last)], said)
+        composed = self.composed(last)
+        direct = self.linked(last.text, [self.whole(last)])
         found = zip(composed, self._texts[last.key].traced, direct, strict=True)
         sentences = tuple(self._sentence(at, last, *each) for at, each in enumerate(found, 1))
         sentences = tuple(self._with_quotes(draft, sentences))
         return Lineage(last.run, draft, self.document, sentences, members, self._encoder is not None)
 
-    def composed(self, member: TextNode, said: Said = NOTHING_SAID) -> tuple[ComposedOrigin, ...]:
+    def composed(self, member: TextNode) -> tuple[ComposedOrigin, ...]:
         """Return the sentences of a text with their places in the document."""
         for node in self.family.in_order(member):
             if node.key not in self._texts:
-                self._texts[node.key] = DerivedText(
-                    self.linked(node.text, node.parents, said), tuple(self._below(node))
-                )
+                self._texts[node.key] = DerivedText(self.linked(node.text, node.parents), tuple(self._below(node)))
         return compose(self._texts[member.key], self._known)
 
     def whole(self, member: TextNode | None = None) -> Parent:
@@ -276,14 +269,12 @@ class Tracer:
         read = self.family.read(member.run) if member else None
         return Parent("excerpt", self.document.id, read or Span(0, len(self.document.text)))
 
-    def linked(self, child: str, parents: Sequence[Parent], said: Said) -> tuple[SentenceOrigin, ...]:
+    def linked(self, child: str, parents: Sequence[Parent]) -> tuple[SentenceOrigin, ...]:
         """Return where the sentences of a text come from in its sources; computed once."""
         key = self.key(child, parents)
         known = self._store.ancestry.links(key)
-        origins = self._worked_out(key, child, parents) if known is None else links_from_json(known)
-        return tuple(said.get((key, at), origin) for at, origin in enumerate(origins)) if said else origins
-
-    def _worked_out(self, key: str, child: str, parents: Sequence[Parent]) -> tuple[SentenceOrigin, ...]:
+        if known is not None:
+            return links_from_json(known)
         origins = self.origins([self.shown(parent) for parent in parents]).trace(child)
         self._store.ancestry.keep_links(key, child, links_to_json(origins))
         return origins
@@ -330,7 +321,7 @@ class Tracer:
             text=one_line(last.text[composed.span.start : composed.span.end]),
             origins=origins,
             direct=tuple(self._directly(link) for link in direct.links),
-            drift=_drift(composed, direct),
+            drift=drift(composed, direct, NEAR),
             margin=traced.margin,
             invented=(where[-1].said if where else last.said) if where is not None else "",
             invented_in=(where[-1].node if where else last.name) if where is not None else "",
@@ -373,10 +364,3 @@ class Tracer:
         text = self.shown(parent)[link.span.start : link.span.end]
         said = member.said if member else ""
         return LineageStep(parent.kind, said, parent.node, span, one_line(text), link.weight, link.method)
-
-
-def _drift(composed: ComposedOrigin, direct: SentenceOrigin) -> Drift:
-    """Return the drift of a sentence. Words that find nothing are no drift if a model read it: a reader finds more."""
-    found = drift(composed, direct, NEAR)
-    read = any(link.method == "model" for place in composed.places for link in place.way)
-    return "" if found == "nowhere" and read else found

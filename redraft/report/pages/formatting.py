@@ -119,7 +119,6 @@ _STAGES = {
         "query_narrative",
     ),
     "Refining": ("decide", "edit", "criticize", "revise", "rule_on_findings", "choose_draft"),
-    "Tracing sources": ("trace_sentences",),
 }
 _STAGE_OF = {prompt: name for name, prompts in _STAGES.items() for prompt in prompts}
 

@@ -450,7 +450,6 @@ CREATE TABLE findings (
     said_by text COLLATE "C",
     read text COLLATE "C" NOT NULL,
     value double precision NOT NULL,
-    probability double precision,
     weight bigint NOT NULL,
     counts bigint NOT NULL,
     missing text COLLATE "C" NOT NULL,

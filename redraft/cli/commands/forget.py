@@ -1,4 +1,4 @@
-"""`redraft store` and `redraft forget`: copy a database, and remove runs and documents from it for good."""
+"""`redraft forget`: remove runs and documents for good."""
 
 from __future__ import annotations
 
@@ -13,61 +13,16 @@ import click
 
 from redraft.cli import options
 from redraft.cli.parse_options import store_to_read
-from redraft.cli.sections import CommandGroup, command
+from redraft.cli.sections import command
 from redraft.cli.terminal import echo_json, say
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
-    from redraft.store.copy import ForgetReport
+    from redraft.store.removal import ForgetReport
     from redraft.store.store import Store
 
 
-_STORE_EPILOG = """\b
-Examples:
-  redraft store copy redraft.db postgresql://ann@db.example.org/books
-  redraft store copy postgresql://ann@db.example.org/books mine.db
-
-Give passwords in PGPASSWORD or ~/.pgpass: other users can see the command line.
-"""
-
-
-@click.group(cls=CommandGroup, short_help="Copy a database to another place.", epilog=_STORE_EPILOG)
-def store() -> None:
-    """Copy whole databases: files, or on a PostgreSQL server."""
-
-
-@command(short_help="Copy a database into another.", epilog=_STORE_EPILOG)
-@click.argument("source", metavar="FROM")
-@click.argument("target", metavar="TO")
-@options.as_json
-@options.quiet
-def copy(source: str, target: str, as_json: bool, quiet: bool) -> int:
-    """Copy everything in the database FROM to the database TO, which may be new or in use.
-
-    What TO has already is not changed, so copying twice is safe. FROM is only read.
-    """
-    import asyncio
-
-    from redraft.cli.views.render import count
-    from redraft.runs.store_copy import copy_store
-    from redraft.store.addresses import shown
-    from redraft.store.store import Store
-
-    with Store(source, must_exist=True, to_read=True) as here, Store(target) as there:
-        copied = asyncio.run(copy_store(here, there))
-    if as_json:
-        echo_json(asdict(copied))
-    elif not quiet:
-        known = f"; {copied.there:,} were there" if copied.there else ""
-        what = f"{count(copied.documents, 'document')}, {count(copied.texts, 'text')}"
-        say(f"copied to {shown(target)}: {count(len(copied.runs), 'run')}{known}, {what}")
-    return 0
-
-
-store.add_command(copy)
-
-
-_FORGET_EPILOG = """\b
+_EPILOG = """\b
 Examples:
   redraft forget 3fa2c1d0
   redraft forget --older-than 30d --dry-run
@@ -82,7 +37,7 @@ _KIB = 1024
 _FEW = 4
 
 
-@command(epilog=_FORGET_EPILOG)
+@command(epilog=_EPILOG)
 @click.argument("run_ids", nargs=-1, metavar="[RUN]...")
 @options.typed_option(
     "--older-than", section="output", metavar="AGE", help="All runs idle for this long: 30d, 12h, 8w."
@@ -112,7 +67,7 @@ def forget(
 
     The beginning of an id is enough. A run in progress is not removed.
     """
-    from redraft.store.copy import ForgetReport
+    from redraft.store.removal import ForgetReport
 
     if sum(map(bool, (run_ids, older_than, document))) != 1:
         raise UsageError("name RUNs, or give --older-than, or --document", hint="see `redraft forget --help`")
