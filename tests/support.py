@@ -16,6 +16,11 @@ from redraft.readers.documents import parse
 SAMPLE = Path(__file__).parent.parent / "examples" / "the-salt-ledger.md"
 
 
+def chapter() -> str:
+    """A document that is short enough for whole runs."""
+    return SAMPLE.read_text("utf-8").split("## Chapter 2")[0]
+
+
 def story(sentences: int, words: int = 12) -> Document:
     """A document of numbered sentences, so that every excerpt can be told from every other."""
     lines = [

@@ -32,6 +32,8 @@ _OPTION = re.compile(r"(?<![\w-])--(?!redraft-)[a-z][a-z-]+")
 _BEFORE = re.compile(r"^(?:\$ |.*&& |uv run )?(redraft .*)$")
 _ENDS = {"|", ">", "&&", "#", ";"}
 
+# The pages are about the whole package.
+pytestmark = pytest.mark.skipif(not {"experiment", "studio"} <= {*app.commands}, reason="a guest is not here")
 page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 
 import redraft
 from redraft import plugins
-from redraft.cli.main import main
 from redraft.errors import UsageError
 from redraft.graphs.strategies import strategy_named
 from tests.chatserver import ChatServer
@@ -200,24 +198,3 @@ def test_two_packages_with_one_name_are_told_apart_by_nobody(tmp_path: Path) -> 
     with installed(one, other, EXAMPLE), pytest.raises(UsageError) as caught:
         strategy_named("ends")
     assert caught.value.message == "several installed packages have a strategy named ends: wordy and windy"
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("agree", "labels.jsonl"),
-        ("agree", "read", "sheet.csv"),
-        ("experiment", "booookscore", "--summaries", "summaries.json"),
-    ],
-)
-def test_commands_of_agreement_say_which_extra_they_need(
-    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr("redraft.plugins.find_spec", lambda name: None if name == "sklearn" else find(name))
-    with pytest.raises(SystemExit) as left:
-        main(words)
-    assert left.value.code == 2
-    said = capsys.readouterr().err
-    assert "needs sklearn, which is not installed" in said
-    assert 'pip install "redraft[agreement]"' in said

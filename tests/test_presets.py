@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,6 @@ import pytest
 import redraft
 from redraft.cli import parse_options
 from redraft.cli.commands.summarize import evaluate, summarize
-from redraft.lab.commands.experiment.group import experiment
-from redraft.lab.commands.experiment.papers import thesis
 from redraft.presets import presets
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.factual import FACT_PROMPTS
@@ -193,7 +190,6 @@ def test_every_field_of_a_preset_is_an_option() -> None:
     named = {**parse_options.JUDGING, **parse_options.REFINEMENT}
     options = {named.get(str(one.name), str(one.name)) for one in [*summarize.params, *evaluate.params]}
     assert {field for name in presets() for field in redraft.preset(name).set_fields} <= options
-    assert redraft.preset("thesis").experiment.keys() <= {one.name for one in thesis.params}
 
 
 def asked_by(command: Inside, *arguments: str) -> list[tuple[str, dict[str, Any]]]:
@@ -236,10 +232,6 @@ USES_NOTHING = "the preset {} sets nothing that this command uses"
         ("longsumeval", "batch run book.md"),
         ("longsumeval", "keyfacts book.md"),
         ("booookscore", "pack build book.md"),
-        ("longsumeval", "experiment hamlet book.md -m extractive --judge extractive"),
-        ("longsumeval", "experiment context book.md -m extractive"),
-        ("booookscore", "experiment chunk-size book.md --judge extractive"),
-        ("longsumeval", "experiment booookscore --summaries summary.json"),
     ],
 )
 def test_a_preset_that_a_command_does_not_use_is_refused(command: Inside, name: str, run: str) -> None:
@@ -255,23 +247,6 @@ def test_a_preset_for_all_commands_is_noted_where_it_makes_no_difference(command
     assert said in command.run("summarize", "book.md", "--dry-run").err
     assert said not in command.run("summarize", "book.md", "--dry-run", "-q").err
     assert said not in command.run("summarize", "book.md", "--dry-run", "--refine").err
-
-
-@pytest.mark.slow
-def test_agreement_is_measured_as_the_preset_has_it(command: Inside) -> None:
-    lines = [{"text": story(60).text, "summary": "It tells of the keeper.", "human": {"label": n}} for n in (0, 1)]
-    (command.folder / "own.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    report = command.run("agree", "own.jsonl", "--preset", "longsumeval", "--json").json
-    assert report["settings"]["metric"] == "consistency"
-    assert (report["settings"]["judging"]["claims"], report["settings"]["judging"]["similarity"]) == ([4, 10], "rouge1")
-    report = command.run("agree", "own.jsonl", "--preset", "booookscore", "--json").json
-    assert (report["settings"]["metric"], report["settings"]["judging"]["batch"]) == ("booookscore", 1)
-
-
-def test_every_experiment_takes_a_preset() -> None:
-    found = {name: one for name, one in experiment.commands.items() if name != "report"}
-    assert len(found) > 6
-    assert all(any(option.name == "preset" for option in one.params) for one in found.values())
 
 
 @pytest.mark.parametrize(

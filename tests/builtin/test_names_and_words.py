@@ -18,7 +18,7 @@ from redraft.text.languages import ENGLISH
 from redraft.text.sentences import sentences
 from redraft.text.word_keys import keys, words
 from tests.builtin.support import STORY, UNANSWERABLE, found_in, judge, open_in, sample
-from tests.studio.served import chapter
+from tests.support import chapter
 from tests.text.hostile import raw_texts
 
 # Nothing of this stands in the story word for word.

@@ -318,7 +318,7 @@ def _commands() -> list[tuple[str, Any]]:
     from redraft.cli.main import app
 
     groups = {name: group for name, group in app.commands.items() if isinstance(group, click.Group)}
-    assert set(groups) == {"agree", "batch", "data", "experiment", "pack", "prompts"}
+    assert {"batch", "pack", "prompts"} <= set(groups)
     within = [(f"{name} {each}", one) for name, group in groups.items() for each, one in group.commands.items()]
     return [*app.commands.items(), *within]
 

@@ -33,7 +33,6 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
             ("evaluate", "book.md", "poor.md"),
             ("refine", "book.md", "poor.md", "-w", "100"),
             ("pack", "build", "book.md"),
-            ("experiment", "chunk-size", "book.md", "--judge", "extractive", "--sizes", "64", "--sample", "1"),
         ):
             done = made.run(*arguments, "-q")
             assert done.code in {0, 3}, done.err
@@ -45,14 +44,6 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
 def kinds(command: Inside, *arguments: str) -> list[str]:
     """The kinds of the runs that are listed, in alphabetical order."""
     return sorted(one["kind"] for one in command.run("runs", *arguments, "--json").json["runs"])
-
-
-@pytest.mark.slow
-def test_runs_of_experiments_are_listed_when_they_are_asked_for(command: Inside) -> None:
-    usual = kinds(command)
-    assert "chunk-size" not in usual
-    assert kinds(command, "--all") == sorted([*usual, "chunk-size"])
-    assert kinds(command, "--kind", "chunk-size") == ["chunk-size"]
 
 
 def test_runs_are_found_by_kind_status_document_and_model(command: Inside) -> None:
@@ -129,7 +120,7 @@ def test_a_kind_that_there_is_not_is_answered_with_those_that_there_are(command:
     done = command.run("runs", "--kind", "nonsense")
     assert done.code == 2
     assert "'nonsense' is not a kind of runs" in done.err
-    assert "summarize, evaluate, refine, compare, pack, keyfacts, ask, chunk-size" in done.err
+    assert "summarize, evaluate, refine, compare, pack, keyfacts, ask\n" in done.err
 
 
 WORKING = """

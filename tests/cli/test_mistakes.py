@@ -145,7 +145,3 @@ def test_a_failed_document_of_a_batch_is_named_once(command: Inside) -> None:
     done = command.run("batch", "run", "empty.txt", "nowhere.txt", "book.md", "-w", "40", "-q")
     assert "failed: empty.txt: the document is empty; give a file that contains text" in done.out
     assert "failed: nowhere.txt: no such file; check the path" in done.out
-
-
-def test_one_unreadable_entry_of_a_set_is_an_entry(command: Inside) -> None:
-    assert "0 documents, 0 summaries, 1 entry that cannot be read" in command.run("data", "check", "good.md").out

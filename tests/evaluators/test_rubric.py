@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,8 +14,6 @@ from redraft.evaluators.rubric import Rubric
 from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.rubric import RubricInput, RubricVerdict
-from redraft.studio.run_actions import ForkBody
-from redraft.studio.run_actions import plan_fork as studio_fork
 
 MINUTES = redraft.Document.from_text("The board met at seven. It was cold. " * 4, "Minutes")
 PLAIN = Rubric("plain_tone", "Written for a reader without legal training")
@@ -183,14 +180,9 @@ def test_a_rubric_is_a_goal_also_of_a_run_that_goes_on_from_it(tmp_path: Path) -
         result = session.refine(MINUTES, TEXT, **goal)  # type: ignore[arg-type]
     with redraft.Session(tmp_path / "redraft.db", model=FunctionModel(writer)) as session:
         forked = session.fork(result.run.id, 0)
-        asked = ForkBody(goals={"plain_tone": 0.5})
-        work: Any = SimpleNamespace(session=session.session)
-        planned = studio_fork(session.store, result.run, asked, work, {})
 
     assert (result.summary, result.run.stop_reason) == ("The board met. Everybody agreed. It was cold.", "goals_met")
     assert forked.scores["plain_tone"] == 1.0
-    assert planned.spec.judging is not None
-    assert planned.spec.judging.rubrics["plain_tone"] == PLAIN.settings
 
 
 def test_workers_of_a_batch_know_a_rubric_and_no_function() -> None:

@@ -239,7 +239,7 @@ def test_models_that_are_built_in_or_at_the_users_own_server_may_be_named(nowher
 
 def test_a_found_file_defines_no_model(nowhere: Path) -> None:
     del nowhere
-    for path in (("summarize",), ("studio",), ("runs",), ("mcp",)):
+    for path in (("summarize",), ("runs",), ("mcp",)):
         assert is_refused(path, '[models.m]\nmodel = "openai:m"\n')
 
 

@@ -16,7 +16,6 @@ from redraft import DraftConfig, Limits, Session, resume_batch
 from redraft.errors import UsageError
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
-from tests.studio.served import served
 
 USUAL, OTHER = "sk-usual-0123456789", "sk-other-0123456789"
 SENTENCE = "The keeper kept the light."
@@ -237,25 +236,6 @@ async def test_a_batch_from_python_is_held_to_the_same_rule(scene: Scene) -> Non
     async with Session(scene.command.database) as session:
         with pytest.raises(UsageError, match="only its database names"):
             await resume_batch(session, "mine")
-
-
-@pytest.mark.nightly
-def test_the_studio_is_held_to_the_same_rule(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "NO_PROXY"):
-        monkeypatch.setenv(name, scene.command.environment[name])
-    scene.resumed()
-    scene.edit("settings", {"base_url": "STRANGER"})
-    scene.set("status", "interrupted")
-    with served(scene.command.folder) as studio, studio.client() as client:
-        for path, body in (
-            (f"/api/runs/{scene.run}/resume", {}),
-            (f"/api/runs/{scene.run}/fork", {"round": 0, "rounds": 1}),
-            (f"/api/runs/{scene.run}/ask", {"question": "Who kept the light?"}),
-        ):
-            reply = client.post(path, json=body)
-            assert reply.status_code in (409, 422), (path, reply.text)
-            assert "only its database names" in reply.text, (path, reply.text)
-    assert (scene.stranger.seen, scene.stranger.looked) == ([], [])
 
 
 @pytest.mark.slow

@@ -134,14 +134,6 @@ def test_a_table_without_its_key_is_refused_before_anything_is_sent(two: Two) ->
     assert two.writer.seen == []
 
 
-def test_an_experiment_keeps_the_key_of_those_who_write_from_the_judges_server(two: Two) -> None:
-    places = ("--base-url", two.writer.base_url, "--judge-base-url", two.judge.base_url)
-    run = ("experiment", "hamlet", "book.md", "-m", "openai:w", "--judge", "openai:j", "--max-calls", "3", "-o", "out")
-    two.command.run(*run, *places)
-    assert two.judge.seen
-    assert keys_at(two.judge) == {"none"}
-
-
 ROOT = Path(__file__).parents[2]
 SECRET = "Ormolu Fitzwarren keeps the ledger of the salt house."
 BOOK = "# The Ledger\n\n" + " ".join(f"{SECRET[:-1]} in year {year}." for year in range(40))
@@ -175,11 +167,15 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     [
         ("summarize", "book.md", "-m", "openai:m", "-w", "60"),
         ("evaluate", "book.md", "summary.md", "-m", "openai:m", "--metric", "coverage"),
-        ("experiment", "chunk-size", "book.md", "--judge", "openai:m", "--sizes", "64"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
 def test_a_command_sends_nothing_to_a_tracer(scene: Scene, arguments: tuple[str, ...]) -> None:
+    sends_nothing_to_a_tracer(scene, arguments)
+
+
+def sends_nothing_to_a_tracer(scene: Scene, arguments: tuple[str, ...]) -> None:
+    """The texts go to the model, and nowhere else."""
     scene.command.environment |= OF_THE_FIRST_VERSION
     done = scene.command.run(*arguments)
 

@@ -162,14 +162,6 @@ def test_it_is_checked_by_a_sentence_to_judge(tiny: Path, tmp_path: Path) -> Non
     assert refused.out.splitlines()[-1] == "it does not answer"
 
 
-@pytest.mark.nightly
-def test_the_doctor_examines_it_by_the_metrics_that_it_serves(tiny: Path, tmp_path: Path) -> None:
-    done = Inside(tmp_path).run("doctor", "--judge", f"nli:{tiny}", "--json", "-q")
-    assert done.code == 3, "it knows nothing of the bridge"
-    (judge,) = done.json["judges"]
-    assert {one["metric"] for one in judge["controls"]} == {"consistency", "faithfulness"}
-
-
 def test_weights_that_are_trained_anew_are_another_judge(tiny: Path, tmp_path: Path) -> None:
     folder = tmp_path / "other"
     shutil.copytree(tiny, folder)

@@ -47,9 +47,9 @@ from redraft.runs.job import reader_of
 from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig
 from redraft.store.store import Store
-from tests.lab.experiments.valley import book
-from tests.lab.experiments.valley import replies as read
 from tests.packs.test_exchange import Json
+from tests.valley import book
+from tests.valley import replies as read
 
 
 def builder(

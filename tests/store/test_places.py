@@ -190,19 +190,6 @@ def test_every_file_of_a_whole_run_is_private_whatever_the_umask(tmp_path: Path)
     made: dict[str, set[str]] = {}
     for arguments in (
         ("refine", "book.md", "book.md", "-w", "80", "--rounds", "1", "--allow-self-check"),
-        (
-            "experiment",
-            "hamlet",
-            "book.md",
-            "-m",
-            "extractive",
-            "--judge",
-            "extractive",
-            "--queries",
-            "1",
-            "-o",
-            "tables",
-        ),
         ("forget", "--older-than", "0d", "--yes"),
     ):
         done = subprocess.run(

@@ -18,7 +18,7 @@ from redraft.readers.documents import load_bytes
 from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig
 from redraft.studio.server import StudioServer, config_for, listening
-from tests.support import SAMPLE
+from tests.support import chapter
 
 TOKEN = "a-token-of-the-tests"
 _SECONDS = 60.0
@@ -73,11 +73,6 @@ def until(holds: Callable[[], object], seconds: float = _SECONDS) -> None:
     while not holds():
         assert time.monotonic() < deadline, "it never came to that"
         time.sleep(0.02)
-
-
-def chapter() -> str:
-    """A document that is short enough for whole runs."""
-    return SAMPLE.read_text("utf-8").split("## Chapter 2")[0]
 
 
 def book(text: str = "", name: str = "ledger.md") -> Document:

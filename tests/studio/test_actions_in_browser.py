@@ -13,7 +13,8 @@ import pytest
 from redraft.settings import ModelSettings
 from tests.browser import run_shown, serious
 from tests.chatserver import ChatServer, Fault, Seen
-from tests.studio.served import Served, at_rest, begin, chapter, served
+from tests.studio.served import Served, at_rest, begin, served
+from tests.support import chapter
 
 pytestmark = pytest.mark.slow
 EVIL = "<img src=x onerror=\"document.title='pwned'\">"

@@ -21,7 +21,8 @@ from redraft.studio.contracts import PackList, RunStatus, SentenceEvidence
 from redraft.studio.run_views import RunList
 from tests.chatserver import ChatServer
 from tests.store.support import typed as typed_questions
-from tests.studio.served import Served, at_rest, begin, chapter, served
+from tests.studio.served import Served, at_rest, begin, served
+from tests.support import chapter
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,8 @@ from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from tests.browser import run_shown, serious
 from tests.chatserver import ChatServer, Seen
-from tests.studio.served import Served, at_rest, begin, chapter, served, until
+from tests.studio.served import Served, at_rest, begin, served, until
+from tests.support import chapter
 
 EVIL = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
 # Playwright has functions that it waits for evaluated in the page, whose policy forbids that. Selectors need none.

@@ -20,7 +20,7 @@ from redraft.cli.main import main
 from redraft.store.store import Store
 from tests.chatserver import ChatServer
 from tests.command import Command
-from tests.studio.served import chapter
+from tests.support import chapter
 
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 

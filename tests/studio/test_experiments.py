@@ -30,7 +30,8 @@ from tests.browser import browser, serious
 from tests.chatserver import ChatServer, Seen
 from tests.lab.experiments.grids import design, judged, outcome
 from tests.store.support import run
-from tests.studio.served import Served, chapter, kept_from, served, until
+from tests.studio.served import Served, kept_from, served, until
+from tests.support import chapter
 
 EVIL = "<img src=x onerror=\"document.title='pwned'\">"
 SET = "".join(

@@ -14,8 +14,8 @@ import pytest
 
 import redraft
 from redraft import Document, Session
-from tests.studio.served import TOKEN, Served, at_rest, begin, chapter
-from tests.support import SAMPLE
+from tests.studio.served import TOKEN, Served, at_rest, begin
+from tests.support import SAMPLE, chapter
 
 pytestmark = pytest.mark.slow
 

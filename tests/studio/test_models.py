@@ -19,7 +19,8 @@ from redraft.store.store import Store
 from redraft.studio.models import LocalServers, ModelList
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer
-from tests.studio.served import Served, at_rest, begin, chapter, served, until
+from tests.studio.served import Served, at_rest, begin, served, until
+from tests.support import chapter
 
 EVIL = "<img src=x onerror=alert(1)>"
 

@@ -16,7 +16,8 @@ from redraft.report.pages.assets import template
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.studio.feeds import Message, sent
 from redraft.studio.form import error_on_page, groups, in_api, in_page_words, on_page, with_names
-from tests.studio.served import Served, at_rest, begin, chapter
+from tests.studio.served import Served, at_rest, begin
+from tests.support import chapter
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,8 @@ from redraft.studio.context import StudioConfig
 from redraft.studio.pages import ListPage
 from redraft.studio.run_views import RunFilter, RunRows
 from tests.store.support import document, evaluation, fact, fill, keyfacts, pack, question, run, tree, typed
-from tests.studio.served import TOKEN, chapter, served
+from tests.studio.served import TOKEN, served
+from tests.support import chapter
 
 JUDGING = JudgeConfig(metrics=("coverage",))
 

@@ -17,7 +17,8 @@ from redraft.errors import RunError
 from redraft.settings import Limits, ModelSettings
 from redraft.studio.context import WorkManager
 from tests.chatserver import ChatServer
-from tests.studio.served import Served, at_rest, begin, chapter, served, until
+from tests.studio.served import Served, at_rest, begin, served, until
+from tests.support import chapter
 
 pytestmark = pytest.mark.slow
 EVIL = "<script>document.title='pwned'</script>"

@@ -23,7 +23,8 @@ from redraft.studio.context import StudioConfig
 from redraft.studio.guard import MAX_BYTES
 from redraft.studio.server import address_of, config_for, is_loopback, listening, token_on_file
 from tests.store.support import fill
-from tests.studio.served import TOKEN, Served, chapter, served, until
+from tests.studio.served import TOKEN, Served, served, until
+from tests.support import chapter
 
 WRITES = {"POST": [("/api/runs", {"text": "A text."}), ("/runs/new", {}), ("/runs/start", {}), ("/runs/x/stop", {})]}
 

@@ -18,7 +18,6 @@ from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.vectors import Encoder, load_encoder
 from tests.cli.inside import Inside
-from tests.lab.experiments.valley import book
 
 
 @pytest.fixture(scope="session")
@@ -98,18 +97,6 @@ def test_the_lineage_of_a_summary_in_other_words_goes_by_what_it_means(model_fol
         assert ship["origins"][0]["text"] == lines[1]
         assert ship["origins"][0]["way"][-1]["method"] == "embedding"
         assert cats["origins"] == []
-
-
-@pytest.mark.slow
-def test_answers_to_questions_are_compared_by_meaning(tmp_path: Path, model_folder: Path) -> None:
-    (tmp_path / "valley.txt").write_text(book(6).text, "utf-8")
-    words = ("experiment", "qa", "valley.txt", "-m", "extractive", "--until", "5000", "--similarity", "cosine")
-    done = Inside(tmp_path).run(*words, "--embeddings", str(model_folder), "--json", "-q")
-    assert done.json["settings"]["similarity"] == "cosine"
-    found = [item["similarity"] for item in done.json["items"] if item["similarity"] is not None]
-    assert found
-    assert found == pytest.approx([0.929969, 0.912237, 1.0], abs=1e-3)
-    assert done.json["settings"]["embeddings"] == str(model_folder)
 
 
 @pytest.mark.slow

@@ -250,7 +250,7 @@ def _of_model(rng: random.Random) -> File:
         lambda: rng.choice(("http://x", 4096, 0.5, "simple", "plain")),
     ]
     table = {"model": model} | {one: rng.choice(kinds)() for one in rng.sample(fields, rng.randrange(3))}
-    roles = [(path, key, option) for path, key, option in SETTINGS if key in MODELS or path[-1] == "studio"]
+    roles = [(path, key, option) for path, key, option in SETTINGS if key in MODELS]
     path, key, option = rng.choice(roles)
     said = {**required(path, option), **({key: [name] if option.multiple else name} if key in MODELS else {})}
     more = {"m2": {"model": "openai:m2", "base_url": "http://stranger.example"}} if rng.random() < 0.3 else {}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inside import Inside
-from tests.lab.experiments.valley import book, over_wire
 from tests.lab.experiments.world import serving
+from tests.valley import book, over_wire
 
 COMMAND = (
     "experiment", "qa", "valley.txt", "-m", "extractive", "--until", "780,5000", "--context-tokens", "8000", "-q",

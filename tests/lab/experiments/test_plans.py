@@ -42,8 +42,8 @@ from redraft.runs.model_pool import ModelPool, ModelRole
 from redraft.runs.prepare import PreparedDocument
 from redraft.store.runs import Run
 from redraft.text.words import count_words
+from tests import valley
 from tests.judges import Said, Script, Sheet, function_model, island, keepers_in, sentence_of, told
-from tests.lab.experiments import valley
 from tests.runs.test_dry_run import BOOK, TOKENIZER, WHY, Obedient, whole
 
 WRITERS, JUDGES = ("openai:w0", "openai:w1"), ("openai:j0", "openai:j1")

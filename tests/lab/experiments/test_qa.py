@@ -28,8 +28,8 @@ from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner
 from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of
 from tests.judges import KEY, seen_on
-from tests.lab.experiments.valley import book, over_wire, paragraph
 from tests.lab.experiments.world import serving
+from tests.valley import book, over_wire, paragraph
 
 _PROCESSES = multiprocessing.get_context("forkserver")
 MILLERS = 18

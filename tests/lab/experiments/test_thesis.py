@@ -36,10 +36,10 @@ from tests.judges import Keepers, seen_on
 from tests.lab.experiments.made import rows
 from tests.lab.experiments.test_context_tables import COURSES, FIRST, ITEMS, SECOND, at
 from tests.lab.experiments.test_qa_tables import BINARY, EXTRACTIVE, LATER, OPEN, item
-from tests.lab.experiments.valley import book, over_wire
-from tests.lab.experiments.valley import replies as read
 from tests.lab.experiments.world import serving
 from tests.packs.test_typed import builder
+from tests.valley import book, over_wire
+from tests.valley import replies as read
 
 MILLERS = [
     " ".join([f"The miller {name} grinds barley and rye for farmers of valley {number}.", "The river runs high."] * 4)

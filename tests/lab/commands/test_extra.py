@@ -1,0 +1,30 @@
+"""The commands of agreement need an extra."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+from redraft.cli.main import main
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("agree", "labels.jsonl"),
+        ("agree", "read", "sheet.csv"),
+        ("experiment", "booookscore", "--summaries", "summaries.json"),
+    ],
+)
+def test_commands_of_agreement_say_which_extra_they_need(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr("redraft.plugins.find_spec", lambda name: None if name == "sklearn" else find(name))
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    assert left.value.code == 2
+    said = capsys.readouterr().err
+    assert "needs sklearn, which is not installed" in said
+    assert 'pip install "redraft[agreement]"' in said

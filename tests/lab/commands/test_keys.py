@@ -1,0 +1,22 @@
+"""Keys and texts go to no stranger from an experiment."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.leaks.test_role_keys import Scene, Two, keys_at, scene, sends_nothing_to_a_tracer, two
+
+__all__ = ["scene", "two"]
+
+
+def test_an_experiment_keeps_the_key_of_those_who_write_from_the_judges_server(two: Two) -> None:
+    places = ("--base-url", two.writer.base_url, "--judge-base-url", two.judge.base_url)
+    run = ("experiment", "hamlet", "book.md", "-m", "openai:w", "--judge", "openai:j", "--max-calls", "3", "-o", "out")
+    two.command.run(*run, *places)
+    assert two.judge.seen
+    assert keys_at(two.judge) == {"none"}
+
+
+@pytest.mark.slow
+def test_an_experiment_sends_nothing_to_a_tracer(scene: Scene) -> None:
+    sends_nothing_to_a_tracer(scene, ("experiment", "chunk-size", "book.md", "--judge", "openai:m", "--sizes", "64"))

@@ -1,0 +1,19 @@
+"""Runs of experiments in the list of runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.inside import Inside
+from tests.cli.test_listing import kinds
+
+
+@pytest.mark.slow
+def test_runs_of_experiments_are_listed_when_they_are_asked_for(command: Inside) -> None:
+    assert command.run("evaluate", "book.md", "poor.md", "-q").code == 0
+    experiment = ("experiment", "chunk-size", "book.md", "--judge", "extractive", "--sizes", "64", "--sample", "1")
+    assert command.run(*experiment, "-q").code in {0, 3}
+    usual = kinds(command)
+    assert "chunk-size" not in usual
+    assert kinds(command, "--all") == sorted([*usual, "chunk-size"])
+    assert kinds(command, "--kind", "chunk-size") == ["chunk-size"]

@@ -1,0 +1,53 @@
+"""Presets in the commands of research."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import redraft
+from redraft.lab.commands.experiment.group import experiment
+from redraft.lab.commands.experiment.papers import thesis
+from tests.cli.inside import Inside
+from tests.support import story
+from tests.test_presets import USES_NOTHING, command
+
+__all__ = ["command"]
+
+
+@pytest.mark.slow
+def test_agreement_is_measured_as_the_preset_has_it(command: Inside) -> None:
+    lines = [{"text": story(60).text, "summary": "It tells of the keeper.", "human": {"label": n}} for n in (0, 1)]
+    (command.folder / "own.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    report = command.run("agree", "own.jsonl", "--preset", "longsumeval", "--json").json
+    assert report["settings"]["metric"] == "consistency"
+    assert (report["settings"]["judging"]["claims"], report["settings"]["judging"]["similarity"]) == ([4, 10], "rouge1")
+    report = command.run("agree", "own.jsonl", "--preset", "booookscore", "--json").json
+    assert (report["settings"]["metric"], report["settings"]["judging"]["batch"]) == ("booookscore", 1)
+
+
+def test_every_experiment_takes_a_preset() -> None:
+    found = {name: one for name, one in experiment.commands.items() if name != "report"}
+    assert len(found) > 6
+    assert all(any(option.name == "preset" for option in one.params) for one in found.values())
+
+
+def test_the_thesis_sets_options_of_its_experiment() -> None:
+    assert redraft.preset("thesis").experiment.keys() <= {one.name for one in thesis.params}
+
+
+@pytest.mark.parametrize(
+    ("name", "run"),
+    [
+        ("longsumeval", "experiment hamlet book.md -m extractive --judge extractive"),
+        ("longsumeval", "experiment context book.md -m extractive"),
+        ("booookscore", "experiment chunk-size book.md --judge extractive"),
+        ("longsumeval", "experiment booookscore --summaries summary.json"),
+    ],
+)
+def test_a_preset_that_an_experiment_does_not_use_is_refused(command: Inside, name: str, run: str) -> None:
+    refused = command.run(*run.split(), "--preset", name)
+    assert refused.code == 2
+    assert USES_NOTHING.format(name) in refused.err
+    assert "add --refine" not in refused.err

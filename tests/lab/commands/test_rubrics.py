@@ -1,0 +1,57 @@
+"""Rubrics in the commands of research."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.chatserver import ChatServer, Seen
+from tests.cli.inside import Inside
+from tests.cli.test_rubrics import STATED, VERDICT, folder
+
+
+@pytest.mark.slow
+def test_a_rubric_is_compared_with_people_and_its_judge_certified(tmp_path: Path) -> None:
+    texts = [f"The board met at {hour}. It was {'very ' * hour}cold." for hour in range(1, 7)]
+    lines = [
+        {"document_id": "d", "text": "The board met. It was cold. " * 9, "summary": text, "human": {"plain": at}}
+        for at, text in enumerate(texts)
+    ]
+
+    def serve(seen: Seen) -> str:
+        hour = int(next(letter for letter in seen.messages[0]["content"] if letter.isdigit()))
+        return json.dumps({"faults": [], "reason": "So it reads.", "level": hour})
+
+    stated = "plain_tone=Plain words"
+    (tmp_path / "levels.toml").write_text('[rubrics.plain_tone]\nrequirement = "Plain words"\nlevels = 6', "utf-8")
+    (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    with ChatServer(serve) as server:
+        command = Inside(folder(tmp_path), server.base_url, REDRAFT_MODEL="openai:m", COLUMNS="200")
+        compared = command.run("agree", "labels.jsonl", "--rubric", "levels.toml", "--save", "--json", "-q")
+        (tmp_path / "late.md").write_text(texts[-1], "utf-8")
+        known = command.run("evaluate", "book.md", "late.md", "--rubric", "levels.toml")
+        other = command.run("evaluate", "book.md", "late.md", "--rubric", stated)
+        idle = command.run("agree", "labels.jsonl", "--rubric", stated, "--metric", "coverage")
+
+    assert compared.code == 0, compared.err
+    assert "agrees with people 1.00" in known.out, known.err
+    assert "not checked against people" in other.out
+    assert "--rubric is not used by --metric coverage" in idle.err
+
+
+@pytest.mark.slow
+def test_systems_are_compared_by_a_rubric(tmp_path: Path) -> None:
+    def serve(seen: Seen) -> str:
+        asked = seen.messages[0]["content"]
+        if "Judge how far" not in asked:
+            return "The board agreed. It was cold."
+        return json.dumps(VERDICT | {"level": 5, "faults": []})
+
+    with ChatServer(serve) as server:
+        command = Inside(folder(tmp_path, ""), server.base_url, REDRAFT_MODEL="openai:m")
+        compared = command.run("experiment", "grid", "book.md", "-m", "openai:m", "--rubric", STATED, "--json", "-q")
+
+    (scores,) = (one["rows"] for one in compared.json["tables"] if one["name"] == "scores")
+    assert [(row["metric"], row["score"]) for row in scores] == [("plain_tone", 1)], compared.err

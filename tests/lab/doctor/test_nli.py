@@ -1,0 +1,20 @@
+"""The doctor examines a model of entailment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import Inside
+from tests.nli.conftest import tiny
+
+__all__ = ["tiny"]
+
+
+@pytest.mark.nightly
+def test_the_doctor_examines_it_by_the_metrics_that_it_serves(tiny: Path, tmp_path: Path) -> None:
+    done = Inside(tmp_path).run("doctor", "--judge", f"nli:{tiny}", "--json", "-q")
+    assert done.code == 3, "it knows nothing of the bridge"
+    (judge,) = done.json["judges"]
+    assert {one["metric"] for one in judge["controls"]} == {"consistency", "faithfulness"}

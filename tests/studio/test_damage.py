@@ -1,0 +1,26 @@
+"""A damaged run costs no other one in the browser's list."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from redraft.store.store import Store
+from redraft.studio.run_views import RunFilter, RunRows
+from tests.cli.inside import Inside
+from tests.store.test_damage import DAMAGE, damaged, here
+
+__all__ = ["here"]
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_a_damaged_run_is_named_and_the_others_are_listed(
+    here: tuple[Inside, str, str], what: str, tmp_path: Path
+) -> None:
+    first, bad, good = here
+    command = damaged(first, bad, what, tmp_path)
+    with Store(command.database, to_read=True) as store:
+        rows = RunRows(store).listed(RunFilter())
+    assert good in [row.run for row in rows.rows]
+    assert (bad in rows.damaged) is (what != "notes of the draft")

@@ -1,0 +1,26 @@
+"""A rubric is a goal also of a run that is forked in the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import redraft
+from redraft.llm.base import FunctionModel
+from redraft.studio.run_actions import ForkBody, plan_fork
+from tests.evaluators.test_rubric import MINUTES, PLAIN, TEXT, writer
+
+
+@pytest.mark.slow
+def test_a_fork_has_the_rubric_of_its_run(tmp_path: Path) -> None:
+    goal = {"goals": {"plain_tone": 1.0}, "policy": "paper"}
+    with redraft.Session(tmp_path / "redraft.db", model=FunctionModel(writer), metrics=[PLAIN]) as session:
+        result = session.refine(MINUTES, TEXT, **goal)  # type: ignore[arg-type]
+        work: Any = SimpleNamespace(session=session.session)
+        planned = plan_fork(session.store, result.run, ForkBody(goals={"plain_tone": 0.5}), work, {})
+
+    assert planned.spec.judging is not None
+    assert planned.spec.judging.rubrics["plain_tone"] == PLAIN.settings
