@@ -35,7 +35,7 @@ _MIN_REMAINING, _LEFT_BESIDE = 60, 0.1
 """The least words, and the least words relative to the comments, of an article; with fewer, comments are the content.
 """
 _FEW_IN_SHARE_BAR = 60
-_LINKED, _MIN_LINKS = 0.6, 2
+_LINKED, _MIN_LINKS = 0.5, 2
 """The share of words in links, and the number of links, of a box with teasers to other pages."""
 _HEADINGS = {f"h{rank}": rank for rank in range(1, 7)}
 _ITEM = re.compile(r"\s*(?:-|\d{1,6}\.) ")
