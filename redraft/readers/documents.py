@@ -22,6 +22,7 @@ from redraft.readers.formats import BY_SUFFIX, MAX_SECONDS, TOO_SLOW, Format, fo
 from redraft.readers.matter import recognised
 from redraft.readers.parts import Selection, select
 from redraft.readers.plain import decode, read_given, read_plain
+from redraft.readers.web import SAVE_HINT, fetch, is_address
 from redraft.sources import STDIN, path_of, read_source
 from redraft.text.languages import own_language, primary, with_declared_language
 from redraft.text.sanitizer import CleanText, clean_with_notes, one_line
@@ -151,6 +152,8 @@ def load(
 
 def _contents(source: str, max_bytes: int | None, instead: str) -> tuple[bytes, str, Format | None]:
     """Return the bytes of a file that can be read, and its name; or standard input, with its format."""
+    if is_address(source):
+        raise DocumentError("a web address is read by commands only", place=source, hint=SAVE_HINT)
     readable = is_readable(source)
     path = path_of(source, instead)
     if not readable:
@@ -231,7 +234,7 @@ _BEGINNING = 300
 
 
 def load_all(sources: Sequence[str | Path], *, wanted: Selection | None = None) -> Document:
-    """Read the documents at some paths as one; chapters and pages cannot be selected from several."""
+    """Read the documents at some paths or web addresses as one; chapters and pages cannot be selected from several."""
     check_sources(sources)
     if len(sources) > 1 and wanted and (option := "chapters" if wanted.chapters else "pages" if wanted.pages else ""):
         raise UsageError(
@@ -240,8 +243,11 @@ def load_all(sources: Sequence[str | Path], *, wanted: Selection | None = None) 
         )
     documents: list[Document] = []
     for source in sources:
-        document = load(source, wanted=wanted)
-        documents = [*documents, document]
+        if is_address(str(source)):
+            file = fetch(str(source))
+            documents.append(load_bytes(file.data, file.name, wanted=wanted, form=file.form))
+        else:
+            documents.append(load(source, wanted=wanted))
     return combine(documents)
 
 

@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 from redraft.document import Mark, MarkKind
 from redraft.errors import DocumentError
+from redraft.readers.archive import Archive, resolve
 from redraft.readers.builder import TITLE_WIDTH, Anchor, Heading, ReadCoverage, ReadText, TextBuilder
 from redraft.readers.formats import MAX_ENTRIES
 from redraft.readers.html import HtmlWalker, body_of, kinds
-from redraft.readers.markup import Archive, Element, attr, child, elements, page, resolve, tag, text_in, text_of, xml
+from redraft.readers.markup import Element, attr, child, elements, page, size, tag, text_of, xml
 from redraft.text.sanitizer import one_line
 
 _CONTAINER = "META-INF/container.xml"
@@ -91,7 +92,7 @@ class _Book:
         if missing:
             self._builder.oddities.append(f"{missing:,} parts that the spine names are not in the book")
         self._add_parts_outside_the_spine(guide)
-        title, language = self._said("title"), self._said("language")
+        title, language = self._metadata("title"), self._metadata("language")
         self._add_pages()
         reading = self._builder.reading(title, language)
         headings = self._headings(reading) or reading.headings
@@ -110,40 +111,38 @@ class _Book:
             names = one_line(", ".join(added), TITLE_WIDTH)
             self._builder.oddities.append(f"{len(added):,} parts that the spine does not name are at the end: {names}")
         parts = {item.part.casefold() for item in self._items.values()}
-        for name in self._archive.names():
+        for name in self._archive.names:
             if name.endswith((".html", ".xhtml", ".htm")) and name.casefold() not in parts:
-                self._builder.leave_out("pages that the book does not name", text=text_of(self._archive.unread(name)))
+                self._builder.leave_out(
+                    "pages that the book does not name", text=text_of(page(self._archive.part(name), self._name).root)
+                )
 
     def _chapter(self, item: _Item, matter: MarkKind | None, *, linear: bool) -> None:
         """Read one file of the book."""
         builder, start = self._builder, self._builder.length
         self._starts[item.part] = start
         try:
-            found = page(self._archive.part(item.part), self._name)
+            root, _, notes = page(self._archive.part(item.part), self._name)
         except DocumentError as error:
-            if "encrypted" in error.message or "unpacked" in error.message or "attributes" in error.message:
+            if any(reason in error.message for reason in ("encrypted", "unpacked", "attributes")):
                 raise
             builder.oddities.append(f"a part of the book cannot be read: {item.part}: {error.message}")
             builder.extents.append(ReadCoverage(item.part, self._archive.size(item.part), 0))
             return
-        builder.oddities.extend(f"{item.part}: {note}" for note in found.notes)
-        seen = 0
-        for root in found.roots:
-            body = body_of(root)
-            walker = HtmlWalker(builder, item.part)
-            walker.walk(body)
-            seen += text_in(root) - text_in(body) + walker.seen
-            self._places |= {(item.part, key): at for key, at in walker.ids.items()}
-        builder.extents.append(ReadCoverage(item.part, found.held, seen))
-        body = body_of(found.roots[0])
-        is_contents = "nav" in item.properties
-        kind = matter or ("contents" if is_contents else None)
-        if kind is None and (said := kinds(body) & _MATTER.keys()):
-            kind = _MATTER[min(said)]
-        if kind and builder.length > start:
-            builder.marks.append(Mark(start, builder.length, kind, "", item.part))
-        if not linear and builder.length > start:
-            builder.oddities.append("its parts outside the reading order are placed where the spine names them")
+        builder.oddities.extend(f"{item.part}: {note}" for note in notes)
+        length = size(text_of(root))
+        builder.extents.append(ReadCoverage(item.part, length, length))
+        body = body_of(root)
+        walker = HtmlWalker(builder, item.part)
+        walker.walk(body)
+        self._places |= {(item.part, key): at for key, at in walker.ids.items()}
+        kind = matter or ("contents" if "nav" in item.properties else None)
+        kind = kind or next((_MATTER[name] for name in sorted(kinds(body)) if name in _MATTER), None)
+        if builder.length > start:
+            if kind:
+                builder.marks.append(Mark(start, builder.length, kind, "", item.part))
+            if not linear:
+                builder.oddities.append("its parts outside the reading order are placed where the spine names them")
 
     def _find_package(self) -> str:
         if self._archive.has(_CONTAINER):
@@ -151,7 +150,7 @@ class _Book:
             found = next((element.get("full-path") for element in elements(root, "rootfile")), None)
             if found and self._archive.has(found):
                 return found
-        found = next((name for name in self._archive.names() if name.endswith(".opf")), None)
+        found = next((name for name in self._archive.names if name.endswith(".opf")), None)
         if found is None:
             raise DocumentError(
                 "this is not an EPUB book: it has no list of its parts", place=self._name, hint=_BAD_BOOK
@@ -188,7 +187,7 @@ class _Book:
                 hint="give a copy without protection",
             )
 
-    def _said(self, what: str) -> str:
+    def _metadata(self, what: str) -> str:
         """Return an element of the book's metadata."""
         return one_line(text_of(next(elements(self._package, what), None)))
 
@@ -218,7 +217,7 @@ class _Book:
         """Yield the entries of the navigation document (EPUB 3), else of the NCX file (EPUB 2)."""
         nav = next((item.part for item in self._items.values() if "nav" in item.properties), None)
         if nav and self._archive.has(nav):
-            root = page(self._archive.part(nav), self._name).roots[0]
+            root = page(self._archive.part(nav), self._name).root
             lists = [element for element in elements(root, "nav") if "toc" in kinds(element)]
             if entries := [entry for element in lists[:1] for entry in islice(_nav(element, nav), MAX_ENTRIES + 1)]:
                 yield from entries
@@ -232,7 +231,7 @@ class _Book:
         nav = next((item.part for item in self._items.values() if "nav" in item.properties), None)
         if any(mark.kind == "page" for mark in self._builder.marks) or not nav or not self._archive.has(nav):
             return
-        root = page(self._archive.part(nav), self._name).roots[0]
+        root = page(self._archive.part(nav), self._name).root
         lists = [element for element in elements(root, "nav") if "page-list" in kinds(element)]
         begins = []
         for link in (one for element in lists for one in elements(element, "a")):

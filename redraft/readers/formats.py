@@ -15,7 +15,7 @@ from redraft.errors import DocumentError
 if TYPE_CHECKING:
     from redraft.readers.builder import ReadText
 
-Format = Literal["html", "epub", "docx", "odt", "rtf", "pdf", "srt", "vtt"]
+Format = Literal["html", "epub", "docx", "odt", "rtf", "pdf", "srt", "vtt", "eml"]
 BY_SUFFIX: dict[str, Format] = {f".{name}": name for name in get_args(Format)} | {
     ".htm": "html",
     ".xhtml": "html",
@@ -73,7 +73,7 @@ def format_of(data: bytes) -> Format | None:
     return "html" if is_page else None
 
 
-_PLACES = {"pdf": "pdf.file", "srt": "subtitles", "vtt": "subtitles"}
+_PLACES = {"pdf": "pdf.file", "srt": "subtitles", "vtt": "subtitles", "eml": "mail"}
 _MODULES = {form: f"redraft.readers.{_PLACES.get(form, form)}" for form in get_args(Format)}
 """The readers by format. A process imports only the one that it needs."""
 

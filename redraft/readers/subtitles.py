@@ -18,13 +18,21 @@ _CLOCK = r"(?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
 _TIMES = re.compile(rf"(?<![ \t])[ \t]*+({_CLOCK})[ \t]*-->[ \t]*({_CLOCK})[^\n]*")
 _VOICE = re.compile(r"<v(?:\.[\w.-]*)?[ \t]+([^>\n]{1,80})>")
 _TAG = re.compile(r"</?[a-zA-Z\d][^<>\n]{0,200}>|\{\\[^{}\n]{0,200}\}")
-_SOUND = re.compile(r"[\[(][^\[\]()\n]{1,60}[\])]|[♪♫#\s]+")
+_SOUND = re.compile(r"[\[(][^\[\]()\n]{1,60}[\])]|[♪♫#*]+[^\n]*[♪♫#*]+|[♪♫][^\n]*|[^\n]*[♪♫]|[#*\s]+")
+_CREDIT = re.compile(
+    r"(?i)(?:english )?(?:subtitles?|captions?|(?:re)?sync(?:hroni[sz]ed|ed)?|corrections?|transcript|ripped|encoded"
+    r"|translat(?:ed|ion))(?: and [a-z]+)?(?: by\b|:).*|downloaded from\b.*"
+    r"|.*\b(?:opensubtitles|addic7ed|podnapisi|yts)\b.*|(?:www\.|https?://)\S+|advertise your product or brand here.*"
+)
+"""Lines of the sites that subtitles come from."""
 _DASH = re.compile(r"\A[-–—]\s*(?=\S)")
 _NAME = re.compile(r"([^\W\d_][\w.'’-]*(?: [^\W\d_a-z][\w.'’-]*){0,3}):(?=\s|\Z)|\[([A-Z][\w ]{1,30})\]:?(?=\s)")
 _HEAD = re.compile(r"\AWEBVTT[ \t]+(?:-[ \t]*)?([^\n]{1,120})")
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _NO_SPEECH = re.compile(r"(?:WEBVTT|NOTE|STYLE|REGION)(?!\S)")
 _PAUSE = 3.0
+_EDGE = 3
+"""The number of subtitles at the beginning and end that may name their makers."""
 _LONG, _LONGEST = 100, 220
 """The number of words after which a paragraph ends at the next sentence, and after which it ends anyway."""
 
@@ -64,11 +72,16 @@ def _cues(text: str, builder: TextBuilder) -> Iterator[Cue]:
         blocks = _speech(text[match.end() : end], builder, is_last=match is times[-1])
         shown = "\n".join(blocks).split("\n")
         lines = [tidy(html.unescape(_TAG.sub("", _VOICE.sub(r"\1: ", line)))).strip() for line in shown]
-        for line in lines:
-            if line and _SOUND.fullmatch(line):
+        is_edge = match in (*times[:_EDGE], *times[-_EDGE:])
+        speech: list[str] = []
+        for line in filter(None, lines):
+            if _SOUND.fullmatch(line):
                 builder.leave_out("descriptions of sounds", text=line)
-        speech = tuple(line for line in lines if line and not _SOUND.fullmatch(line))
-        yield Cue(_seconds(match[1]), _seconds(match[2]), clock(match[1]), speech)
+            elif _CREDIT.fullmatch(line) and (is_edge or "." in line):
+                builder.leave_out("credits", text=line)
+            else:
+                speech.append(line)
+        yield Cue(_seconds(match[1]), _seconds(match[2]), clock(match[1]), tuple(speech))
 
 
 def _speech(between: str, builder: TextBuilder, *, is_last: bool) -> list[str]:

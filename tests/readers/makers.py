@@ -95,12 +95,18 @@ def docx(title: str, chapters: Chapters, *, body: str = "", parts: Mapping[str, 
         f'<w:style w:type="paragraph" w:styleId="{key}"><w:name w:val="{name}"/></w:style>'
         for key, name in (("Title", "Title"), ("Heading1", "heading 1"), ("Heading2", "heading 2"), ("TOC1", "toc 1"))
     )
+    levels = "".join(
+        f'<w:lvl w:ilvl="{level}"><w:numFmt w:val="bullet"/><w:lvlText w:val="-"/></w:lvl>' for level in range(3)
+    )
+    lists = f'<w:abstractNum w:abstractNumId="0">{levels}</w:abstractNum>'
+    lists += '<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num>'
     return zipped(
         {
             "[Content_Types].xml": f'<Types xmlns="{_TYPES}">'
             f'<Override PartName="/word/document.xml" ContentType="{_MAIN}"/></Types>',
             "word/document.xml": f"<w:document {WORD}><w:body>{body}</w:body></w:document>",
             "word/styles.xml": f"<w:styles {WORD}>{styles}</w:styles>",
+            "word/numbering.xml": f"<w:numbering {WORD}>{lists}</w:numbering>",
             **(parts or {}),
         }
     )

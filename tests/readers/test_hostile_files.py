@@ -12,7 +12,7 @@ import pytest
 
 from redraft.domain import Document
 from redraft.errors import DocumentError
-from redraft.readers import documents, formats, markup
+from redraft.readers import archive, documents, formats
 from redraft.readers.builder import check
 from redraft.readers.documents import load_bytes, read_in_subprocess
 from redraft.readers.parts import Selection
@@ -114,7 +114,7 @@ def test_a_reading_process_has_none_of_our_secrets(monkeypatch: pytest.MonkeyPat
 
 def test_archives_that_unpack_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = makers.zipped({"[Content_Types].xml": "<Types/>", "word/document.xml": b"<a>" + b" " * 3_000_000})
-    monkeypatch.setattr(markup, "_MAX_PART_BYTES", 2_000_000)
+    monkeypatch.setattr(archive, "_MAX_PART_BYTES", 2_000_000)
     with pytest.raises(DocumentError, match="larger than 200 MB"):
         formats.read("docx", bomb, "a.docx")
 
@@ -174,6 +174,7 @@ def test_deep_pages_are_read_or_refused() -> None:
     assert "deep" in load_bytes(b"<html><body>" + b"<div>" * 150 + b"<p>deep</p> and wide", "a.html").text
     assert refusal("epub", makers.epub("A", [("B", [])], extra={"OEBPS/book.opf": "<a>" * 100_000})).message
     assert read_in_subprocess("html", b"<html><body><p>wide" + b"<div>" * 50_000, "a.html").text == "wide"
+    assert "2,000 deep" in refusal("html", b"<html><body><p>wide" + b"<dl>" * 50_000).message
 
 
 def damaged_book(damaged: int) -> bytes:

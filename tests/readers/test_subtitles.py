@@ -82,6 +82,23 @@ def test_voices_of_webvtt_are_speakers_and_named_once(ends: str) -> None:
     assert (found.title, times(found, "He kept")) == ("The Missing Ledger", "01:12:44")
 
 
+def test_music_and_the_credits_of_a_site_are_left_out() -> None:
+    lines = (
+        "Subtitles by oldsalt77",
+        "♪ The lamp is lit ♪",
+        "I translated it by hand, and it was long.",
+        "♪♪",
+        "Nobody came.",
+        "# And the sea is wide #",
+        "He sang.",
+        "Downloaded from www.opensubtitles.org",
+    )
+    text = "".join(f"{at}\n00:00:0{at},000 --> 00:00:0{at},900\n{line}\n\n" for at, line in enumerate(lines, 1))
+    found = read(text)
+    assert found.text == "I translated it by hand, and it was long. Nobody came. He sang."
+    assert found.notes == ("left out: 2 credits (6 words), 3 descriptions of sounds (14 words)",)
+
+
 def test_lines_that_roll_up_are_read_once() -> None:
     rolling = "\n\n".join(f"00:00:0{at}.000 --> 00:00:0{at + 1}.000\nline {at}\nline {at + 1}" for at in range(4))
     assert read(f"WEBVTT\n\n{rolling}\n").text == "line 0 line 1 line 2 line 3 line 4"

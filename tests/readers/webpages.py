@@ -190,9 +190,22 @@ def magazine() -> WebPage:
     )
 
 
+TEASERS = ("Storm closes bridge", "Ferry fares to rise in spring", "Oyster thieves caught at dawn")
+
+
+def teasers() -> WebPage:
+    """Boxes of links within an article and after it, with names that say nothing."""
+    said, title = texts(75, 7), "The bridge at Wickmouth"
+    heads = "".join(f"<h4><a href=/{at}>{one}</a></h4><time>{at} March</time>" for at, one in enumerate(TEASERS))
+    items = "".join(f"<li><a href=/{at}><span>{at}</span> {one}</a></li>" for at, one in enumerate(TEASERS))
+    body = f"""<main><h1>{title}</h1>{p(said[:4])}<h2>Read next</h2><ul>{items}</ul>{p(said[4:])}<div class=css-77>
+    <h2>Most viewed: Storm closes bridge</h2>{heads}</div></main>"""
+    return WebPage(whole(body, title), (title, *said))
+
+
 PAGES: Mapping[str, Callable[[], WebPage]] = {
     make.__name__: make
-    for make in (news, blog, docs, recipe, forum, banner, tables, minimal, divs, saved, wiki, magazine)
+    for make in (news, blog, docs, recipe, forum, banner, tables, minimal, divs, saved, wiki, magazine, teasers)
 }
 
 

@@ -14,10 +14,10 @@ import pypdfium2.raw as raw
 from redraft.errors import DocumentError
 from redraft.readers.builder import TITLE_WIDTH, Anchor, ReadCoverage, ReadText, Run, TextBuilder
 from redraft.readers.formats import MAX_ENTRIES
+from redraft.readers.markup import size
 from redraft.readers.parts import names_document
 from redraft.readers.pdf.layout import Paragraph, PdfLine, RunningHeads, in_order, paragraphs
 from redraft.readers.pdf.lines import PageText
-from redraft.readers.recovery import size
 from redraft.text.sanitizer import one_line
 
 _STREAM = re.compile(rb">>\s*stream\r?\n")

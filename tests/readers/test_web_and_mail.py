@@ -1,0 +1,123 @@
+"""Web addresses and e-mails as documents."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from redraft.errors import DocumentError
+from redraft.readers import mail, web
+from redraft.readers.documents import load, load_all
+from redraft.sources import size_limit
+from tests.readers import makers
+
+PAGE = makers.html("Salt", [("One", ["It was white, and there was much of it."])])
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        if self.path == "/loop":
+            self.send_response(302)
+            self.send_header("Location", "/loop")
+            self.end_headers()
+            return
+        if self.path == "/file":
+            self.send_response(302)
+            self.send_header("Location", "file:///etc/passwd")
+            self.end_headers()
+            return
+        found = self.path == "/salt"
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write(PAGE if found else b"")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_page_is_read_at_its_address(address: str) -> None:
+    document = load_all([f"{address}/salt"])
+    assert (document.title, document.source) == ("Salt", "salt")
+    assert "It was white" in document.text
+
+
+@pytest.mark.parametrize("path", ["/none", "/loop", "/file"])
+def test_what_cannot_be_fetched_says_how_to_save_the_page(address: str, path: str) -> None:
+    with pytest.raises(DocumentError, match="cannot be fetched") as caught:
+        load_all([address + path])
+    assert "save the page in your browser" in (caught.value.hint or "")
+
+
+def test_a_page_that_is_too_large_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert size_limit() > len(PAGE)
+    monkeypatch.setattr(web, "size_limit", lambda: 10)
+    with pytest.raises(DocumentError, match="larger than 10 bytes"):
+        load_all([f"{address}/salt"])
+
+
+def test_an_application_reads_no_address() -> None:
+    with pytest.raises(DocumentError, match="web address"):
+        load("https://example.org/a")
+
+
+def test_the_public_net_does_not_redirect_into_a_private_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        web.socket, "getaddrinfo", lambda host, _: [(0, 0, 0, "", ("8.8.8.8" if host == "a.org" else "10.0.0.1",))]
+    )
+    with pytest.raises(OSError, match="redirects to"):
+        web._Redirects().redirect_request(web.Request("http://a.org/"), None, 302, "", {}, "http://b.org/")
+
+
+MAIL = b"""From: Hester Vane <hester@example.org>
+To: The Society <society@example.org>
+Subject: =?utf-8?q?The_Ledger_=E2=80=94_a_talk?=
+Date: Tue, 3 Mar 2026 09:12:00 +0000
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary=x
+
+--x
+Content-Type: text/plain; charset=utf-8
+Content-Transfer-Encoding: quoted-printable
+
+The caf=C3=A9 was open.
+
+It was late.
+--x
+Content-Type: application/pdf
+Content-Disposition: attachment; filename=a.pdf
+
+abc
+--x--
+"""
+
+
+def test_the_text_of_an_e_mail_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.eml"
+    path.write_bytes(MAIL)
+    document = load(path)
+    assert document.title == "The Ledger \u2014 a talk"
+    assert document.text == (
+        "# The Ledger \u2014 a talk\n\nFrom: Hester Vane <hester@example.org>\nTo: The Society <society@example.org>\n"
+        "Date: Tue, 03 Mar 2026 09:12:00 +0000\n\nThe caf\u00e9 was open.\n\nIt was late."
+    )
+    assert document.notes == ("left out: 1 attached files (a.pdf)",)
+
+
+def test_an_e_mail_of_html_alone_and_one_without_text() -> None:
+    page = b"Subject: A\nContent-Type: text/html\n\n<p>One</p><p>Two</p>"
+    assert mail.read(page, "a.eml").text == "# A\n\nOne\n\nTwo"
+    with pytest.raises(DocumentError, match="it has no text"):
+        mail.read(b"Content-Type: image/png\n\nabc", "a.eml")
