@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
+import pandas as pd
 from markupsafe import Markup
 
 from redraft.evaluators.metric_info import SELF_CHECK
+from redraft.lab.plots.chart import Chart
+from redraft.lab.plots.charts import Costs, Intervals, Lines, Shares
 from redraft.report.dossier.comparison.build import SHARE, signed
 from redraft.report.dossier.comparison.contents import (
     ComparedContestant,
@@ -25,12 +28,6 @@ from redraft.report.dossier.contents import ChapterEntry, Dossier, Range
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.dossier import in_language
 from redraft.report.pages.formatting import HtmlTable, capitalized, score
-from redraft.report.plots.curves import Curve, Densities
-from redraft.report.plots.figure import figure
-from redraft.report.plots.picture import Plot
-from redraft.report.plots.scores import CostPoint as Priced
-from redraft.report.plots.scores import Differences, PlottedDifference, ScoreAgainstCost
-from redraft.report.plots.shares import ShareBar, Shares
 from redraft.settings import COMPUTED
 from redraft.text.places import on_pages, place_said
 from redraft.text.words import count, dollars, spaced
@@ -214,98 +211,107 @@ def measure_label(measure: str) -> str:
 
 # With more pairs than this, tables are clearer than pictures.
 _MAX_PAIRS = 6
+_THIRDS = ("beginning", "middle", "end")
 
 
 def pictures(beside: RunComparison) -> dict[str, list[Markup]]:
     """Return figures by part of the page."""
-    return {
-        "scores": [figure(plot, f"score-{at}") for at, plot in enumerate(_of_scores(beside))],
-        "costs": [figure(plot, f"cost-{at}") for at, plot in enumerate(_of_costs(beside))],
-        "places": [figure(plot, f"place-{at}") for at, plot in enumerate(_of_places(beside))],
-    }
+    charts = {"scores": _of_scores(beside), "costs": _of_costs(beside), "places": _of_places(beside)}
+    return {part: [chart.html() for chart in drawn] for part, drawn in charts.items()}
 
 
-def _of_scores(beside: RunComparison) -> Iterator[Plot]:
-    names = {contestant.letter: _named(contestant) for contestant in beside.contestants}
-    score_differences = [difference for difference in beside.differences if difference.interval is not None]
-    for first, second in list(dict.fromkeys((difference.first, difference.second) for difference in score_differences))[
-        :_MAX_PAIRS
-    ]:
-        rows = [
-            PlottedDifference(
-                spaced(difference.metric), difference.difference, *_ends(difference.interval), difference.pairs
-            )
-            for difference in score_differences
-            if (difference.first, difference.second) == (first, second)
-        ]
-        yield Differences(rows, names[first], names[second], "score", f"Paired differences, {first} minus {second}")
+def _interval(interval: Range | None) -> dict[str, float | None]:
+    return {"low": interval.low if interval else None, "high": interval.high if interval else None}
 
 
-def _named(one: ComparedContestant) -> str:
-    return f"{one.letter}: {one.label}"
+def _names(beside: RunComparison) -> dict[str, str]:
+    return {contestant.letter: f"{contestant.letter}: {contestant.label}" for contestant in beside.contestants}
 
 
-def _of_costs(beside: RunComparison) -> Iterator[Plot]:
-    """Yield a plot per metric of the score against money, or against tokens if no price is known."""
+def _difference_chart(
+    found: Sequence[tuple[str, ScoreDifference | FifthDifference]], sides: tuple[str, str], measure: str, title: str
+) -> Chart:
+    marks = [
+        {"name": name, "value": one.difference, "note": f"{one.pairs:,}", **_interval(one.interval)}
+        for name, one in found
+    ]
+    return Intervals(pd.DataFrame(marks), title=title, measure=measure, sides=sides, note="On the right: pairs.")
+
+
+def _of_scores(beside: RunComparison) -> Iterator[Chart]:
+    names = _names(beside)
+    pairs: dict[tuple[str, str], list[tuple[str, ScoreDifference | FifthDifference]]] = {}
+    for one in beside.differences:
+        if one.interval is not None:
+            pairs.setdefault((one.first, one.second), []).append((spaced(one.metric), one))
+    for (first, second), found in list(pairs.items())[:_MAX_PAIRS]:
+        title = f"Paired differences, {first} minus {second}"
+        yield _difference_chart(found, (names[first], names[second]), "score", title)
+
+
+def _of_costs(beside: RunComparison) -> Iterator[Chart]:
+    """Yield a chart per metric of the score against money, or against tokens if no price is known."""
     priced = any(contestant.cost_usd for contestant in beside.contestants)
-    said = "cost per run, in US dollars" if priced else "tokens per run (no prices known)"
-    if not any(_cost(contestant, priced=priced) for contestant in beside.contestants):
-        return
-    for metric in metrics(beside):
-        points = [
-            Priced(
-                _named(contestant),
-                _cost(contestant, priced=priced),
-                contestant_score.mean,
-                *_ends(contestant_score.interval),
-            )
-            for contestant in beside.contestants
-            for contestant_score in contestant.scores
-            if contestant_score.metric == metric
+    cost = "cost per run, in US dollars" if priced else "tokens per run (no prices known)"
+    names = _names(beside)
+    marks = pd.DataFrame(
+        {
+            "metric": contestant_score.metric,
+            "name": names[contestant.letter],
+            "cost": contestant.cost_usd if priced else contestant.tokens,
+            "score": contestant_score.mean,
+            **_interval(contestant_score.interval),
+        }
+        for contestant in beside.contestants
+        for contestant_score in contestant.scores
+    )
+    if any(contestant.cost_usd if priced else contestant.tokens for contestant in beside.contestants):
+        for metric, own in marks.groupby("metric", sort=False) if len(marks) else ():
+            said = spaced(str(metric))
+            yield Costs(own, title=f"{capitalized(said)} against cost", cost=cost, score=said)
+
+
+def _of_places(beside: RunComparison) -> Iterator[Chart]:
+    placed = [(run, run.positions) for run in beside.runs if run.positions]
+    names = _names(beside)
+    if len(beside.documents) == 1 and placed:
+        points = pd.DataFrame(
+            {"series": names[run.name], "x": 100 * (at + 0.5) / len(positions.density), "y": height}
+            for run, positions in placed
+            for at, height in enumerate(positions.density)
+        )
+        title, x = "Where in the document the summaries come from", "place in the document, in % of its length"
+        yield Lines(points, title=title, x=x, y="density (1 is an even spread)", even=1)
+        yield _share_chart(
+            [(names[run.name], positions.thirds) for run, positions in placed], _THIRDS, "third of the document"
+        )
+    elif placed:
+        fifths = [
+            (names[contestant.letter], contestant.fifths) for contestant in beside.contestants if contestant.fifths
         ]
-        yield ScoreAgainstCost(points, spaced(metric), said, f"{capitalized(spaced(metric))} against cost")
-
-
-def _cost(one: ComparedContestant, *, priced: bool) -> float | None:
-    return one.cost_usd if priced else one.tokens
-
-
-def _of_places(beside: RunComparison) -> Iterator[Plot]:
-    compared_runs = [run for run in beside.runs if run.positions]
-    if len(beside.documents) == 1 and compared_runs:
-        names = {contestant.letter: _named(contestant) for contestant in beside.contestants}
-        yield Densities([Curve(names[run.name], run.positions.density) for run in compared_runs if run.positions])
-        yield Shares([ShareBar(names[run.name], run.positions.thirds) for run in compared_runs if run.positions])
-    elif compared_runs:
-        parts = tuple(f"{20 * at} to {20 * at + 20}%" for at in range(5))
-        splits = [
-            ShareBar(_named(contestant), contestant.fifths) for contestant in beside.contestants if contestant.fifths
-        ]
-        yield Shares(splits, parts, "Which fifth of their documents the summaries come from")
+        yield _share_chart(
+            fifths, tuple(f"{20 * at} to {20 * at + 20}%" for at in range(5)), "fifth of their documents"
+        )
         yield from _fifths(beside)
 
 
-def _fifths(beside: RunComparison) -> Iterator[Plot]:
-    names = {contestant.letter: _named(contestant) for contestant in beside.contestants}
-    keys = list(
-        dict.fromkeys((difference.first, difference.second, difference.measure) for difference in beside.fifths)
-    )
-    for first, second, measure in keys[: 2 * _MAX_PAIRS]:
-        rows = [
-            PlottedDifference(_fifth(difference), difference.difference, *_ends(difference.interval), difference.pairs)
-            for difference in beside.fifths
-            if (difference.first, difference.second, difference.measure) == (first, second, measure)
-        ]
+def _share_chart(shares: Sequence[tuple[str, Sequence[float]]], parts: Sequence[str], part: str) -> Chart:
+    bars = pd.DataFrame([[name, *values] for name, values in shares], columns=["name", *parts])
+    return Shares(bars, title=f"Which {part} the summaries come from", parts=parts, measure="share of the summary")
+
+
+def _fifths(beside: RunComparison) -> Iterator[Chart]:
+    names = _names(beside)
+    groups: dict[tuple[str, str, str], list[tuple[str, ScoreDifference | FifthDifference]]] = {}
+    for one in beside.fifths:
+        groups.setdefault((one.first, one.second, one.measure), []).append((_fifth(one), one))
+    for (first, second, measure), found in list(groups.items())[: 2 * _MAX_PAIRS]:
         title = f"{capitalized(measure_label(measure))}, {first} minus {second}"
-        yield Differences(rows, names[first], names[second], "share" if measure == "share" else "score", title)
+        yield _difference_chart(found, (names[first], names[second]), "share" if measure == SHARE else "score", title)
 
 
 def _fifth(one: FifthDifference) -> str:
     return f"{20 * (one.fifth - 1)} to {20 * one.fifth}%"
-
-
-def _ends(interval: Range | None) -> tuple[float | None, float | None]:
-    return (interval.low, interval.high) if interval else (None, None)
 
 
 STYLES = ("plots.css", "base.css", "comparison.css")
