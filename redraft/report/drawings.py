@@ -1,8 +1,8 @@
-"""The drawings of a dossier as inline SVG: scores by round, places in the document, and calls over time."""
+"""The drawings of runs as inline SVG: scores by round, places in the document, differences, and calls over time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ WIDTH = 640
 HUES = 6
 """The number of colours of series in the stylesheet."""
 _LEFT, _RIGHT, _TOP, _LINE = 48, 560, 28, 20
-_LONGEST_NAME, _LONGEST_LABEL = 60, 22
+_LONGEST_NAME, _LONGEST_BAR, _LONGEST_ROW = 44, 80, 22
 
 
 class RoundScore(NamedTuple):
@@ -35,6 +35,15 @@ class PartScore(NamedTuple):
     unjudged: int
     low: float | None = None
     high: float | None = None
+
+
+class Difference(NamedTuple):
+    """A mean difference by a metric or a part of the document, with its interval."""
+
+    name: str
+    value: float
+    low: float
+    high: float
 
 
 class TimedCall(NamedTuple):
@@ -141,41 +150,64 @@ def rounds(scores: Sequence[RoundScore], taken: Sequence[bool]) -> Markup:
     return _figure("Scores by round.", caption, told, bottom + 34 + _LINE * -(-len(scores) // 2), parts)
 
 
-def density(heights: Sequence[float]) -> Markup:
-    """Draw where in the document the summary comes from, compared with an even spread, which is 1."""
-    bottom, high = 208, max(2.0, *heights)
-    step = (_RIGHT - _LEFT) / len(heights)
-    points = [
-        (_LEFT + step * (at + 0.5), bottom + (_TOP - bottom) * height / high) for at, height in enumerate(heights)
-    ]
+def density(curves: Mapping[str, Sequence[float]]) -> Markup:
+    """Draw where in the document summaries come from, compared with an even spread, which is 1."""
+    bottom, high = 208, max(2.0, *(height for heights in curves.values() for height in heights))
     even = bottom + (_TOP - bottom) / high
-    parts = [
-        *_score_axis(bottom, high),
-        _line((_LEFT, even), (_RIGHT, even), "plot-goal"),
-        _text(_RIGHT + 6, even + 4, "even"),
-    ]
-    parts += [_line(start, end, "plot-curve plot-1") for start, end in pairwise(points)]
-    parts += [_text(_LEFT, bottom + 18, "beginning"), _text(_RIGHT, bottom + 18, "end", "end")]
-    peak = max(range(len(heights)), key=heights.__getitem__)
-    told = f"Highest at {100 * (peak + 0.5) / len(heights):.0f}% of the document."
+    parts = [*_score_axis(bottom, high), _line((_LEFT, even), (_RIGHT, even), "plot-goal")]
+    parts += [_text(_RIGHT + 6, even + 4, "even"), _text(_LEFT, bottom + 18, "beginning")]
+    parts.append(_text(_RIGHT, bottom + 18, "end", "end"))
+    peaks = []
+    for hue, (name, heights) in enumerate(curves.items()):
+        step = (_RIGHT - _LEFT) / len(heights)
+        points = [
+            (_LEFT + step * (at + 0.5), bottom + (_TOP - bottom) * height / high) for at, height in enumerate(heights)
+        ]
+        parts += [_line(start, end, f"plot-curve plot-{hue % HUES + 1}") for start, end in pairwise(points)]
+        peak = max(range(len(heights)), key=heights.__getitem__)
+        peaks.append(f"{name}: highest at {100 * (peak + 0.5) / len(heights):.0f}% of the document.")
+    parts += _legend([(f"plot-{hue % HUES + 1}", name) for hue, name in enumerate(curves)], bottom + 30)
     caption = "From the document's beginning to its end; above the dashed line is more than an even spread gives."
-    return _figure("Where in the document the summary comes from.", caption, told, bottom + 28, parts)
+    height = bottom + 30 + _LINE * -(-len(curves) // 2)
+    return _figure("Where in the document it comes from.", caption, " ".join(peaks), height, parts)
 
 
-def thirds(shares: Sequence[float]) -> Markup:
-    """Draw the shares of the summary from the three thirds of the document as one bar."""
-    names, whole = ("beginning", "middle", "end"), sum(shares) or 1.0
-    parts, x = list[Markup](), float(_LEFT)
-    for hue, (name, share) in enumerate(zip(names, shares, strict=True), 1):
-        width = (_RIGHT - _LEFT) * share / whole
-        parts.append(_bar(x, 8, width, 22, f"plot-bar plot-{hue}", f"{name}: {share / whole:.0%}"))
-        x += width
-    entries = [
-        (f"plot-{hue}", f"{name} {share / whole:.0%}")
-        for hue, (name, share) in enumerate(zip(names, shares, strict=True), 1)
-    ]
-    told = ", ".join(name for _, name in entries)
-    return _figure("Thirds of the document that the summary comes from.", "", told, 86, [*parts, *_legend(entries, 42)])
+def parts_of(bars: Mapping[str, Sequence[float]], names: Sequence[str], part: str) -> Markup:
+    """Draw which parts of the document summaries come from: a bar for each, divided by its shares."""
+    parts, told = list[Markup](), list[str]()
+    for row, (bar, shares) in enumerate(bars.items()):
+        x, y, whole = float(_LEFT), 6 + 44 * row, sum(shares) or 1.0
+        words = ", ".join(f"{name} {share / whole:.0%}" for name, share in zip(names, shares, strict=True))
+        told.append(f"{bar}: {words}.")
+        parts.append(_text(_LEFT, y + 8, bar[:_LONGEST_BAR]))
+        for hue, (name, share) in enumerate(zip(names, shares, strict=True), 1):
+            width = (_RIGHT - _LEFT) * share / whole
+            parts.append(_bar(x, y + 14, width, 18, f"plot-bar plot-{hue}", f"{bar}, {name}: {share / whole:.0%}"))
+            x += width
+    bottom = 14 + 44 * len(bars)
+    parts += _legend([(f"plot-{hue}", name) for hue, name in enumerate(names, 1)], bottom)
+    height = bottom + _LINE * -(-len(names) // 2)
+    return _figure(f"Which {part} it comes from.", " ".join(told), "", height, parts)
+
+
+def differences(title: str, sides: tuple[str, str], rows: Sequence[Difference]) -> Markup:
+    """Draw differences between two contestants, first minus second, each with its interval."""
+    left, right, step = 150, 500, 26
+    middle, bottom = (left + right) / 2, 26 + step * len(rows)
+    reach = max(1e-6, *(abs(value) for row in rows for value in row[1:]))
+    parts = [_line((middle, 20), (middle, bottom), "plot-rule")]
+    parts += [_text(left, 12, f"← more in {sides[1]}"), _text(WIDTH - 4, 12, f"more in {sides[0]} →", "end")]
+    told = []
+    for at, (name, *values) in enumerate(rows):
+        y = 34 + at * step
+        x, low, high = (middle + (right - left) / 2 * value / reach for value in values)
+        words = f"{values[0]:+.2f} [{values[1]:+.2f}, {values[2]:+.2f}]"
+        told.append(f"{name}: {words}.")
+        parts += [_text(left - 8, y + 4, name[:_LONGEST_ROW], "end"), _text(right + 10, y + 4, words)]
+        clear = "" if values[1] > 0 or values[2] < 0 else " plot-hollow"
+        parts.append(_line((low, y), (high, y), "plot-curve plot-1"))
+        parts.append(_element("circle", cx=x, cy=float(y), r=4.5, class_=f"plot-mark plot-1{clear}"))
+    return _figure(f"{title}.", "A line is an interval; a hollow mark's includes 0.", " ".join(told), bottom, parts)
 
 
 def document_parts(title: str, measure: str, scores: Sequence[PartScore]) -> Markup:

@@ -8,14 +8,16 @@ from xml.etree import ElementTree
 from markupsafe import Markup
 
 from redraft.report.drawings import (
+    Difference,
     PartScore,
     RoundScore,
     TimedCall,
     calls_over_time,
     density,
+    differences,
     document_parts,
+    parts_of,
     rounds,
-    thirds,
 )
 
 
@@ -39,9 +41,19 @@ def test_rounds_connect_accepted_drafts_and_leave_rejected_ones_hollow() -> None
 
 
 def test_places_say_where_most_comes_from() -> None:
-    assert "Highest at 75% of the document." in alt(density([0.5, 1.5]))
-    assert "beginning 50%, middle 25%, end 25%" in alt(thirds([0.4, 0.2, 0.2]))
-    assert "end 0%" in alt(thirds([0, 0, 0]))
+    assert alt(density({"a": [0.5, 1.5], "b": [1, 1]})).endswith(
+        "a: highest at 75% of the document. b: highest at 25% of the document."
+    )
+    figure = parts_of({"a": [0.4, 0.2, 0.2], "b": [0, 0, 0]}, ("beginning", "middle", "end"), "third")
+    assert "a: beginning 50%, middle 25%, end 25%. b: beginning 0%, middle 0%, end 0%." in figure
+    alt(figure)
+
+
+def test_differences_that_may_be_chance_are_hollow() -> None:
+    rows = [Difference("coverage", 0.2, 0.1, 0.3), Difference("consistency", -0.1, -0.3, 0.1)]
+    figure = differences("A minus B", ("A", "B"), rows)
+    assert "coverage: +0.20 [+0.10, +0.30]. consistency: -0.10 [-0.30, +0.10]." in alt(figure)
+    assert figure.count("plot-hollow") == 1
 
 
 def test_parts_of_the_document_have_their_counts_and_intervals() -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from statistics import fmean
 from typing import Any, NamedTuple
 
-import pandas as pd
 from markupsafe import Markup
 
 from redraft.evaluators.metric_info import SELF_CHECK
-from redraft.lab.plots.chart import Chart
-from redraft.lab.plots.charts import Costs, Intervals, Lines, Shares
 from redraft.report.dossier.comparison.build import SHARE, signed
 from redraft.report.dossier.comparison.contents import (
     ComparedContestant,
@@ -25,8 +22,10 @@ from redraft.report.dossier.comparison.contents import (
     Standing,
 )
 from redraft.report.dossier.contents import ChapterEntry, Dossier, Range
+from redraft.report.drawings import Difference, density, parts_of
+from redraft.report.drawings import differences as differences_drawing
 from redraft.report.pages.assets import assets, template
-from redraft.report.pages.dossier import in_language
+from redraft.report.pages.dossier import THIRDS, in_language
 from redraft.report.pages.formatting import HtmlTable, capitalized, score
 from redraft.settings import COMPUTED
 from redraft.text.places import on_pages, place_said
@@ -211,103 +210,49 @@ def measure_label(measure: str) -> str:
 
 # With more pairs than this, tables are clearer than pictures.
 _MAX_PAIRS = 6
-_THIRDS = ("beginning", "middle", "end")
 
 
 def pictures(beside: RunComparison) -> dict[str, list[Markup]]:
-    """Return figures by part of the page."""
-    charts = {"scores": _of_scores(beside), "costs": _of_costs(beside), "places": _of_places(beside)}
-    return {part: [chart.html() for chart in drawn] for part, drawn in charts.items()}
-
-
-def _interval(interval: Range | None) -> dict[str, float | None]:
-    return {"low": interval.low if interval else None, "high": interval.high if interval else None}
+    """Return the drawings by part of the page."""
+    return {"scores": list(_of_scores(beside)), "places": list(_of_places(beside))}
 
 
 def _names(beside: RunComparison) -> dict[str, str]:
     return {contestant.letter: f"{contestant.letter}: {contestant.label}" for contestant in beside.contestants}
 
 
-def _difference_chart(
-    found: Sequence[tuple[str, ScoreDifference | FifthDifference]], sides: tuple[str, str], measure: str, title: str
-) -> Chart:
-    marks = [
-        {"name": name, "value": one.difference, "note": f"{one.pairs:,}", **_interval(one.interval)}
-        for name, one in found
-    ]
-    return Intervals(pd.DataFrame(marks), title=title, measure=measure, sides=sides, note="On the right: pairs.")
+def _of_scores(beside: RunComparison) -> Iterator[Markup]:
+    rows: dict[tuple[str, str], list[Difference]] = {}
+    for found in beside.differences:
+        if found.interval is not None and found.difference is not None:
+            row = Difference(spaced(found.metric), found.difference, found.interval.low, found.interval.high)
+            rows.setdefault((found.first, found.second), []).append(row)
+    for (first, second), own in list(rows.items())[:_MAX_PAIRS]:
+        yield differences_drawing(f"Paired differences, {first} minus {second}", (first, second), own)
 
 
-def _of_scores(beside: RunComparison) -> Iterator[Chart]:
-    names = _names(beside)
-    pairs: dict[tuple[str, str], list[tuple[str, ScoreDifference | FifthDifference]]] = {}
-    for one in beside.differences:
-        if one.interval is not None:
-            pairs.setdefault((one.first, one.second), []).append((spaced(one.metric), one))
-    for (first, second), found in list(pairs.items())[:_MAX_PAIRS]:
-        title = f"Paired differences, {first} minus {second}"
-        yield _difference_chart(found, (names[first], names[second]), "score", title)
-
-
-def _of_costs(beside: RunComparison) -> Iterator[Chart]:
-    """Yield a chart per metric of the score against money, or against tokens if no price is known."""
-    priced = any(contestant.cost_usd for contestant in beside.contestants)
-    cost = "cost per run, in US dollars" if priced else "tokens per run (no prices known)"
-    names = _names(beside)
-    marks = pd.DataFrame(
-        {
-            "metric": contestant_score.metric,
-            "name": names[contestant.letter],
-            "cost": contestant.cost_usd if priced else contestant.tokens,
-            "score": contestant_score.mean,
-            **_interval(contestant_score.interval),
-        }
-        for contestant in beside.contestants
-        for contestant_score in contestant.scores
-    )
-    if any(contestant.cost_usd if priced else contestant.tokens for contestant in beside.contestants):
-        for metric, own in marks.groupby("metric", sort=False) if len(marks) else ():
-            said = spaced(str(metric))
-            yield Costs(own, title=f"{capitalized(said)} against cost", cost=cost, score=said)
-
-
-def _of_places(beside: RunComparison) -> Iterator[Chart]:
-    placed = [(run, run.positions) for run in beside.runs if run.positions]
+def _of_places(beside: RunComparison) -> Iterator[Markup]:
+    placed = {run.name: run.positions for run in beside.runs if run.positions}
     names = _names(beside)
     if len(beside.documents) == 1 and placed:
-        points = pd.DataFrame(
-            {"series": names[run.name], "x": 100 * (at + 0.5) / len(positions.density), "y": height}
-            for run, positions in placed
-            for at, height in enumerate(positions.density)
-        )
-        title, x = "Where in the document the summaries come from", "place in the document, in % of its length"
-        yield Lines(points, title=title, x=x, y="density (1 is an even spread)", even=1)
-        yield _share_chart(
-            [(names[run.name], positions.thirds) for run, positions in placed], _THIRDS, "third of the document"
-        )
+        yield density({names[name]: positions.density for name, positions in placed.items()})
+        thirds = {names[name]: positions.thirds for name, positions in placed.items()}
+        yield parts_of(thirds, THIRDS, "third of the document")
     elif placed:
-        fifths = [
-            (names[contestant.letter], contestant.fifths) for contestant in beside.contestants if contestant.fifths
-        ]
-        yield _share_chart(
-            fifths, tuple(f"{20 * at} to {20 * at + 20}%" for at in range(5)), "fifth of their documents"
-        )
+        fifths = {names[contestant.letter]: contestant.fifths for contestant in beside.contestants if contestant.fifths}
+        yield parts_of(fifths, [f"{20 * at} to {20 * at + 20}%" for at in range(5)], "fifth of their documents")
         yield from _fifths(beside)
 
 
-def _share_chart(shares: Sequence[tuple[str, Sequence[float]]], parts: Sequence[str], part: str) -> Chart:
-    bars = pd.DataFrame([[name, *values] for name, values in shares], columns=["name", *parts])
-    return Shares(bars, title=f"Which {part} the summaries come from", parts=parts, measure="share of the summary")
-
-
-def _fifths(beside: RunComparison) -> Iterator[Chart]:
-    names = _names(beside)
-    groups: dict[tuple[str, str, str], list[tuple[str, ScoreDifference | FifthDifference]]] = {}
-    for one in beside.fifths:
-        groups.setdefault((one.first, one.second, one.measure), []).append((_fifth(one), one))
-    for (first, second, measure), found in list(groups.items())[: 2 * _MAX_PAIRS]:
+def _fifths(beside: RunComparison) -> Iterator[Markup]:
+    rows: dict[tuple[str, str, str], list[Difference]] = {}
+    for found in beside.fifths:
+        if found.interval is not None and found.difference is not None:
+            row = Difference(_fifth(found), found.difference, found.interval.low, found.interval.high)
+            rows.setdefault((found.first, found.second, found.measure), []).append(row)
+    for (first, second, measure), own in list(rows.items())[: 2 * _MAX_PAIRS]:
         title = f"{capitalized(measure_label(measure))}, {first} minus {second}"
-        yield _difference_chart(found, (names[first], names[second]), "share" if measure == SHARE else "score", title)
+        yield differences_drawing(title, (first, second), own)
 
 
 def _fifth(one: FifthDifference) -> str:

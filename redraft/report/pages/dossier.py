@@ -17,8 +17,8 @@ from redraft.report.drawings import (
     calls_over_time,
     density,
     document_parts,
+    parts_of,
     rounds,
-    thirds,
 )
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, lasting, packed, page_data
@@ -27,6 +27,7 @@ from redraft.text.sanitizer import clean
 from redraft.text.words import count, dollars, spaced, unanswered
 
 _FIFTHS = 5
+THIRDS = ("beginning", "middle", "end")
 _OK = "ok"
 _MEASURED = {
     "coverage": ("Questions answered, by part of the document", "share of questions answered"),
@@ -54,8 +55,8 @@ def _of_rounds(dossier: Dossier) -> Iterator[Markup]:
 def _of_places(dossier: Dossier) -> Iterator[Markup]:
     if (positions := dossier.positions) is not None:
         if positions.density:
-            yield density(positions.density)
-        yield thirds(positions.thirds)
+            yield density({"this summary": positions.density})
+        yield parts_of({"this summary": positions.thirds}, THIRDS, "third of the document")
     for metric, (title, measure) in _MEASURED.items():
         items = [item for item in dossier.items if item.metric == metric and item.place is not None]
         if items:
