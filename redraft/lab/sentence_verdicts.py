@@ -1,9 +1,9 @@
-"""The verdicts and probabilities of a metric on single sentences, matched to the sentences that people judged."""
+"""The verdicts of a metric on single sentences, matched to the sentences that people judged."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from redraft.agents.fact_checker import SUPPORTED
 from redraft.domain import Evaluation
@@ -19,7 +19,6 @@ LISTED: Mapping[str, tuple[str, str, str]] = {
     Booookscore.name: ("sentences", "id", CLEAR),
 }
 """By metric: the detail that lists its verdicts, the field with the number of the sentence, the verdict for right."""
-V = TypeVar("V", bool, float)
 
 
 def _entries(evaluation: Evaluation) -> Iterator[Mapping[str, Any]]:
@@ -44,23 +43,15 @@ def verdicts_on(evaluation: Evaluation, sentences: Sequence[str]) -> tuple[bool 
     return _matched(verdicts_by_sentence(evaluation), sentences) if evaluation.metric in LISTED else ()
 
 
-def probabilities_on(evaluation: Evaluation, sentences: Sequence[str]) -> tuple[float | None, ...]:
-    """Return the probability that each of these sentences is right; empty if the judge gives none. Of several claims in
-    a sentence, the least likely one counts."""
-    known = (entry for entry in _entries(evaluation) if entry.get("probability") is not None)
-    found = _least((one[LISTED[evaluation.metric][1]], float(one["probability"])) for one in known)
-    return _matched(found, sentences) if found else ()
-
-
-def _least(said: Iterable[tuple[int, V]]) -> dict[int, V]:
+def _least(said: Iterable[tuple[int, bool]]) -> dict[int, bool]:
     """Return the least value of each sentence, by number."""
-    found: dict[int, V] = {}
+    found: dict[int, bool] = {}
     for number, value in said:
         found[number] = min(value, found.get(number, value))
     return found
 
 
-def _matched(found: Mapping[int, V], sentences: Sequence[str]) -> tuple[V | None, ...]:
+def _matched(found: Mapping[int, bool], sentences: Sequence[str]) -> tuple[bool | None, ...]:
     """Return the least value of our sentences in each of these; empty if the sentences cannot be matched."""
     parts = [len(statements_of(sentence)) for sentence in sentences]
     if sum(parts) != len(statements_of("\n\n".join(sentences))):

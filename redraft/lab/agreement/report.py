@@ -1,43 +1,33 @@
-"""The report on the agreement of judges and people: figures for the record, several sets in one table, and how well the
-probabilities of a judge hold, with a calibration fitted to them.
-"""
+"""The report on the agreement of judges and people: figures for the record, and several sets in one table."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib import import_module
 
-import numpy as np
-
-from redraft.agents.accounts import HIGH, LOW, calibrated, raw_threshold
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import OPEN, Interval, mean
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
-from redraft.evaluators.reference.keyfacts import share
 from redraft.evaluators.similarity import rouge1
 from redraft.lab.agreement.correlation import (
     BIGRAMS,
-    Correlation,
-    between_systems,
     bigram_share,
-    compare_verdicts,
-    correlate,
     dataset_series,
+    has_systems,
     score_series,
+    sentence_separation,
     sentence_series,
-    validation_folds,
 )
-from redraft.lab.agreement.people import Dataset, HumanItem
+from redraft.lab.agreement.measures import Correlation, compare_verdicts, correlate
+from redraft.lab.agreement.people import Dataset
 from redraft.lab.agreement.tables import (
     STARRED,
     SUMMARIES,
     SYSTEMS,
     agreement_tables,
-    basis,
     best_rating,
     systems_correlation,
     verdict_pairs,
@@ -55,158 +45,21 @@ from redraft.lab.agreement.trial import (
     plan_table,
     run_trial,
 )
-from redraft.lab.experiments.experiment import Row, table
 from redraft.llm.budget import PriceTable
 from redraft.report.history.certificates import judge_setup_of
 from redraft.report.tables import Cell, Report, Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.settings import Calibration, Evaluate
+from redraft.settings import Evaluate
 from redraft.store.documents import now
-from redraft.store.judgments import BRIER, CALIBRATION_ERROR, FIT, ITEMS, Agreement
+from redraft.store.judgments import Agreement
 from redraft.store.store import Store
-
-_BINS = 10
-_STEPS = 50
-# Fewer labels of either kind do not fix two numbers.
-_MIN = 10
-# Keeps the slope finite where the labels separate perfectly.
-_RIDGE = 1e-3
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledProbability:
-    """The probability that something is right, whether people find it right, and its document."""
-
-    probability: float
-    right: bool
-    document: str
-
-
-@dataclass(frozen=True, slots=True)
-class FitQuality:
-    """How well probabilities hold: the mean squared error, the distance of the shares that are right from what was
-    said, and how often the verdicts beyond the cuts are wrong."""
-
-    n: int
-    brier: float
-    error: float
-    decided: int
-    wrong: int
-
-
-def labelled_probabilities(outcome: AgreementOutcome, column: Column) -> list[LabelledProbability]:
-    """Return a judge's probabilities with people's labels: of sentences, or of whole summaries."""
-    best, field = best_rating(outcome), outcome.design.human
-    probabilities: list[LabelledProbability] = []
-    for item, item_outcome in zip(outcome.dataset.items, column.said, strict=True):
-        labels: Sequence[bool | None] = item.labels
-        if not item.sentences:
-            labels = [item.people[field] >= best] if best is not None and field in item.people else []
-        probabilities += [
-            LabelledProbability(odds, right, item.document)
-            for odds, right in zip(item_outcome.odds, labels, strict=False)
-            if odds is not None and right is not None
-        ]
-    return probabilities
-
-
-def fit_calibration(pairs: Sequence[LabelledProbability]) -> Calibration | None:
-    """Return the calibration that makes people's labels likeliest (Platt scaling, by Newton's method); None where there
-    are too few labels, or where they do not rise with the probability."""
-    right = np.asarray([probability.right for probability in pairs], dtype=np.float64)
-    if min(right.sum(), len(right) - right.sum(), len(right)) < _MIN:
-        return None
-    within = np.clip([probability.probability for probability in pairs], 1e-6, 1 - 1e-6)
-    design = np.stack([np.log(within / (1 - within)), np.ones(len(within))], axis=1)
-    weights = np.asarray([1.0, 0.0])
-    for _ in range(_STEPS):
-        likely = 1 / (1 + np.exp(-np.clip(design @ weights, -50, 50)))
-        slope = design.T @ (right - likely) - _RIDGE * weights
-        curve = (design * (likely * (1 - likely))[:, None]).T @ design + _RIDGE * np.eye(2)
-        step = np.linalg.solve(curve, slope)
-        weights = weights + np.clip(step, -1, 1)
-        if np.abs(step).max() < 1e-9:
-            break
-    (slope, both), (_, intercept) = np.linalg.inv(curve).tolist()
-    covariance = (slope, both, intercept)
-    found = weights.tolist()
-    return Calibration(slope=found[0], intercept=found[1], covariance=covariance) if found[0] > 0 else None
-
-
-def cross_fit(pairs: Sequence[LabelledProbability]) -> list[LabelledProbability] | None:
-    """Return the pairs with probabilities calibrated on other documents; None where that is impossible."""
-    probabilities: list[LabelledProbability | None] = [None] * len(pairs)
-    for inside in validation_folds([probability.document for probability in pairs]):
-        calibration = fit_calibration(
-            [probability for probability, held in zip(pairs, inside, strict=True) if not held]
-        )
-        if calibration is None:
-            return None
-        for n in np.flatnonzero(inside).tolist():
-            labelled_probability = pairs[n]
-            probabilities[n] = LabelledProbability(
-                calibrated(labelled_probability.probability, calibration),
-                labelled_probability.right,
-                labelled_probability.document,
-            )
-    return [probability for probability in probabilities if probability is not None] or None
-
-
-def fit_quality(pairs: Sequence[LabelledProbability]) -> FitQuality | None:
-    """Return how well the probabilities hold; None without any."""
-    if not pairs:
-        return None
-    likely = np.asarray([probability.probability for probability in pairs])
-    right = np.asarray([probability.right for probability in pairs], dtype=np.float64)
-    order = np.argsort(likely, kind="stable")
-    bins = [part for part in np.array_split(order, _BINS) if len(part)]
-    error = sum(len(part) * abs(likely[part].mean() - right[part].mean()) for part in bins) / len(pairs)
-    beyond = (likely <= LOW) | (likely >= HIGH)
-    wrong = beyond & ((likely >= HIGH) != (right == 1))
-    return FitQuality(
-        len(pairs), float(((likely - right) ** 2).mean()), float(error), int(beyond.sum()), int(wrong.sum())
-    )
-
-
-@table(
-    "calibration",
-    "Probabilities compared with people",
-    "Brier: the mean squared difference between a probability and what people say (0 is best, always one half gives"
-    " 0.25). Calibration error: how far the shares that people find right are from the probabilities, in ten groups of"
-    f" equal size. Decided: with a probability of at most {LOW:g} or at least {HIGH:g}, which counts as a verdict;"
-    " error: the share of these that is wrong. Calibrated: after a calibration fitted on other documents (five-fold)."
-    " From, to: what the judge itself says at the two cuts.",
-    ("judge", "probabilities", "items", "Brier", "calibration error", "decided", "error", "from", "to"),
-    basis,
-)
-def calibration_table(outcome: AgreementOutcome) -> Iterator[Row]:
-    for column in outcome.columns:
-        pairs = labelled_probabilities(outcome, column)
-        if (quality := fit_quality(pairs)) is None:
-            continue
-        yield (column.name, "as given", *_row(quality), LOW, HIGH)
-        calibration, across = fit_calibration(pairs), cross_fit(pairs)
-        if calibration is not None and across is not None and (after := fit_quality(across)) is not None:
-            yield (
-                column.name,
-                "calibrated",
-                *_row(after),
-                raw_threshold(LOW, calibration),
-                raw_threshold(HIGH, calibration),
-            )
-
-
-def _row(found: FitQuality) -> Row:
-    return (found.n, found.brier, found.error, share(found.decided, found.n), share(found.wrong, found.decided))
-
 
 _MAX = 6
 
 
 def agree_report(outcome: AgreementOutcome) -> Report:
     """Return the report of judges and people, with a record for every item."""
-    design, likely = outcome.design, calibration_table(outcome)
-    tables = (*agreement_tables(outcome), *([likely] if likely.rows else []))
+    design, tables = outcome.design, tuple(agreement_tables(outcome))
     return Report(
         "agree",
         f"{design.metric} compared with people: {plain(outcome.dataset.name)}",
@@ -269,19 +122,18 @@ TAU, BALANCED = "tau-b", "balanced accuracy"
 SENTENCES = "sentences"
 
 
-def save_agreements(outcome: AgreementOutcome, store: Store, *, fit: bool = False) -> list[Agreement]:
-    """Save every figure of every judge, with `fit` also the calibration of its probabilities; save nothing of a
-    comparison that was stopped early."""
+def save_agreements(outcome: AgreementOutcome, store: Store) -> list[Agreement]:
+    """Save every figure of every judge; save nothing of a comparison that was stopped early."""
     if outcome.stopped is not None:
         return []
-    found = [agreement for column in outcome.columns for agreement in agreements(outcome, column, store, fit=fit)]
+    found = [agreement for column in outcome.columns for agreement in agreements(outcome, column, store)]
     with store.transaction():
         for one in found:
             store.agreements.keep(one)
     return found
 
 
-def agreements(outcome: AgreementOutcome, column: Column, store: Store, *, fit: bool = False) -> list[Agreement]:
+def agreements(outcome: AgreementOutcome, column: Column, store: Store) -> list[Agreement]:
     """Return all figures of one judge under one setting."""
     made = next((outcome for outcome in column.said if outcome.run and outcome.version), None)
     if made is None or made.run is None:
@@ -291,7 +143,7 @@ def agreements(outcome: AgreementOutcome, column: Column, store: Store, *, fit: 
     dataset, human, today = outcome.dataset.name, outcome.design.human, now()[:10]
     return [
         Agreement(standing, dataset, human, level, measure, n, value, low, high, today)
-        for level, measure, n, value, interval in (*_figures(outcome, column), *_calibration(outcome, column, fit=fit))
+        for level, measure, n, value, interval in _figures(outcome, column)
         for low, high in [interval or (None, None)]
         if value is not None
     ]
@@ -302,34 +154,19 @@ def _figures(
 ) -> Iterator[tuple[str, str, int, float | None, Interval | None]]:
     """Yield level, measure, number of items, value and interval; the value is None for too few items."""
     series = score_series(outcome, column)
-    whole = correlate(series.ours, series.people, series.documents)
+    whole = correlate(series["ours"], series["people"], series["documents"])
     yield SUMMARIES, TAU, whole.n, whole.tau, whole.interval
-    if series.has_systems:
-        ranked = between_systems(series.ours, series.people, series.systems, series.documents)
+    if has_systems(series):
+        ranked = systems_correlation(series)
         yield SYSTEMS, TAU, ranked.n, ranked.tau, ranked.interval
     if best_rating(outcome) is not None:
         people, said = verdict_pairs(outcome, series)
         if said is not None:
-            separation = compare_verdicts(said, people, series.documents)
+            separation = compare_verdicts(said, people, series["documents"])
             yield SUMMARIES, BALANCED, separation.n, separation.balanced, separation.interval
     if (sentences := sentence_series(outcome.dataset, column)) is not None:
-        separation = sentences.separation
+        separation = sentence_separation(sentences)
         yield SENTENCES, BALANCED, separation.n, separation.balanced, separation.interval
-
-
-def _calibration(
-    outcome: AgreementOutcome, column: Column, *, fit: bool
-) -> Iterator[tuple[str, str, int, float | None, Interval | None]]:
-    """Yield how well the judge's probabilities hold, as given or, with `fit`, calibrated; and that calibration."""
-    pairs = labelled_probabilities(outcome, column)
-    fitting = fit_calibration(pairs) if fit else None
-    quality = fit_quality((cross_fit(pairs) if fitting else None) or pairs)
-    if quality is not None:
-        yield ITEMS, BRIER, quality.n, quality.brier, None
-        yield ITEMS, CALIBRATION_ERROR, quality.n, quality.error, None
-    if fitting is not None:
-        for measure, value in zip(FIT, (fitting.slope, fitting.intercept, *fitting.covariance), strict=True):
-            yield ITEMS, measure, len(pairs), value, None
 
 
 DIMENSIONS = (Consistency.name, Coverage.name)
@@ -340,39 +177,6 @@ _IDLE: Mapping[str, tuple[str, ...]] = {Coverage.name: (*READ, "claims"), Consis
 """What makes no difference to a metric, and is not swept for it."""
 _ANSWERS = {Consistency.name: "claims", Coverage.name: "questions"}
 """The detail of a metric that lists its answers."""
-
-Scorer = Callable[[Sequence[HumanItem]], list[float | None]]
-"""A baseline, which scores summaries without a judge."""
-
-
-def _blanc(model: str) -> Scorer:
-    """Return BLANC-help of the package `blanc`: how much a summary helps a masked language model to fill the document's
-    gaps."""
-    try:
-        package = import_module("blanc")
-    except ImportError as error:
-        raise UsageError(
-            f"--baseline: the package blanc cannot be loaded: {error}", hint='pip install blanc "transformers<4.49"'
-        ) from error
-
-    def scores(items: Sequence[HumanItem]) -> list[float | None]:
-        scored = package.BlancHelp(model_name=model, device="cpu", show_progress_bar=False).eval_pairs(
-            [item.source for item in items], [item.summary for item in items]
-        )
-        return [float(one) for one in scored]
-
-    return scores
-
-
-def baselines(named: Sequence[str]) -> dict[str, Scorer]:
-    """Return the baselines by name: the share of bigrams, and those that are named, such as `blanc:MODEL`."""
-    found: dict[str, Scorer] = {BIGRAMS: lambda items: [bigram_share(item) for item in items]}
-    for one in dict.fromkeys(named):
-        name, _, model = one.partition(":")
-        if name != "blanc":
-            raise UsageError(f"--baseline: there is no baseline {name!r}", hint="there is blanc, or blanc:MODEL")
-        found[f"BLANC ({model})" if model else "BLANC"] = _blanc(model or "bert-base-uncased")
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,7 +227,6 @@ async def run_overview(
     sets: Mapping[str, Dataset],
     metrics: Sequence[str],
     base: AgreementDesign,
-    scorers: Mapping[str, Scorer],
     runner: ExperimentRunner,
 ) -> AgreementOverview:
     """Judge all sets, within the limits, and correlate the scores with people's."""
@@ -431,23 +234,21 @@ async def run_overview(
     found: dict[MethodKey, dict[str, Correlation]] = defaultdict(dict)
     for name, outcome in done:
         metric = outcome.design.metric
-        for method, setting, scores in await asyncio.to_thread(_scored, outcome, scorers, runner.store):
-            series = dataset_series(outcome.dataset, outcome.design.human, method, scores)
+        for method, setting, scores in await asyncio.to_thread(_scored, outcome, runner.store):
+            series = dataset_series(outcome.dataset, outcome.design.human, scores)
             found[MethodKey(method, metric, setting, SUMMARIES)][name] = correlate(
-                series.ours, series.people, series.documents
+                series["ours"], series["people"], series["documents"]
             )
-            if series.has_systems:
+            if has_systems(series):
                 found[MethodKey(method, metric, setting, SYSTEMS)][name] = systems_correlation(series)
     return AgreementOverview(tuple(agreement_outcome for _, agreement_outcome in done), sets, found)
 
 
-def _scored(
-    outcome: AgreementOutcome, scorers: Mapping[str, Scorer], store: Store
-) -> list[tuple[str, Setting, Sequence[float | None]]]:
-    """Return the baselines' scores, each judge's, and those of the same answers scored as QuestEval does."""
+def _scored(outcome: AgreementOutcome, store: Store) -> list[tuple[str, Setting, Sequence[float | None]]]:
+    """Return the baseline's scores, each judge's, and those of the same answers scored as QuestEval does."""
     metric = outcome.design.metric
     found: list[tuple[str, Setting, Sequence[float | None]]] = [
-        (title, (), score(outcome.dataset.items)) for title, score in scorers.items()
+        (BIGRAMS, (), [bigram_share(item) for item in outcome.dataset.items])
     ]
     for column in outcome.columns:
         # The first reading of a setting has its usage.

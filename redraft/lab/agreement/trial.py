@@ -22,7 +22,7 @@ from redraft.lab.agreement.formats import FORMATS, Format
 from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.experiments.experiment import group_by
 from redraft.lab.experiments.runner import RunBatch
-from redraft.lab.sentence_verdicts import probabilities_on, verdicts_on
+from redraft.lab.sentence_verdicts import verdicts_on
 from redraft.llm.budget import PriceTable
 from redraft.readers.documents import parse
 from redraft.report.tables import Table
@@ -210,8 +210,6 @@ class ItemOutcome:
     version: int = 0
     sentences: tuple[bool | None, ...] = ()
     """Whether each sentence that people judged is right; empty if the metric does not say."""
-    odds: tuple[float | None, ...] = ()
-    """The probability that each sentence that people judged is right, or that the whole is; empty without any."""
     each: tuple[float | None, ...] = ()
     """The score of each repetition, if it was judged several times."""
     run: str | None = None
@@ -358,7 +356,6 @@ def _said(evaluation: Evaluation, item: HumanItem, run: str) -> ItemOutcome:
         evaluation.unjudged,
         evaluation.version,
         verdicts_on(evaluation, item.sentences),
-        probabilities_on(evaluation, item.sentences or (item.summary,)),
         tuple(one["score"] for one in each) if isinstance(each, list) else (),
         run,
         failed,

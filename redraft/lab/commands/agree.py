@@ -103,12 +103,6 @@ _sweep = options.typed_option(
     help="Store the agreement, to show it with these judges' scores from now on.",
 )
 @options.typed_option(
-    "--fit",
-    section="output",
-    is_flag=True,
-    help="With --save: fit a calibration of these judges' probabilities, and apply it from now on.",
-)
-@options.typed_option(
     "--title", section="output", metavar="TEXT", help="Name of the annotations.  [default: format and file]"
 )
 @options.judging_options
@@ -122,14 +116,13 @@ def with_(
     documents: str | None,
     items: int | None,
     save: bool,
-    fit: bool,
     title: str | None,
     as_json: bool,
     quiet: bool,
     **given: Any,
 ) -> int:
     """Compare judges with people's annotations in FILE: correlation by summary, document and system, balanced accuracy,
-    area under the curve, error against share judged, and agreement among judges.
+    area under the curve, and agreement among judges.
     """
     say_reading(file, quiet=quiet)
     require_agreement("redraft agree")
@@ -139,8 +132,6 @@ def with_(
     from redraft.lab.agreement.trial import find_format, human_field, plan_table, run_trial, sample_items
     from redraft.store.store import Store
 
-    if fit and not save:
-        raise UsageError("--fit stores a calibration", hint="add --save")
     limits, table = parse_options.limits(given), parse_options.prices(given)
     dataset = sample_items(find_format(format_).read(file, documents), items)
     dataset = replace(dataset, name=title or dataset.name)
@@ -148,12 +139,10 @@ def with_(
     design = _design(metric, human_field(dataset, metric, given["human"]), given)
     if given["dry_run"]:
         return show_plan(plan_table(dataset, design, table), as_json=as_json)
-    if fit and design.judging.probabilities and design.judging.repeat > 1:
-        raise UsageError("--fit calibrates a judge's own probabilities, not votes", hint="leave out --repeat")
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
         outcome = run_experiment(lambda runner: run_trial(dataset, design, runner), store, limits, table, quiet=quiet)
-        agreements = save_agreements(outcome, store, fit=fit) if save else []
+        agreements = save_agreements(outcome, store) if save else []
     delivery.deliver(agree_report(outcome), folder, as_json=as_json, quiet=quiet)
     if save and not quiet:
         say(f"{len(agreements)} figures stored" if agreements else "nothing stored: stopped early, or too few verdicts")
@@ -202,14 +191,6 @@ Examples:
     default=("consistency", "coverage"),
     help="Metric to compare with people, where they were asked about it; may be repeated.",
 )
-@options.typed_option(
-    "--baseline",
-    "baselines_",
-    section="judging",
-    metavar="NAME",
-    multiple=True,
-    help="Another method in the table: blanc, or blanc:MODEL (pip install blanc).",
-)
 @_items
 @_sweep
 @options.judging_options
@@ -224,7 +205,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
     require_agreement("redraft agree table")
     from redraft.cli.runner import report_end, run_experiment
     from redraft.cli.views.plans import show_plan
-    from redraft.lab.agreement.report import baselines, overview_plan, overview_report, run_overview
+    from redraft.lab.agreement.report import overview_plan, overview_report, run_overview
     from redraft.lab.agreement.trial import find_format, sample_items
     from redraft.store.store import Store
 
@@ -232,7 +213,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
     if wrong := [name for name, file in parts if not file]:
         raise UsageError(f"{wrong[0]!r} has no format", hint="write FORMAT=FILE, such as qags=mturk_cnndm.jsonl")
     say_reading(*(file for _, file in parts), quiet=quiet)
-    limits, prices, scorers = parse_options.limits(given), parse_options.prices(given), baselines(given["baselines_"])
+    limits, prices = parse_options.limits(given), parse_options.prices(given)
     sets = {
         name if [one for one, _ in parts].count(name) == 1 else f"{name} {Path(file).stem}": sample_items(
             find_format(name).read(file), given["items"]
@@ -245,7 +226,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
         overview = run_experiment(
-            lambda runner: run_overview(sets, metrics, base, scorers, runner), store, limits, prices, quiet=quiet
+            lambda runner: run_overview(sets, metrics, base, runner), store, limits, prices, quiet=quiet
         )
     delivery.deliver(overview_report(overview), folder, as_json=as_json, quiet=quiet)
     stopped = next((outcome.stopped for outcome in overview.outcomes if outcome.stopped), None)

@@ -125,15 +125,6 @@ def _cost(frame: pd.DataFrame, who: str, score: str, metric: str) -> Iterator[tu
 # Drawing particular tables.
 
 
-def _risk(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
-    """Draw each judge's error rate by coverage: from the summaries on which it judges the most to all of them."""
-    points = numbers(frame, "coverage", "risk").dropna(subset=["coverage", "risk"])
-    points = points.drop_duplicates(["judge", "coverage"], keep="last")
-    points = pd.concat([own.sort_values("coverage") for _, own in points.groupby("judge", sort=False)] or [points])
-    axes = ("coverage: share of the summaries that are judged", "risk: share of these that are judged wrongly")
-    yield "risk", _lines(points, ["judge"], "coverage", "risk", (*axes, "Mistakes by coverage"))
-
-
 def _systems(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     """Draw the score of each system, with its interval and what was not judged."""
     counts = numbers(frame, "judged", "unjudged").fillna(0).astype({"judged": int, "unjudged": int})
@@ -406,7 +397,6 @@ def _chunk_sizes(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
 
 
 DRAWN: Mapping[tuple[str, str], Draw] = {
-    ("agree", "risk"): _risk,
     ("booookscore", "by_length"): _scores_by_length,
     ("booookscore", "scores"): _systems,
     ("booookscore", "types"): _types,

@@ -45,7 +45,6 @@ from redraft.settings import (
     ExperimentPart,
     JudgeConfig,
     SimilarityName,
-    is_language_model,
     reads_prompts,
 )
 from redraft.store.connection import off_loop
@@ -167,7 +166,7 @@ class QaDesign(ModelsDesign):
     def check(self, runner: ExperimentRunner) -> None:
         """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
         for model in (*self.models, self.judge):
-            if not (model.settings.model == EXTRACTIVE or is_language_model(model.settings.model)):
+            if not (model.settings.model == EXTRACTIVE or reads_prompts(model.settings.model)):
                 raise UsageError(f"{model.name} neither asks nor answers questions", hint="name a language model")
         if self.similarity == "judge":
             raise UsageError("--similarity judge is not a measure: the judge gives its verdicts anyway")
