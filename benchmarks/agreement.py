@@ -27,12 +27,15 @@ from random import Random
 from statistics import fmean
 from tempfile import TemporaryDirectory
 
+import pandas as pd
+
 from benchmarks.common import DATA, table
 from redraft import Store
 from redraft.domain import record_json
-from redraft.lab.agreement.correlation import ScoreSeries, between_systems, bigram_baseline, filled_series
+from redraft.lab.agreement.correlation import bigram_baseline, filled_series
 from redraft.lab.agreement.formats import FORMATS
-from redraft.lab.agreement.people import Dataset, HumanItem, tau_b
+from redraft.lab.agreement.measures import between_systems, tau_b
+from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.agreement.report import agreements
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, run_trial
 from redraft.runs.experiment_runner import ExperimentRunner
@@ -96,11 +99,11 @@ def judged(dataset: Dataset, metric: str, human: str) -> Iterator[tuple[Agreemen
         yield asyncio.run(run_trial(dataset, AgreementDesign(metric, human, (EXTRACTIVE,)), runner)), store
 
 
-def per_summary(one: ScoreSeries) -> float | None:
+def per_summary(one: pd.DataFrame) -> float | None:
     return tau_b(one.ours, one.people)
 
 
-def per_system(one: ScoreSeries) -> float | None:
+def per_system(one: pd.DataFrame) -> float | None:
     return between_systems(one.ours, one.people, one.systems, one.documents).tau
 
 

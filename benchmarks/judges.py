@@ -37,7 +37,6 @@ from redraft.lab.agreement.tables import (
     correlation_table,
     cost_table,
     count_table,
-    place_table,
     sentence_table,
 )
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, Column, ItemOutcome, run_trial, sample_items
@@ -228,17 +227,6 @@ def judge_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
 _COSTS = (("calls",), ("prompt tokens", "reply tokens"))
 
 
-PLACES: list[object] = ["set", "judge", "third", "sentences", "wrong", "found", "missed", "open", "accused"]
-
-
-def place_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
-    """Errors by thirds of the summary, for judges that have a verdict on a sentence."""
-    for one in found:
-        for row in place_table(one.outcome).records:
-            place = str(row["place"]).partition(" ")[0]
-            yield [short(one.set), one.title, place, *(row[str(name)] for name in PLACES[3:])]
-
-
 DOCTOR: list[object] = ["judge", "metric", "passed", "failed", "cannot tell", "changes that keep the meaning"]
 
 
@@ -312,7 +300,6 @@ def main() -> None:
             found = all_judged(there)
             wrong += failures(found)
             tables["judges"] = [JUDGES, *judge_rows(found)]
-            tables["places"] = [PLACES, *place_rows(found)]
         if "doctor" in parts:
             tables["doctor"] = [DOCTOR, *doctor_rows(there)]
     for name, rows in tables.items():

@@ -41,7 +41,7 @@ def _is_there(module: str) -> bool:
 
 def require_agreement(what: str) -> None:
     """Raise if the extra for agreement statistics is not installed."""
-    require(what, "agreement", "scipy", "sklearn")
+    require(what, "lab", "scipy", "sklearn")
 
 
 @cache

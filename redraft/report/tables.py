@@ -17,7 +17,6 @@ from pydantic import Field, field_serializer
 
 from redraft.domain import record_json
 from redraft.errors import UsageError
-from redraft.report.plots.picture import Plot
 from redraft.text.columns import columns, padded
 from redraft.text.sanitizer import one_line
 
@@ -186,9 +185,6 @@ def _only_whole(name: str, columns: Sequence[str], rows: Sequence[Mapping[str, C
     return parted and all(row.get(name) is None for row in rows)
 
 
-NO_PICTURES: Mapping[str, Plot] = {}
-
-
 @dataclass(frozen=True, slots=True)
 class Report:
     """The result of an experiment for people and programs, identical to the byte whenever it is rebuilt."""
@@ -218,13 +214,12 @@ class Report:
         verdict = [f"{unmarked(self.verdict)}\n"] if self.verdict else []
         return "\n".join((f"# {self.title}\n", *verdict, *(f"- {line}" for line in lines))) + "\n"
 
-    def files(self, pictures: Mapping[str, Plot] = NO_PICTURES) -> dict[str, str]:
-        """Return the contents of the files by name, with pictures drawn from the tables."""
+    def files(self) -> dict[str, str]:
+        """Return the contents of the files by name."""
         content = record_json(self)
         items = content.pop("items")
         return {
             **{f"{table.name}.csv": table.to_csv() for table in self.tables},
-            **{f"{name}.svg": plot.picture().file() for name, plot in pictures.items()},
             "items.json": _json(items),
             "items.jsonl": items_jsonl(self.items),
             "items.csv": items_csv(self.items),

@@ -19,7 +19,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError
-from redraft.report.pages.assets import static
 from redraft.runs.session import Session
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -46,9 +45,7 @@ class _StaticFile(NamedTuple):
 @cache
 def _files() -> dict[str, _StaticFile]:
     """Return all static files by name, read once. An address is looked up in them, and never used as a path."""
-    found = dict(_found(files("redraft.report.pages") / "static", ""))
-    # The styles of plots are generated, not a file.
-    return found | {"plots.css": _file(static("plots.css").encode(), _TYPES["css"])}
+    return dict(_found(files("redraft.report.pages") / "static", ""))
 
 
 def _file(content: bytes, kind: str) -> _StaticFile:

@@ -21,7 +21,7 @@ from redraft.domain import Document
 from redraft.errors import RedraftError, RunError, UsageError
 from redraft.events import Event, Notice, PartDone, StageStarted
 from redraft.lab.experiments.experiment import UNDECIDED, is_undecided
-from redraft.lab.experiments.pictures import draw_pictures
+from redraft.lab.experiments.pictures import result_files
 from redraft.llm.budget import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner, describe_error
 from redraft.settings import Limits
@@ -138,7 +138,7 @@ class ExperimentJob:
             runner = ExperimentRunner(self.store, self.limits, self.prices, self._observe)
             outcome = await experiment.run(self.documents, design, runner)
             report = experiment.report(outcome)
-            for file, text in report.files(draw_pictures(report.name, report.tables)).items():
+            for file, text in result_files(report).items():
                 write(self.folder / file, text, _HINT)
             stopped = outcome.stopped
             error = describe_error(stopped) if stopped else _OPEN if is_undecided(report) else None

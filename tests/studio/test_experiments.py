@@ -262,7 +262,7 @@ def test_one_is_run_in_the_browser(at: Served, tmp_path: Path, width: int, schem
         page.click("text=Start the experiment")
         page.wait_for_url("**/experiments/mine")
         page.wait_for_selector("[data-experiment][data-status=done]", timeout=60_000)
-        page.wait_for_selector("svg.plot-svg:visible >> nth=0")
+        page.wait_for_selector("figure.plot img:visible >> nth=0")
         look()
         page.click("text=Run again with changes")
         page.wait_for_url("**/experiments/new?from=mine")

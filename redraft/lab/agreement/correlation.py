@@ -1,465 +1,84 @@
-"""Correlations between scores and human judgments, and the series that they are computed from."""
+"""Scores and people's figures of the same items, as data frames."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from math import factorial, sqrt
 from statistics import fmean
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy import stats
-from sklearn.metrics import balanced_accuracy_score, precision_recall_fscore_support, roc_auc_score, roc_curve
+import pandas as pd
 
-from redraft.evaluators.consensus import SEED, Floats, Interval, Whole, draws, interval, places, spread_of_mean
-from redraft.lab.agreement.people import Dataset, HumanItem, tau_b
-from redraft.lab.agreement.trial import AgreementOutcome, Column, ItemOutcome
+from redraft.lab.agreement.measures import ClassSeparation, compare_verdicts
+from redraft.lab.agreement.people import Dataset, HumanItem
+from redraft.lab.agreement.trial import AgreementOutcome, Column
 
 BIGRAMS = "share of bigrams in the document"
 """The baseline for every judge: it only knows which words follow each other."""
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreSeries:
-    """A judge's and people's scores of the same items."""
-
-    name: str
-    of: int
-    """The number of items with a human judgment."""
-    places: tuple[int, ...]
-    """The indexes of the items."""
-    ours: tuple[float, ...]
-    people: tuple[float, ...]
-    documents: tuple[str, ...]
-    systems: tuple[str, ...]
-
-    @property
-    def has_systems(self) -> bool:
-        """Whether there are several known systems."""
-        return len(set(self.systems)) > 1 and "" not in self.systems
-
-
-def score_series(outcome: AgreementOutcome, column: Column) -> ScoreSeries:
-    """Return a judge's scores and people's, for the items that have both."""
-    return dataset_series(outcome.dataset, outcome.design.human, column.name, column.scores)
-
-
-def filled_series(outcome: AgreementOutcome, column: Column) -> ScoreSeries:
-    """Return the series over all items with a human judgment; a missing score is replaced by the mean of the others."""
-    known = [score for score in column.scores if score is not None]
-    middle = fmean(known) if known else None
-    scores = [middle if score is None else score for score in column.scores]
-    return dataset_series(outcome.dataset, outcome.design.human, column.name, scores)
-
-
-def bigram_baseline(outcome: AgreementOutcome) -> ScoreSeries:
-    """Return the baseline: for each summary, the share of its bigrams that occur in its document."""
-    scores = [bigram_share(item) for item in outcome.dataset.items]
-    return dataset_series(outcome.dataset, outcome.design.human, BIGRAMS, scores)
-
-
-def dataset_series(dataset: Dataset, field: str, name: str, scores: Sequence[float | None]) -> ScoreSeries:
-    """Return some scores of a dataset's items, and people's, for the items that have both."""
-    there = [n for n, item in enumerate(dataset.items) if field in item.people]
-    both = [n for n in there if scores[n] is not None]
-    items = [dataset.items[n] for n in both]
-    return ScoreSeries(
-        name,
-        len(there),
-        tuple(both),
-        tuple(score for n in both if (score := scores[n]) is not None),
-        tuple(item.people[field] for item in items),
-        tuple(item.document for item in items),
-        tuple(item.system for item in items),
+def dataset_series(dataset: Dataset, field: str, scores: Sequence[float | None]) -> pd.DataFrame:
+    """Return some scores (`ours`) and people's figures, with documents and systems, for the items that have both."""
+    frame = pd.DataFrame(
+        {
+            "ours": pd.Series(scores, dtype=float),
+            "people": pd.Series([item.people.get(field) for item in dataset.items], dtype=float),
+            "documents": [item.document for item in dataset.items],
+            "systems": [item.system for item in dataset.items],
+        }
     )
+    return frame.dropna(subset=["ours", "people"])
+
+
+def score_series(outcome: AgreementOutcome, column: Column) -> pd.DataFrame:
+    """Return a judge's scores beside people's figures."""
+    return dataset_series(outcome.dataset, outcome.design.human, column.scores)
+
+
+def filled_series(outcome: AgreementOutcome, column: Column) -> pd.DataFrame:
+    """Return the same over all items with people's figures; a missing score is replaced by the mean of the others."""
+    scores = pd.Series(column.scores, dtype=float)
+    return dataset_series(outcome.dataset, outcome.design.human, scores.fillna(scores.mean()))
+
+
+def bigram_baseline(outcome: AgreementOutcome) -> pd.DataFrame:
+    """Return the baseline: for each summary, the share of its bigrams that occur in its document."""
+    return dataset_series(outcome.dataset, outcome.design.human, [bigram_share(item) for item in outcome.dataset.items])
+
+
+def has_systems(series: pd.DataFrame) -> bool:
+    """Return whether the items are by several known systems."""
+    return series["systems"].nunique() > 1 and "" not in set(series["systems"])
 
 
 def bigram_share(item: HumanItem) -> float:
     """Return the share of a summary's word bigrams that occur in its document."""
     known = _bigrams(item.source)
-    own = [pair for part in item.sentences or (item.summary,) for pair in pairwise(_words(part))]
+    own = [pair for part in item.sentences or (item.summary,) for pair in pairwise(_WORD.findall(part.lower()))]
     return fmean(pair in known for pair in own) if own else 0.0
 
 
 @lru_cache(maxsize=256)
 def _bigrams(text: str) -> frozenset[tuple[str, str]]:
-    return frozenset(pairwise(_words(text)))
+    return frozenset(pairwise(_WORD.findall(text.lower())))
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
-
-
-@dataclass(frozen=True, slots=True)
-class SentenceSeries:
-    """A judge's and people's verdicts on single sentences; None if the judge abstains."""
-
-    said: tuple[bool | None, ...]
-    people: tuple[bool, ...]
-    documents: tuple[str, ...]
-    thirds: tuple[int | None, ...]
-    """The third of the summary that each is in, from 0; None in a summary of fewer than three sentences."""
-
-    @property
-    def judged(self) -> list[int]:
-        """The sentences on which the judge has a verdict."""
-        return [n for n, verdict in enumerate(self.said) if verdict is not None]
-
-    @property
-    def separation(self) -> ClassSeparation:
-        """How well the judge separates right from wrong sentences, where it has a verdict."""
-        known = self.judged
-        said, people = [bool(self.said[n]) for n in known], [self.people[n] for n in known]
-        return compare_verdicts(said, people, [self.documents[n] for n in known])
-
-
-def sentence_series(dataset: Dataset, column: Column) -> SentenceSeries | None:
-    """Return all sentences that people judged; None if there are none, or the metric has no verdict on any."""
-    found = list(_sentences(dataset, column.said))
-    if all(said is None for said, *_ in found):
-        return None
-    return SentenceSeries(*(tuple(part) for part in zip(*found, strict=True)))
-
-
-def _sentences(dataset: Dataset, said: Sequence[ItemOutcome]) -> Iterator[tuple[bool | None, bool, str, int | None]]:
-    for item, outcome in zip(dataset.items, said, strict=True):
-        count = len(item.labels)
-        verdicts = outcome.sentences or (None,) * count
-        for at, (verdict, label) in enumerate(zip(verdicts, item.labels, strict=True)):
-            if label is not None:
-                yield verdict, label, item.document, 3 * at // count if count >= 3 else None
-
-
-PERMUTATIONS = 999
-"""The number of permutations for the p-value, where there are more than `_COUNTED`."""
-# All orders of seven pairs.
-_COUNTED = 5_040
-# Without ties, tau's distribution is known; for more pairs it takes too long to compute.
-_EXACT = 170
-# With more pairs no permutations are drawn: the normal approximation is good enough, and scipy's variance takes ties
-# into account.
-_DRAWN = 2_000
-# With more pairs the interval is computed on a sample of the documents, and narrowed to the size of all of them.
-_COMPARED = 8_000
-_BLOCK = 512
-
-
-@dataclass(frozen=True, slots=True)
-class Correlation:
-    """The correlation of two series; None if a figure is undefined."""
-
-    n: int
-    tau: float | None = None
-    interval: Interval | None = None
-    p: float | None = None
-    p_by: str | None = None
-    """`exact`, `permutation` or `normal`."""
-    spearman: float | None = None
-    pearson: float | None = None
-
-
-def correlate(ours: Sequence[float], people: Sequence[float], groups: Sequence[str]) -> Correlation:
-    """Return the correlation of pairs of scores, with a bootstrap interval over groups, such as documents."""
-    x, y = np.asarray(ours, dtype=np.float64), np.asarray(people, dtype=np.float64)
-    if not is_varied(x) or not is_varied(y):
-        return Correlation(len(x))
-    tau = float(stats.kendalltau(x, y).statistic)
-    return Correlation(
-        len(x),
-        tau,
-        _interval(x, y, places(groups), tau),
-        *p_value(x, y),
-        float(stats.spearmanr(x, y).statistic),
-        float(stats.pearsonr(x, y).statistic),
-    )
-
-
-def is_varied(values: Floats) -> bool:
-    """Return whether there are at least two different values."""
-    return len(values) > 1 and bool(np.any(values != values[0]))
-
-
-def p_value(x: Floats, y: Floats) -> tuple[float, str]:
-    """Return the two-sided p-value of tau, and what it is from: the exact distribution, a sample of permutations, or
-    the normal approximation for many pairs and for what no permutation of the sample reaches."""
-    if len(x) <= _EXACT and len(np.unique(x)) == len(np.unique(y)) == len(x):
-        return float(stats.kendalltau(x, y, method="exact").pvalue), "exact"
-    counts_all = factorial(min(len(x), 20)) <= _COUNTED
-    if len(x) <= _DRAWN:
-        found = stats.permutation_test(
-            (y,),
-            lambda order: stats.kendalltau(x, order).statistic,
-            permutation_type="pairings",
-            n_resamples=_COUNTED if counts_all else PERMUTATIONS,
-            rng=np.random.default_rng(SEED),
-        )
-        if counts_all:
-            return float(found.pvalue), "exact"
-        # The least that a sample can show, counted on both sides.
-        if found.pvalue > 2 / (PERMUTATIONS + 1) + 1e-9:
-            return float(found.pvalue), "permutation"
-    return float(stats.kendalltau(x, y, method="asymptotic").pvalue), "normal"
-
-
-def _interval(x: Floats, y: Floats, groups: Whole, tau: float) -> Interval | None:
-    chosen, share = _some(groups)
-    groups = np.unique(groups[chosen], return_inverse=True)[1]
-    if (count := int(groups.max()) + 1) < 2:
-        return None
-    found = interval(taus(x[chosen], y[chosen], groups, draws(count)))
-    if found is None or share == 1:
-        return found
-    middle = tau_b(x[chosen].tolist(), y[chosen].tolist()) or 0.0
-    low, high = (tau + (end - middle) * sqrt(share) for end in found)
-    return Interval(max(-1.0, low), min(1.0, high))
-
-
-def _some(groups: Whole) -> tuple[Whole, float]:
-    """Return the indexes of all pairs, or of a sample of groups if there are many, and the share of the groups in it.
-
-    Large groups are sampled as well, which makes the interval no narrower.
-    """
-    everything = np.arange(len(groups))
-    if len(groups) <= _COMPARED:
-        return everything, 1.0
-    generator = np.random.default_rng(SEED)
-    count = int(groups.max()) + 1
-    kept = max(min(count, 100), count * _COMPARED // len(groups))
-    inside = np.isin(groups, generator.permutation(count)[:kept])
-    chosen = everything[inside]
-    if len(chosen) > _COMPARED:
-        chosen = np.sort(generator.choice(chosen, _COMPARED, replace=False))
-    return chosen, len(np.unique(groups[chosen])) / count
-
-
-def taus(x: Floats, y: Floats, groups: Whole, drawn: Floats) -> Floats:
-    """Return tau-b for each resample, in which each group counts as often as it is drawn.
-
-    For each pair of groups, three sums over all pairs of items are computed once: the direction of their differences,
-    and whether they differ in either series. A resample weights these sums.
-    """
-    order = np.argsort(groups, kind="stable")
-    x, y, groups = x[order], y[order], groups[order]
-    starts = np.flatnonzero(np.r_[True, np.diff(groups) > 0])
-    sums = np.zeros((3, len(starts), len(starts)))
-    for at in range(0, len(x), _BLOCK):
-        end = at + _BLOCK
-        dx = np.sign(x[at:end, None] - x[None, :]).astype(np.int8)
-        dy = np.sign(y[at:end, None] - y[None, :]).astype(np.int8)
-        for which, table in enumerate((dx * dy, dx * dx, dy * dy)):
-            columns = np.add.reduceat(table, starts, axis=1, dtype=np.int64)
-            np.add.at(sums[which], groups[at:end], columns)
-    same, differs, others = (np.einsum("bi,ij,bj->b", drawn, table, drawn, optimize=True) for table in sums)
-    scale = np.sqrt(differs * others)
-    found: Floats = np.divide(same, scale, out=np.full(len(drawn), np.nan), where=scale > 0)
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class WithinDocuments:
-    """The mean of tau-b over the documents for which it is defined."""
-
-    documents: int
-    of: int
-    """The number of documents, including those without a tau-b because all summaries have the same score."""
-    tau: float | None
-    interval: Interval | None
-
-
-def within_documents(ours: Sequence[float], people: Sequence[float], documents: Sequence[str]) -> WithinDocuments:
-    """Return how well the summaries of each document are ranked, averaged over documents."""
-    places_of: dict[str, list[int]] = defaultdict(list)
-    for n, document in enumerate(documents):
-        places_of[document].append(n)
-    found = [tau_b([ours[n] for n in those], [people[n] for n in those]) for those in places_of.values()]
-    known = [one for one in found if one is not None]
-    spread = spread_of_mean(known)
-    whole = Interval(spread.low, spread.high) if spread else None
-    return WithinDocuments(len(known), len(found), fmean(known) if known else None, whole)
-
-
-def between_systems(
-    ours: Sequence[float], people: Sequence[float], systems: Sequence[str], documents: Sequence[str]
-) -> Correlation:
-    """Return the correlation of the systems' means, with an interval that resamples documents, not systems."""
-    system, document = places(systems), places(documents)
-    counts = np.zeros((int(document.max()) + 1, int(system.max()) + 1)) if len(system) else np.zeros((0, 0))
-    sums = np.zeros((2, *counts.shape))
-    np.add.at(counts, (document, system), 1)
-    for which, values in enumerate((ours, people)):
-        np.add.at(sums[which], (document, system), np.asarray(values, dtype=np.float64))
-    if counts.shape[1] < 2:
-        return Correlation(counts.shape[1])
-    means = sums.sum(axis=1) / counts.sum(axis=0)
-    drawn = draws(len(counts))
-    weights = drawn @ counts
-    resampled = [
-        np.divide(drawn @ part, weights, out=np.full_like(weights, np.nan), where=weights > 0) for part in sums
+def sentence_series(dataset: Dataset, column: Column) -> pd.DataFrame | None:
+    """Return a judge's verdicts on the sentences that people judged (`ours`, None if it abstains) beside people's; None
+    if there are none, or the judge has no verdict on any."""
+    rows = [
+        (verdict, label, item.document)
+        for item, outcome in zip(dataset.items, column.said, strict=True)
+        for verdict, label in zip(outcome.sentences or (None,) * len(item.labels), item.labels, strict=True)
+        if label is not None
     ]
-    tau = tau_b(*means.tolist())
-    if tau is None:
-        return Correlation(counts.shape[1])
-    return Correlation(
-        counts.shape[1],
-        tau,
-        interval(_taus(*resampled)) if len(counts) > 1 else None,
-        *p_value(*means),
-        float(stats.spearmanr(*means).statistic),
-        float(stats.pearsonr(*means).statistic),
-    )
+    frame = pd.DataFrame(rows, columns=["ours", "people", "documents"], dtype=object)
+    return frame if frame["ours"].notna().any() else None
 
 
-def _taus(x: Floats, y: Floats) -> Floats:
-    """Return tau-b for each row, over all pairs of columns; NaN if a column has no value."""
-    one, other = np.triu_indices(x.shape[1], 1)
-    dx, dy = np.sign(x[:, one] - x[:, other]), np.sign(y[:, one] - y[:, other])
-    scale = np.sqrt((dx * dx).sum(axis=1) * (dy * dy).sum(axis=1))
-    found: Floats = np.divide((dx * dy).sum(axis=1), scale, out=np.full(len(x), np.nan), where=scale > 0)
-    return found
-
-
-_FOLDS = 5
-Flags = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class ClassScores:
-    """The precision and recall of a class, and how many items are of it according to people."""
-
-    precision: float | None
-    recall: float | None
-    there: int
-
-
-@dataclass(frozen=True, slots=True)
-class ClassSeparation:
-    """How well two classes are separated."""
-
-    n: int
-    right: ClassScores
-    wrong: ClassScores
-    balanced: float | None = None
-    interval: Interval | None = None
-
-
-def compare_verdicts(said: Sequence[bool], people: Sequence[bool], groups: Sequence[str]) -> ClassSeparation:
-    """Compare verdicts with people's; balanced accuracy needs both classes among people's verdicts."""
-    ours, theirs = np.asarray(said, dtype=bool), np.asarray(people, dtype=bool)
-    right, wrong = class_scores(ours, theirs), class_scores(~ours, ~theirs)
-    if not (right.there and wrong.there):
-        return ClassSeparation(len(ours), right, wrong)
-    return ClassSeparation(
-        len(ours),
-        right,
-        wrong,
-        float(balanced_accuracy_score(theirs, ours)),
-        _interval_of_classes(ours, theirs, groups),
-    )
-
-
-def class_scores(said: Sequence[bool] | Flags, people: Sequence[bool] | Flags) -> ClassScores:
-    """Return precision and recall of the positive class; None if the denominator is zero."""
-    if not len(people):
-        return ClassScores(None, None, 0)
-    precision, recall, _, _ = precision_recall_fscore_support(
-        people, said, pos_label=True, average="binary", zero_division=0.0
-    )
-    there = int(np.sum(people))
-    return ClassScores(float(precision) if np.any(said) else None, float(recall) if there else None, there)
-
-
-def _interval_of_classes(said: Flags, people: Flags, groups: Sequence[str]) -> Interval | None:
-    """Return the bootstrap interval of balanced accuracy over groups, from the counts of each class and of its hits."""
-    place = places(groups)
-    if (count := int(place.max()) + 1) < 2:
-        return None
-    sums = np.zeros((4, count))
-    for which, those in enumerate((people & said, people, ~people & ~said, ~people)):
-        np.add.at(sums[which], place, those.astype(np.float64))
-    found, there, cleared, others = sums @ draws(count).T
-    both = (there > 0) & (others > 0)
-    halves = np.full(len(there), np.nan)
-    halves[both] = (found[both] / there[both] + cleared[both] / others[both]) / 2
-    return interval(halves)
-
-
-def area_under_curve(scores: Sequence[float], people: Sequence[bool]) -> float | None:
-    """Return the area under the ROC curve, ties counting half; None if there is only one class."""
-    return float(roc_auc_score(people, scores)) if len(set(people)) == 2 else None
-
-
-def threshold_verdicts(scores: Sequence[float], people: Sequence[bool], groups: Sequence[str]) -> list[bool] | None:
-    """Return scores as verdicts, by a threshold that separates the classes best in the other folds of groups.
-
-    None if there are too few groups, or the other folds have only one class.
-    """
-    values, theirs = np.asarray(scores, dtype=np.float64), np.asarray(people, dtype=bool)
-    said = np.zeros(len(values), dtype=bool)
-    folds = validation_folds(groups)
-    for out in folds:
-        if len(set(theirs[~out].tolist())) < 2:
-            return None
-        said[out] = values[out] >= _best_threshold(values[~out], theirs[~out])
-    return said.tolist() if folds else None
-
-
-def validation_folds(groups: Sequence[str]) -> list[Flags]:
-    """Return the items of each of five folds of whole groups, as flags; none for fewer than two groups."""
-    place = places(groups)
-    count = int(place.max()) + 1 if len(place) else 0
-    if count < 2:
-        return []
-    folds = np.random.default_rng(0).permutation(count) % min(_FOLDS, count)
-    return [folds[place] == fold for fold in range(min(_FOLDS, count))]
-
-
-def _best_threshold(scores: Floats, people: Flags) -> float:
-    false, true, cuts = roc_curve(people, scores, drop_intermediate=False)
-    return float(cuts[int(np.argmax(true - false))])
-
-
-@dataclass(frozen=True, slots=True)
-class SelectiveAccuracy:
-    """For the items on which a judge is at least this certain: their share of all items, and the judge's error rate."""
-
-    least: float
-    coverage: float
-    risk: float | None
-
-
-def risk_coverage_curve(wrong: Sequence[bool], sure: Sequence[float], of: int) -> list[SelectiveAccuracy]:
-    """Return the risk-coverage curve of a judge that may abstain, the most certain verdicts first.
-
-    For each degree of certainty it has the share of items judged, and the error rate among them. `of` is the number of
-    all items, including those without a verdict.
-    """
-    order = sorted(range(len(wrong)), key=lambda n: -sure[n])
-    curve: list[SelectiveAccuracy] = []
-    mistakes = 0
-    for at, n in enumerate(order, 1):
-        mistakes += wrong[n]
-        if at == len(order) or sure[order[at]] < sure[n]:
-            curve.append(SelectiveAccuracy(sure[n], at / of, mistakes / at))
-    return curve
-
-
-def area_under_risk(wrong: Sequence[bool], sure: Sequence[float]) -> float | None:
-    """Return the mean risk over all coverages that the verdicts reach, with equally certain ones in random order."""
-    if not wrong:
-        return None
-    steps = risk_coverage_curve(wrong, sure, len(wrong))
-    total, before, mistakes = 0.0, 0, 0.0
-    for step in steps:
-        count = round(step.coverage * len(wrong))
-        new = (step.risk or 0.0) * count - mistakes
-        # In random order, each of the equally certain verdicts is equally likely to be wrong.
-        share = new / (count - before)
-        total += sum((mistakes + share * k) / (before + k) for k in range(1, count - before + 1))
-        before, mistakes = count, mistakes + new
-    return total / len(wrong)
+def sentence_separation(sentences: pd.DataFrame) -> ClassSeparation:
+    """Return how well a judge separates right from wrong sentences, where it has a verdict."""
+    judged = sentences.dropna(subset="ours")
+    return compare_verdicts(judged["ours"].astype(bool), judged["people"].astype(bool), judged["documents"])

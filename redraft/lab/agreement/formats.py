@@ -14,12 +14,12 @@ from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import sentences_of
 from redraft.lab.agreement.annotations import (
     MARKS,
+    AnnotatedSentence,
     entries_of,
     lists_every_sentence,
     marked_sentences,
     match_to_sentences,
 )
-from redraft.lab.agreement.annotations import AnnotatedSentence as Annotated
 from redraft.lab.agreement.people import (
     Dataset,
     FileEntry,
@@ -40,91 +40,12 @@ from redraft.lab.agreement.people import (
 )
 from redraft.text.sanitizer import one_line
 
-# The prefix of the ids of GovReport in the annotations, which its own files lack.
-_PREFIX = "ID_"
-AXES = ("accuracy", "coverage", "coherence", "overall")
-RATED = ("accuracy", "coverage", "clarity", "overall")
-_PATENT_SYSTEMS = {
-    "summary_1": "hupd-t5-base",
-    "summary_2": "xl_net",
-    "summary_3": "bart",
-    "summary_4": "long-t5-tglobal-base-16384-book-summary-2",
-    "summary_5": "gpt35",
-}
-"""The columns with the summaries of a system, by how the columns of its ratings end, such as `accuracy_summary_1`."""
-
-
-def items_of_koh(dataset: str) -> Callable[[FileEntry, Library], list[HumanItem]]:
-    """Return a reader of one of the two sets that one file holds; entries of the other are passed over."""
-
-    def read(entry: FileEntry, known: Library) -> list[HumanItem]:
-        content = as_object(entry.content)
-        if text_at(content, "dataset").casefold() != dataset:
-            return []
-        name, system = optional_text(content, "dataset_id"), optional_text(content, "model_type")
-        people = {
-            field: value
-            for field, column in (("consistency", "factual_consistency"), ("relevance", "relevance"))
-            if (value := number(content.get(column))) is not None
-        }
-        if not people:
-            raise UnreadableError("it has neither `factual_consistency` nor `relevance`")
-        source = known.get(name) or known.get(name.removeprefix(_PREFIX), "")
-        summary = text_at(content, "model_summary")
-        return [HumanItem(system, name, summary, people, source=source, system=system)]
-
-    return read
-
-
-def items_of_tldr(entry: FileEntry, _: Library) -> list[HumanItem]:
-    """Return one person's ratings of a summary, as the file has them; `merged` brings those of several together."""
-    content = as_object(entry.content)
-    info, summary = as_object(content.get("info")), as_object(content.get("summary"))
-    system = optional_text(summary, "policy")
-    axes = as_object(summary.get("axes"))
-    people = {name: value for name in AXES if (value := number(axes.get(name))) is not None}
-    if not people:
-        raise UnreadableError(f"there is none of {', '.join(AXES)}")
-    source = text_at(info, "post", "article")
-    return [
-        HumanItem(system, optional_text(info, "id"), text_at(summary, "text"), people, source=source, system=system)
-    ]
-
-
-def merged(items: Sequence[HumanItem]) -> list[HumanItem]:
-    """Return each summary once, with the means of all its ratings, and the ratings themselves."""
-    of: dict[tuple[str, str, str], list[HumanItem]] = {}
-    for item in items:
-        of.setdefault((item.document, item.system, item.summary), []).append(item)
-    human_items: list[HumanItem] = []
-    for same in of.values():
-        fields = dict.fromkeys(field for item in same for field in item.people)
-        said = {field: [item.people[field] for item in same if field in item.people] for field in fields}
-        means = {field: fmean(values) for field, values in said.items()}
-        votes = [values for values in said.values() if len(values) > 1]
-        human_items.append(replace(same[0], people=means, votes=votes))
-    return human_items
-
-
-def items_of_patents(entry: FileEntry, _: Library) -> list[HumanItem]:
-    """Return the rated summaries of a patent, a row of the released sheet; its abstract and claims were summarized."""
-    content = as_object(entry.content)
-    source = "\n\n".join(text_at(content, name) for name in ("abstract", "claims"))
-    items: list[HumanItem] = []
-    for column, system in _PATENT_SYSTEMS.items():
-        ratings = {name: number(content.get(f"{name}_{column}")) for name in RATED}
-        people = {name: value for name, value in ratings.items() if value is not None}
-        if people and content.get(system):
-            items.append(HumanItem(system, "", text_at(content, system), people, source=source, system=system))
-    if not items:
-        raise UnreadableError("it has no summary with ratings")
-    return items
-
-
 Items = Callable[[FileEntry, Library], Sequence[HumanItem]]
 """Returns the items of an entry; raises `UnreadableError` with the reason if it cannot."""
-Parts = Callable[[FileEntry], Iterator[FileEntry]]
-"""Splits an entry into smaller ones, for formats in which the whole file is one object."""
+Labels = tuple[bool | None, ...]
+_FAITHFUL, _COVERED = ("consistency", "faithfulness"), ("coverage", "keyfact_recall")
+_TRUTH = HumanField(1.0, _FAITHFUL)
+LABEL = "label"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +56,10 @@ class Format:
     title: str
     fields: Mapping[str, HumanField]
     items: Items
-    parts: Parts | None = None
+    parts: Callable[[FileEntry], Iterator[FileEntry]] | None = None
+    """Splits an entry into smaller ones, where the whole file is one object."""
     beside: tuple[str, ...] = ()
-    """The file names under which the documents may be in the same folder; `{stem}` is the stem of the annotated file.
-    """
+    """The names of files with the documents in the same folder; `{stem}` is the stem of the annotated file."""
     any_field: bool = False
     """Whether fields other than the known ones are allowed."""
     needs_documents: bool = True
@@ -147,44 +68,40 @@ class Format:
 
     def read(self, path: str, documents: str | None = None) -> Dataset:
         """Return all items of a file with their documents; what cannot be read is reported and skipped."""
-        known = read_texts_by_id(documents or self._beside(path))
+        place = Path(path).expanduser()
+        near = (place.with_name(name.format(stem=place.name.partition(".")[0])) for name in self.beside)
+        known = read_texts_by_id(documents or next((str(one) for one in near if one != place and one.is_file()), None))
         items: list[HumanItem] = []
         troubles: list[FileProblem] = []
         for entry in read_entries(path):
             if isinstance(entry, FileProblem):
                 troubles.append(entry)
                 continue
-            for part in self._parts(entry, troubles):
-                try:
-                    items += (self._sourced(item, part, known) for item in self.items(part, known))
-                except UnreadableError as error:
-                    troubles.append(FileProblem(part.place, str(error)))
+            part = entry
+            try:
+                for part in self.parts(entry) if self.parts else (entry,):
+                    items += self._read_part(part, known, troubles)
+            except UnreadableError as error:
+                troubles.append(FileProblem(part.place, str(error)))
         if not items:
-            said = f": {troubles[0].place}: {troubles[0].message}" if troubles else ""
+            first = f": {troubles[0].place}: {troubles[0].message}" if troubles else ""
             raise UsageError(
-                f"nothing in it can be read as {self.name}{said}",
+                f"nothing in it can be read as {self.name}{first}",
                 place=path,
                 hint="name its format with --format; `redraft help agree with` lists them",
             )
         items = self.joined(items)
-        fields = self.fields if not self.any_field else _fields(items, self.fields)
+        fields = _fields_of(items, self.fields) if self.any_field else self.fields
         return Dataset(f"{self.title} ({one_line(Path(path).name)})", fields, tuple(items), tuple(troubles))
 
-    def _parts(self, entry: FileEntry, troubles: list[FileProblem]) -> Iterator[FileEntry]:
-        if self.parts is None:
-            yield entry
-            return
+    def _read_part(self, part: FileEntry, known: Library, troubles: list[FileProblem]) -> list[HumanItem]:
         try:
-            yield from self.parts(entry)
+            return [self._with_source(item, part, known) for item in self.items(part, known)]
         except UnreadableError as error:
-            troubles.append(FileProblem(entry.place, str(error)))
+            troubles.append(FileProblem(part.place, str(error)))
+            return []
 
-    def _beside(self, path: str) -> str | None:
-        place = Path(path).expanduser()
-        names = (place.with_name(name.format(stem=place.name.partition(".")[0])) for name in self.beside)
-        return next((str(one) for one in names if one != place and one.is_file()), None)
-
-    def _sourced(self, item: HumanItem, entry: FileEntry, known: Library) -> HumanItem:
+    def _with_source(self, item: HumanItem, entry: FileEntry, known: Library) -> HumanItem:
         source = item.source or known.get(item.document, "")
         if not source and self.needs_documents:
             raise UnreadableError(
@@ -194,133 +111,188 @@ class Format:
         return replace(item, id=place, source=source, document=item.document or content_id(source)[:12])
 
 
-def _fields(items: Sequence[HumanItem], known: Mapping[str, HumanField]) -> Mapping[str, HumanField]:
+def _fields_of(items: Sequence[HumanItem], known: Mapping[str, HumanField]) -> Mapping[str, HumanField]:
     """Return the fields of the items; one that only has 0 and 1 says whether a summary is right."""
     names = dict.fromkeys(name for item in items for name in item.people)
-    found: dict[str, HumanField] = {}
-    for name in names:
-        values = {item.people[name] for item in items if name in item.people}
-        found[name] = known.get(name) or HumanField(1.0 if values <= {0.0, 1.0} else None)
-    return found
+    values = {name: {item.people[name] for item in items if name in item.people} for name in names}
+    return {name: known.get(name) or HumanField(1.0 if values[name] <= {0.0, 1.0} else None) for name in names}
 
 
-_TRUTH = HumanField(1.0, ("consistency", "faithfulness"))
-_COVERED = ("coverage", "keyfact_recall")
-_KOH = {"consistency": _TRUTH, "relevance": HumanField(None, _COVERED)}
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A reader of entries that have a summary with figures; a column may be within others, as in `summary.text`."""
+
+    document: str
+    summary: tuple[str, ...]
+    figures: Mapping[str, str]
+    """The columns of people's figures by field."""
+    source: tuple[str, ...] = ()
+    """The columns of the document, if the entry has it."""
+    system: tuple[str, ...] = ()
+    only: tuple[str, str] | None = None
+    """A column and its value in the entries that belong to the set."""
+    prefix: str = ""
+    """A beginning of the ids that the documents' own file may lack."""
+    lacking: str = ""
+    """What is said of an entry without figures."""
+
+    def __call__(self, entry: FileEntry, known: Library) -> list[HumanItem]:
+        """Return the item of an entry."""
+        content = _flat(as_object(entry.content))
+        if self.only and text_at(content, self.only[0]).casefold() != self.only[1]:
+            return []
+        people = figures_of(content, self.figures)
+        if not people:
+            raise UnreadableError(self.lacking or f"there is none of {', '.join(self.figures)}")
+        document, system = optional_text(content, self.document), optional_text(content, *self.system)
+        source = text_at(content, *self.source) if self.source else known.get(document.removeprefix(self.prefix), "")
+        summary = text_at(content, *self.summary)
+        return [HumanItem(system, document, summary, people, source=source, system=system)]
+
+
+def _flat(content: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Return an object with its inner objects' values by their path."""
+    flat: dict[str, Any] = {}
+    for name, value in content.items():
+        flat |= _flat(value, f"{before}{name}.") if isinstance(value, Mapping) else {f"{before}{name}": value}
+    return flat
+
+
+def figures_of(content: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, float]:
+    """Return the figures that an entry has, by field."""
+    return {field: value for field, column in columns.items() if (value := number(content.get(column))) is not None}
+
+
+def _merged(items: Sequence[HumanItem]) -> list[HumanItem]:
+    """Return each summary once, with the means of all its ratings, and the ratings themselves."""
+    of_summary: dict[tuple[str, str, str], list[HumanItem]] = {}
+    for item in items:
+        of_summary.setdefault((item.document, item.system, item.summary), []).append(item)
+    merged: list[HumanItem] = []
+    for same in of_summary.values():
+        fields = dict.fromkeys(field for item in same for field in item.people)
+        ratings = {field: [item.people[field] for item in same if field in item.people] for field in fields}
+        means = {field: fmean(values) for field, values in ratings.items()}
+        merged.append(replace(same[0], people=means, votes=[values for values in ratings.values() if len(values) > 1]))
+    return merged
+
+
+_PATENT_SYSTEMS = {
+    "summary_1": "hupd-t5-base",
+    "summary_2": "xl_net",
+    "summary_3": "bart",
+    "summary_4": "long-t5-tglobal-base-16384-book-summary-2",
+    "summary_5": "gpt35",
+}
+"""The columns with the summaries of a system, by how the columns of its ratings end, such as `accuracy_summary_1`."""
+AXES = ("accuracy", "coverage", "coherence", "overall")
+RATED = ("accuracy", "coverage", "clarity", "overall")
+
+
+def _patents(entry: FileEntry, _: Library) -> list[HumanItem]:
+    """Return the rated summaries of a patent, a row of the released sheet; its abstract and claims were summarized."""
+    content = as_object(entry.content)
+    source = "\n\n".join(text_at(content, name) for name in ("abstract", "claims"))
+    items: list[HumanItem] = []
+    for column, system in _PATENT_SYSTEMS.items():
+        people = figures_of(content, {name: f"{name}_{column}" for name in RATED})
+        if people and content.get(system):
+            items.append(HumanItem(system, "", text_at(content, system), people, source=source, system=system))
+    if not items:
+        raise UnreadableError("it has no summary with ratings")
+    return items
 
 
 def _likert(best: float, fields: Sequence[str]) -> Mapping[str, HumanField]:
     """Return the fields of ratings up to `best`."""
-    metrics = {"accuracy": _TRUTH.metrics, "coverage": _COVERED, "coherence": ("booookscore",)}
+    metrics = {"accuracy": _FAITHFUL, "coverage": _COVERED, "coherence": ("booookscore",), "consistency": _FAITHFUL}
+    metrics["relevance"] = _COVERED
     return {name: HumanField(best, metrics.get(name, ())) for name in fields}
 
 
-_LIKERT_7, _LIKERT_5 = _likert(7.0, AXES), _likert(5.0, RATED)
-
-
-def _parts(entry: FileEntry) -> Iterator[FileEntry]:
+def _book_parts(entry: FileEntry) -> Iterator[FileEntry]:
     """Yield the summaries of a file; whether every sentence is listed is decided from the whole file."""
     summaries = as_object(entry.content)
     sentences = [one for each in summaries.values() if isinstance(each, Mapping) for one in each.values()]
     every = lists_every_sentence(sentences)
     for name, one in summaries.items():
-        yield FileEntry(str(name), {"said": one or {}, "name": name, "every": every})
+        yield FileEntry(str(name), {"entries": one or {}, "name": name, "every": every})
 
 
-def _items(entry: FileEntry, known: Library) -> list[HumanItem]:
-    said, name = as_object(entry.content["said"]), str(entry.content["name"])
-    summary = text_at(said, "summary") if MARKS in said else known.get(name, "")
+def _books(entry: FileEntry, known: Library) -> list[HumanItem]:
+    content, name = as_object(entry.content["entries"]), str(entry.content["name"])
+    summary = text_at(content, "summary") if MARKS in content else known.get(name, "")
     if not summary:
         raise UnreadableError("its summary is missing: name the file of summaries with --documents")
     statements = statements_of(summary)
     counted = sentences_of(statements)
     sentences = tuple(statement.sentence for statement in counted)
-    if MARKS in said:
-        labels: tuple[bool | None, ...] = tuple(
-            not sentence for sentence in marked_sentences(sentences, _annotated(name, said))
-        )
+    if MARKS in content:
+        labels: Labels = tuple(not marked for marked in marked_sentences(sentences, _annotated(name, content)))
     else:
-        verdicts = match_to_sentences(_annotated(name, said), statements, every=entry.content["every"]).verdicts
-        labels = tuple(
-            not verdicts[statement.id].confusing if statement.id in verdicts else None for statement in counted
-        )
+        verdicts = match_to_sentences(_annotated(name, content), statements, every=entry.content["every"]).verdicts
+        labels = tuple(not verdicts[one.id].confusing if one.id in verdicts else None for one in counted)
     clear = [label for label in labels if label is not None]
     if not clear:
         raise UnreadableError("no sentence of the summary is judged")
-    people = {"coherence": sum(clear) / len(clear)}
+    people = {"coherence": fmean(clear)}
     return [HumanItem("", name, summary, people, source=summary, sentences=sentences, labels=labels)]
 
 
-def _annotated(name: str, said: Mapping[str, Any]) -> tuple[Annotated, ...]:
+def _annotated(name: str, content: Mapping[str, Any]) -> tuple[AnnotatedSentence, ...]:
     try:
-        return entries_of(name, name, said)
+        return entries_of(name, name, content)
     except UsageError as error:
         raise UnreadableError(error.message) from error
 
 
-_LABELS = {"yes": 1.0, "no": 0.0, "partialsupport": 0.5, "partial support": 0.5}
+_FABLES_LABELS = {"yes": 1.0, "no": 0.0, "partialsupport": 0.5, "partial support": 0.5}
 
 
-def _parts_of_datasets(entry: FileEntry) -> Iterator[FileEntry]:
+def _fables_parts(entry: FileEntry) -> Iterator[FileEntry]:
     for book, models in as_object(entry.content).items():
         for model, one in as_object(models).items():
-            for named, claim in as_object(as_object(one).get("claims")).items():
-                yield FileEntry(f"{book}, {model}, claim {named}", {"book": book, "model": model, "said": claim})
+            for number_, claim in as_object(as_object(one).get("claims")).items():
+                content = {**as_object(claim), "book": book, "model": model}
+                yield FileEntry(f"{book}, {model}, claim {number_}", content)
 
 
-def _items_of_datasets(entry: FileEntry, _: Library) -> list[HumanItem]:
-    said = as_object(entry.content["said"])
-    label = optional_text(said, "label").strip().lower()
-    if label not in _LABELS:
+def _fables(entry: FileEntry, _: Library) -> list[HumanItem]:
+    label = optional_text(entry.content, "label").strip().lower()
+    if label not in _FABLES_LABELS:
         raise UnreadableError(f"the label is {label!r:.40}, which means neither true nor false")
-    book, model = str(entry.content["book"]), str(entry.content["model"])
-    return [HumanItem("", book, text_at(said, "claim"), {"faithful": _LABELS[label]}, system=model)]
+    people, model = {"faithful": _FABLES_LABELS[label]}, str(entry.content["model"])
+    return [HumanItem("", str(entry.content["book"]), text_at(entry.content, "claim"), people, system=model)]
 
 
 _NOTHING_WRONG = "NoE"
 
 
-def _items_of_frank(entry: FileEntry, known: Library) -> list[HumanItem]:
+def _frank(entry: FileEntry, known: Library) -> list[HumanItem]:
     content = as_object(entry.content)
-    sentences, votes, kinds = _sentences(content)
+    sentences, votes = _frank_sentences(content)
     labels = tuple(2 * sum(row) > len(row) for row in votes)
-    people = {"factuality": sum(labels) / len(labels)} if labels else {"factuality": number_at(content, "Factuality")}
+    people = {"factuality": fmean(labels) if labels else number_at(content, "Factuality")}
     document, model = text_at(content, "hash"), optional_text(content, "model_name")
     summary = " ".join(sentences) or known.get(summary_id(document, model), "") or text_at(content, "summary")
-    article = content.get("article")
-    return [
-        HumanItem(
-            model,
-            document,
-            summary,
-            people,
-            source=article if isinstance(article, str) else "",
-            system=model,
-            sentences=sentences,
-            labels=labels,
-            votes=votes,
-            kinds=kinds,
-        )
-    ]
+    source = str(content.get("article") or "")
+    found = HumanItem(model, document, summary, people, source=source, system=model)
+    return [replace(found, sentences=sentences, labels=labels, votes=votes)]
 
 
-def _sentences(content: Mapping[str, Any]) -> tuple[tuple[str, ...], list[list[bool]], tuple[str, ...]]:
-    """Return the sentences, whether each person finds each one right, and the kinds of errors that anyone found."""
+def _frank_sentences(content: Mapping[str, Any]) -> tuple[tuple[str, ...], list[list[bool]]]:
+    """Return the sentences, and whether each person finds each one right."""
     if "summary_sentences_annotations" not in content:
-        return (), [], ()
+        return (), []
     sentences = tuple(str(one) for one in list_at(content, "summary_sentences"))
-    said = [_said(as_object(one)) for one in list_at(content, "summary_sentences_annotations")]
-    if len(said) != len(sentences) or not all(said):
-        raise UnreadableError(f"there are annotations for {len(said)} sentences, and {len(sentences)} sentences")
-    kinds = {kind for people in said for errors in people for kind in errors} - {_NOTHING_WRONG}
-    return sentences, [[_NOTHING_WRONG in errors for errors in people] for people in said], tuple(sorted(kinds))
+    annotations = [as_object(one) for one in list_at(content, "summary_sentences_annotations")]
+    votes = [[_NOTHING_WRONG in kinds for kinds in one.values() if isinstance(kinds, list)] for one in annotations]
+    if len(votes) != len(sentences) or not all(votes):
+        raise UnreadableError(f"there are annotations for {len(votes)} sentences, and {len(sentences)} sentences")
+    return sentences, votes
 
 
-def _said(people: Mapping[str, Any]) -> list[Sequence[str]]:
-    return [[str(kind) for kind in errors] for errors in people.values() if isinstance(errors, list)]
-
-
-def _items_of_qags(entry: FileEntry, _: Library) -> list[HumanItem]:
+def _qags(entry: FileEntry, _: Library) -> list[HumanItem]:
     content = as_object(entry.content)
     article = text_at(content, "article")
     parts = [as_object(one) for one in list_at(content, "summary_sentences")]
@@ -331,31 +303,18 @@ def _items_of_qags(entry: FileEntry, _: Library) -> list[HumanItem]:
         raise UnreadableError("one of the sentences has no vote")
     labels = tuple(2 * sum(vote) > len(vote) for vote in votes)
     sentences = tuple(text_at(part, "sentence") for part in parts)
-    people = {"consistency": fmean(labels)}
-    return [
-        HumanItem("", "", " ".join(sentences), people, source=article, sentences=sentences, labels=labels, votes=votes)
-    ]
+    found = HumanItem("", "", " ".join(sentences), {"consistency": fmean(labels)}, source=article)
+    return [replace(found, sentences=sentences, labels=labels, votes=votes)]
 
 
 def _is_yes(vote: object) -> bool:
-    said = as_object(vote).get("response")
-    if said not in ("yes", "no"):
-        raise UnreadableError(f"a response is {said!r:.40} where yes or no was expected")
-    return bool(said == "yes")
+    response = as_object(vote).get("response")
+    if response not in ("yes", "no"):
+        raise UnreadableError(f"a response is {response!r:.40} where yes or no was expected")
+    return bool(response == "yes")
 
 
-def _items_of_rank19(entry: FileEntry, known: Library) -> list[HumanItem]:
-    content = as_object(entry.content)
-    article = optional_text(content, "article_id")
-    # The release has no articles: without them the common source sentence is the document.
-    source = known.get(article) or text_at(content, "article", "article_sent")
-    return [
-        HumanItem(name, article, text_at(content, f"{name}_sent"), people, source=source, pair=entry.place)
-        for name, people in (("correct", {"consistency": 1.0}), ("incorrect", {"consistency": 0.0}))
-    ]
-
-
-def _items_of_realsumm(entry: FileEntry, _: Library) -> list[HumanItem]:
+def _realsumm(entry: FileEntry, _: Library) -> list[HumanItem]:
     content = as_object(entry.content)
     document, source = optional_text(content, "id", "doc_id"), text_at(content, "document", "source")
     items: list[HumanItem] = []
@@ -365,140 +324,85 @@ def _items_of_realsumm(entry: FileEntry, _: Library) -> list[HumanItem]:
     return items
 
 
-def _items_of_summedits(entry: FileEntry, known: Library) -> list[HumanItem]:
+def _summedits(entry: FileEntry, known: Library) -> list[HumanItem]:
     content = as_object(entry.content)
-    name = "consistent" if "consistent" in content else "label"
+    name = "consistent" if "consistent" in content else LABEL
     if (label := number_at(content, name)) not in (0, 1):
         raise UnreadableError(f"`{name}` is {label:g} where 0 or 1 was expected")
     # The release contains the text itself; with separate documents there is an id instead.
     document = text_at(content, "doc", "document")
-    source = "" if document in known else document
-    kinds = content.get("edit_types")
-    return [
-        HumanItem(
-            optional_text(content, "id"),
-            content_id(source)[:12] if source and "doc" in content else document,
-            text_at(content, "summary"),
-            {"consistency": label},
-            source=source if "doc" in content else "",
-            kinds=tuple(map(str, kinds)) if isinstance(kinds, list) else (),
-        )
-    ]
+    source = document if "doc" in content and document not in known else ""
+    people, summary = {"consistency": label}, text_at(content, "summary")
+    return [HumanItem(optional_text(content, "id"), "" if source else document, summary, people, source=source)]
 
 
-_FIELDS = {
-    "consistency": HumanField(5.0, _TRUTH.metrics),
-    "relevance": HumanField(5.0, _COVERED),
-    "coherence": HumanField(5.0, ("booookscore",)),
-    "fluency": HumanField(5.0),
-}
+_SUMMEVAL = ("consistency", "relevance", "coherence", "fluency")
 
 
-def _items_of_summeval(entry: FileEntry, _: Library) -> list[HumanItem]:
+def _summeval(entry: FileEntry, _: Library) -> list[HumanItem]:
     content = as_object(entry.content)
     experts = content.get("expert_annotations")
     ratings = [as_object(one) for one in (experts if isinstance(experts, list) else [content.get("human") or {}])]
-    people = {
-        field: fmean(known)
-        for field in _FIELDS
-        if (known := [value for rating in ratings if (value := number(rating.get(field))) is not None])
-    }
+    values = {name: [value for one in ratings if (value := number(one.get(name))) is not None] for name in _SUMMEVAL}
+    people = {name: fmean(known) for name, known in values.items() if known}
     if not people:
         raise UnreadableError("there are no ratings (`human` or `expert_annotations`)")
     votes = [[number(rating.get("consistency")) for rating in ratings]] if len(ratings) > 1 else []
-    document = text_at(content, "id")
+    source, system = content.get("text") or content.get("source"), optional_text(content, "system", "model_id")
     summary = text_at(content, "summary", "decoded")
-    source = content.get("text") or content.get("source") or ""
-    return [
-        HumanItem(
-            optional_text(content, "system", "model_id"),
-            document,
-            summary,
-            people,
-            source=source if isinstance(source, str) else "",
-            system=optional_text(content, "system", "model_id"),
-            votes=votes,
-        )
-    ]
+    found = HumanItem(system, text_at(content, "id"), summary, people, system=system, votes=votes)
+    return [replace(found, source=source if isinstance(source, str) else "")]
 
 
-_FIELDS_OF_UNISUMEVAL = {
+_UNISUMEVAL = {
     "faithfulness_score": _TRUTH,
     "completeness": HumanField(None, _COVERED),
     "conciseness": HumanField(None),
 }
 
 
-def _items_of_unisumeval(entry: FileEntry, _: Library) -> list[HumanItem]:
+def _unisumeval(entry: FileEntry, _: Library) -> list[HumanItem]:
     content = as_object(entry.content)
-    people = {field: value for field in _FIELDS_OF_UNISUMEVAL if (value := number(content.get(field))) is not None}
-    sentences, labels = _sentences_of_unisumeval(content)
+    people = figures_of(content, {name: name for name in _UNISUMEVAL})
+    sentences, labels = _unisumeval_sentences(content)
     if not people:
-        raise UnreadableError(f"there is none of {', '.join(_FIELDS_OF_UNISUMEVAL)}")
+        raise UnreadableError(f"there is none of {', '.join(_UNISUMEVAL)}")
+    system, summary = optional_text(content, "model"), text_at(content, "summary")
     source = next((content[name] for name in ("transcript", "document", "input") if content.get(name)), "")
-    kinds = content.get("fact_verification_error_type")
-    return [
-        HumanItem(
-            optional_text(content, "model"),
-            text_at(content, "doc_id", "uid"),
-            text_at(content, "summary"),
-            people,
-            source=source if isinstance(source, str) else "",
-            system=optional_text(content, "model"),
-            sentences=sentences,
-            labels=labels,
-            kinds=tuple(sorted({str(kind) for kind in kinds} - {"no error"})) if isinstance(kinds, list) else (),
-        )
-    ]
+    found = HumanItem(system, text_at(content, "doc_id", "uid"), summary, people, system=system)
+    return [replace(found, source=source if isinstance(source, str) else "", sentences=sentences, labels=labels)]
 
 
-def _sentences_of_unisumeval(content: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[bool | None, ...]]:
+def _unisumeval_sentences(content: Mapping[str, Any]) -> tuple[tuple[str, ...], Labels]:
     """Return the sentences and whether people find them right; the file's labels mark invented ones."""
-    sentences, labels = content.get("sentences"), content.get("fact_verification_label")
-    if not isinstance(sentences, list) or not isinstance(labels, list):
+    sentences, made_up = content.get("sentences"), content.get("fact_verification_label")
+    if not isinstance(sentences, list) or not isinstance(made_up, list):
         return (), ()
-    if len(sentences) != len(labels):
-        raise UnreadableError(f"there are {len(labels)} labels for {len(sentences)} sentences")
-    made_up = [number(label) for label in labels]
-    return tuple(map(str, sentences)), tuple(None if one is None else not one for one in made_up)
+    if len(sentences) != len(made_up):
+        raise UnreadableError(f"there are {len(made_up)} labels for {len(sentences)} sentences")
+    marks = [number(mark) for mark in made_up]
+    return tuple(map(str, sentences)), tuple(None if mark is None else not mark for mark in marks)
 
 
-LABEL = "label"
-
-
-def _items_of_catalog(entry: FileEntry, known: Library) -> list[HumanItem]:
+def _own(entry: FileEntry, known: Library) -> list[HumanItem]:
     content = as_object(entry.content)
     text = text_at(content, "text", "source", "document")
     here = "" if text in known else text
     document = optional_text(content, "document_id") or (content_id(here)[:12] if here else text)
-    sentences, labels = _sentences_of_catalog(content)
-    said = [label for label in labels if label is not None]
-    people = _figures(content) or ({LABEL: fmean(said)} if said else {})
+    sentences, labels = _own_sentences(content)
+    named = content.get("human")
+    figures = named if isinstance(named, Mapping) else {LABEL: content.get(LABEL, named)}
+    people = {str(name): value for name, one in figures.items() if (value := number(one)) is not None}
+    if not people and (clear := [label for label in labels if label is not None]):
+        people = {LABEL: fmean(clear)}
     if not people:
         raise UnreadableError("it has no annotations: no `human` with numbers, no `label`, no `sentences`")
-    return [
-        HumanItem(
-            optional_text(content, "id"),
-            document,
-            " ".join(sentences) or text_at(content, "summary", "claim"),
-            people,
-            source=here,
-            system=optional_text(content, "system", "model"),
-            sentences=sentences,
-            labels=labels,
-            pair=optional_text(content, "pair"),
-        )
-    ]
+    summary, name = " ".join(sentences) or text_at(content, "summary", "claim"), optional_text(content, "id")
+    found = HumanItem(name, document, summary, people, source=here, system=optional_text(content, "system", "model"))
+    return [replace(found, sentences=sentences, labels=labels)]
 
 
-def _figures(content: Mapping[str, Any]) -> dict[str, float]:
-    """Return the scores under `human` by field, or the single label."""
-    named = content.get("human")
-    said = named if isinstance(named, Mapping) else {LABEL: content.get(LABEL, named)}
-    return {str(name): found for name, value in said.items() if (found := number(value)) is not None}
-
-
-def _sentences_of_catalog(content: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[bool | None, ...]]:
+def _own_sentences(content: Mapping[str, Any]) -> tuple[tuple[str, ...], Labels]:
     if "sentences" not in content:
         return (), ()
     parts = [as_object(one) for one in list_at(content, "sentences")]
@@ -507,44 +411,51 @@ def _sentences_of_catalog(content: Mapping[str, Any]) -> tuple[tuple[str, ...], 
     labels = [number(part.get(LABEL)) for part in parts]
     if any(label not in (None, 0.0, 1.0) for label in labels):
         raise UnreadableError("a sentence's `label` is neither true nor false")
-    found = tuple(None if label is None else bool(label) for label in labels)
-    return tuple(text_at(part, "sentence", "text") for part in parts), found
+    texts = tuple(text_at(part, "sentence", "text") for part in parts)
+    return texts, tuple(None if label is None else bool(label) for label in labels)
 
 
-FORMATS: Mapping[str, Format] = {
-    one.name: one
-    for one in (
-        Format("qags", "QAGS", {"consistency": _TRUTH}, _items_of_qags),
-        Format("summeval", "SummEval", _FIELDS, _items_of_summeval, beside=("documents.jsonl",)),
-        Format("realsumm", "REALSumm", {"recall": HumanField(None, _COVERED)}, _items_of_realsumm),
-        Format(
-            "summedits", "SummEdits", {"consistency": _TRUTH}, _items_of_summedits, beside=("{stem}.documents.jsonl",)
-        ),
-        Format("rank19", "Rank19", {"consistency": _TRUTH}, _items_of_rank19),
-        Format("frank", "FRANK", {"factuality": _TRUTH}, _items_of_frank, beside=("benchmark_data.json",)),
-        Format("fables", "FABLES", {"faithful": _TRUTH}, _items_of_datasets, parts=_parts_of_datasets),
-        Format(
-            "booookscore",
-            "BooookScore",
-            {"coherence": HumanField(1.0, ("booookscore",))},
-            _items,
-            parts=_parts,
-            needs_documents=False,
-        ),
-        *(
-            Format(name, title, _KOH, items_of_koh(name), beside=("documents.jsonl",))
-            for name, title in (("arxiv", "Arxiv"), ("govreport", "GovReport"))
-        ),
-        Format("tldr", "TL;DR", _LIKERT_7, items_of_tldr, joined=merged),
-        Format("patentsumeval", "PatentSumEval", _LIKERT_5, items_of_patents),
-        Format("unisumeval", "UniSumEval", _FIELDS_OF_UNISUMEVAL, _items_of_unisumeval, beside=("documents.jsonl",)),
-        Format(
-            "jsonl",
-            "own annotations",
-            {LABEL: HumanField(1.0)},
-            _items_of_catalog,
-            beside=("documents.jsonl", "{stem}.documents.jsonl"),
-            any_field=True,
-        ),
+def _koh(name: str) -> Columns:
+    """Return the columns of one of the two sets that one file holds."""
+    return Columns(
+        "dataset_id",
+        ("model_summary",),
+        {"consistency": "factual_consistency", "relevance": "relevance"},
+        system=("model_type",),
+        only=("dataset", name),
+        prefix="ID_",
+        lacking="it has neither `factual_consistency` nor `relevance`",
     )
-}
+
+
+_TLDR = Columns(
+    "info.id",
+    ("summary.text",),
+    {axis: f"summary.axes.{axis}" for axis in AXES},
+    source=("info.post", "info.article"),
+    system=("summary.policy",),
+)
+_KOH = {"consistency": _TRUTH, "relevance": HumanField(None, _COVERED)}
+_CONSISTENT, _COHERENT = {"consistency": _TRUTH}, {"coherence": HumanField(1.0, ("booookscore",))}
+_DOCUMENTS = ("documents.jsonl",)
+_STEM_DOCUMENTS = ("{stem}.documents.jsonl",)
+_LISTED = (
+    Format("qags", "QAGS", _CONSISTENT, _qags),
+    Format("summeval", "SummEval", _likert(5.0, _SUMMEVAL), _summeval, beside=_DOCUMENTS),
+    Format("realsumm", "REALSumm", {"recall": HumanField(None, _COVERED)}, _realsumm),
+    Format("summedits", "SummEdits", _CONSISTENT, _summedits, beside=_STEM_DOCUMENTS),
+    Format("frank", "FRANK", {"factuality": _TRUTH}, _frank, beside=("benchmark_data.json",)),
+    Format("fables", "FABLES", {"faithful": _TRUTH}, _fables, parts=_fables_parts),
+    Format("booookscore", "BooookScore", _COHERENT, _books, parts=_book_parts, needs_documents=False),
+    Format("arxiv", "Arxiv", _KOH, _koh("arxiv"), beside=_DOCUMENTS),
+    Format("govreport", "GovReport", _KOH, _koh("govreport"), beside=_DOCUMENTS),
+    Format("tldr", "TL;DR", _likert(7.0, AXES), _TLDR, joined=_merged),
+    Format("patentsumeval", "PatentSumEval", _likert(5.0, RATED), _patents),
+    Format("unisumeval", "UniSumEval", _UNISUMEVAL, _unisumeval, beside=_DOCUMENTS),
+    Format(
+        *("jsonl", "own annotations", {LABEL: HumanField(1.0)}, _own),
+        beside=(*_DOCUMENTS, *_STEM_DOCUMENTS),
+        any_field=True,
+    ),
+)
+FORMATS: Mapping[str, Format] = {one.name: one for one in _LISTED}

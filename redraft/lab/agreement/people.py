@@ -1,16 +1,12 @@
-"""Human judgments of summaries, and agreement between raters (kappa, tau-b, AC1, alpha)."""
+"""Human judgments of summaries, and how files of them are read."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from redraft.errors import UsageError
 from redraft.sources import read_file
@@ -19,89 +15,6 @@ from redraft.text.sanitizer import clean, one_line
 Rating = float | str | bool
 Ratings = Sequence[Sequence[Rating | None]]
 """One row per item and one column per rater; None if a rater did not rate an item."""
-Level = Literal["nominal", "ordinal", "interval"]
-"""How two ratings are compared: whether they are equal, by how many ranks they differ, or by how much."""
-
-
-def cohens_kappa(one: Sequence[Rating], other: Sequence[Rating]) -> float | None:
-    """Return Cohen's kappa of two raters of the same items; None if chance alone would make them always agree."""
-    if not one or len({*one, *other}) < 2:
-        return None
-    first, second, n = Counter(one), Counter(other), len(one)
-    equal = sum(a == b for a, b in zip(one, other, strict=True)) / n
-    chance = sum(count * second[kind] for kind, count in first.items()) / n**2
-    return (equal - chance) / (1 - chance)
-
-
-def tau_b(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Return Kendall's tau-b; None if one series is constant."""
-    x, y = (np.asarray(values, dtype=np.float64) for values in (one, other))
-    balance = apart = other_apart = 0
-    for n in range(1, len(x)):
-        first, second = np.sign(x[n:] - x[n - 1]), np.sign(y[n:] - y[n - 1])
-        balance += int(first @ second)
-        apart += int(np.count_nonzero(first))
-        other_apart += int(np.count_nonzero(second))
-    return balance / sqrt(apart * other_apart) if apart and other_apart else None
-
-
-def percent_agreement(ratings: Ratings) -> float | None:
-    """Return the share of equal ratings over all pairs of raters of an item, averaged over items."""
-    shares = [
-        sum(count * (count - 1) for count in Counter(row).values()) / (len(row) * (len(row) - 1))
-        for row in _paired(ratings)
-    ]
-    return sum(shares) / len(shares) if shares else None
-
-
-def gwets_ac1(ratings: Ratings) -> float | None:
-    """Return Gwet's AC1 (2008), which is stable when nearly all ratings are equal; 1 if all are."""
-    equal = percent_agreement(ratings)
-    known = [[rating for rating in row if rating is not None] for row in ratings]
-    known = [row for row in known if row]
-    kinds = {rating for row in known for rating in row}
-    if equal is None:
-        return None
-    if len(kinds) < 2:
-        return 1.0
-    # The probability of each kind: the mean over items of the share of raters who chose it.
-    likely = [sum(row.count(kind) / len(row) for row in known) / len(known) for kind in kinds]
-    chance = sum(one * (1 - one) for one in likely) / (len(kinds) - 1)
-    return (equal - chance) / (1 - chance)
-
-
-def krippendorffs_alpha(ratings: Ratings, level: Level = "nominal") -> float | None:
-    """Return Krippendorff's alpha (2011) from the coincidence table; None if all ratings are equal."""
-    rows = list(_paired(ratings))
-    kinds = sorted({rating for row in rows for rating in row}, key=lambda one: (str(type(one)), one))
-    if len(kinds) < 2:
-        return None
-    place = {kind: n for n, kind in enumerate(kinds)}
-    table = np.zeros((len(kinds), len(kinds)))
-    for row in rows:
-        counts = np.zeros(len(kinds))
-        for rating in row:
-            counts[place[rating]] += 1
-        table += (np.outer(counts, counts) - np.diag(counts)) / (len(row) - 1)
-    totals = table.sum(axis=1)
-    apart = _distances(level, kinds, totals)
-    expected = (np.outer(totals, totals) * apart).sum() / (totals.sum() - 1)
-    return float(1 - (table * apart).sum() / expected) if expected else None
-
-
-def _paired(ratings: Ratings) -> list[list[Rating]]:
-    """Return the items with at least two ratings."""
-    known = ([rating for rating in row if rating is not None] for row in ratings)
-    return [row for row in known if len(row) > 1]
-
-
-def _distances(level: Level, kinds: Sequence[Rating], totals: np.ndarray) -> np.ndarray:
-    """Return the distance between each two kinds: for ordinal ones the squared number of ratings between them, each end
-    counting half."""
-    if level == "nominal":
-        return 1 - np.eye(len(kinds))
-    places = np.cumsum(totals) - totals / 2 if level == "ordinal" else np.asarray([float(kind) for kind in kinds])
-    return np.asarray((places[:, None] - places[None, :]) ** 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +46,6 @@ class HumanItem:
     """Whether people find each sentence right; None where they did not say."""
     votes: Ratings = ()
     """The answers of several people, one row per question."""
-    kinds: tuple[str, ...] = ()
-    """How it was changed or what is wrong with it, where known."""
-    pair: str = ""
-    """The id of a pair, of which people prefer one item to the other."""
 
     @property
     def text(self) -> str:

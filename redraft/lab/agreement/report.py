@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib import import_module
 
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import OPEN, Interval, mean
@@ -15,16 +14,15 @@ from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.similarity import rouge1
 from redraft.lab.agreement.correlation import (
     BIGRAMS,
-    Correlation,
-    between_systems,
     bigram_share,
-    compare_verdicts,
-    correlate,
     dataset_series,
+    has_systems,
     score_series,
+    sentence_separation,
     sentence_series,
 )
-from redraft.lab.agreement.people import Dataset, HumanItem
+from redraft.lab.agreement.measures import Correlation, compare_verdicts, correlate
+from redraft.lab.agreement.people import Dataset
 from redraft.lab.agreement.tables import (
     STARRED,
     SUMMARIES,
@@ -156,18 +154,18 @@ def _figures(
 ) -> Iterator[tuple[str, str, int, float | None, Interval | None]]:
     """Yield level, measure, number of items, value and interval; the value is None for too few items."""
     series = score_series(outcome, column)
-    whole = correlate(series.ours, series.people, series.documents)
+    whole = correlate(series["ours"], series["people"], series["documents"])
     yield SUMMARIES, TAU, whole.n, whole.tau, whole.interval
-    if series.has_systems:
-        ranked = between_systems(series.ours, series.people, series.systems, series.documents)
+    if has_systems(series):
+        ranked = systems_correlation(series)
         yield SYSTEMS, TAU, ranked.n, ranked.tau, ranked.interval
     if best_rating(outcome) is not None:
         people, said = verdict_pairs(outcome, series)
         if said is not None:
-            separation = compare_verdicts(said, people, series.documents)
+            separation = compare_verdicts(said, people, series["documents"])
             yield SUMMARIES, BALANCED, separation.n, separation.balanced, separation.interval
     if (sentences := sentence_series(outcome.dataset, column)) is not None:
-        separation = sentences.separation
+        separation = sentence_separation(sentences)
         yield SENTENCES, BALANCED, separation.n, separation.balanced, separation.interval
 
 
@@ -179,39 +177,6 @@ _IDLE: Mapping[str, tuple[str, ...]] = {Coverage.name: (*READ, "claims"), Consis
 """What makes no difference to a metric, and is not swept for it."""
 _ANSWERS = {Consistency.name: "claims", Coverage.name: "questions"}
 """The detail of a metric that lists its answers."""
-
-Scorer = Callable[[Sequence[HumanItem]], list[float | None]]
-"""A baseline, which scores summaries without a judge."""
-
-
-def _blanc(model: str) -> Scorer:
-    """Return BLANC-help of the package `blanc`: how much a summary helps a masked language model to fill the document's
-    gaps."""
-    try:
-        package = import_module("blanc")
-    except ImportError as error:
-        raise UsageError(
-            f"--baseline: the package blanc cannot be loaded: {error}", hint='pip install blanc "transformers<4.49"'
-        ) from error
-
-    def scores(items: Sequence[HumanItem]) -> list[float | None]:
-        scored = package.BlancHelp(model_name=model, device="cpu", show_progress_bar=False).eval_pairs(
-            [item.source for item in items], [item.summary for item in items]
-        )
-        return [float(one) for one in scored]
-
-    return scores
-
-
-def baselines(named: Sequence[str]) -> dict[str, Scorer]:
-    """Return the baselines by name: the share of bigrams, and those that are named, such as `blanc:MODEL`."""
-    found: dict[str, Scorer] = {BIGRAMS: lambda items: [bigram_share(item) for item in items]}
-    for one in dict.fromkeys(named):
-        name, _, model = one.partition(":")
-        if name != "blanc":
-            raise UsageError(f"--baseline: there is no baseline {name!r}", hint="there is blanc, or blanc:MODEL")
-        found[f"BLANC ({model})" if model else "BLANC"] = _blanc(model or "bert-base-uncased")
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +227,6 @@ async def run_overview(
     sets: Mapping[str, Dataset],
     metrics: Sequence[str],
     base: AgreementDesign,
-    scorers: Mapping[str, Scorer],
     runner: ExperimentRunner,
 ) -> AgreementOverview:
     """Judge all sets, within the limits, and correlate the scores with people's."""
@@ -270,23 +234,21 @@ async def run_overview(
     found: dict[MethodKey, dict[str, Correlation]] = defaultdict(dict)
     for name, outcome in done:
         metric = outcome.design.metric
-        for method, setting, scores in await asyncio.to_thread(_scored, outcome, scorers, runner.store):
-            series = dataset_series(outcome.dataset, outcome.design.human, method, scores)
+        for method, setting, scores in await asyncio.to_thread(_scored, outcome, runner.store):
+            series = dataset_series(outcome.dataset, outcome.design.human, scores)
             found[MethodKey(method, metric, setting, SUMMARIES)][name] = correlate(
-                series.ours, series.people, series.documents
+                series["ours"], series["people"], series["documents"]
             )
-            if series.has_systems:
+            if has_systems(series):
                 found[MethodKey(method, metric, setting, SYSTEMS)][name] = systems_correlation(series)
     return AgreementOverview(tuple(agreement_outcome for _, agreement_outcome in done), sets, found)
 
 
-def _scored(
-    outcome: AgreementOutcome, scorers: Mapping[str, Scorer], store: Store
-) -> list[tuple[str, Setting, Sequence[float | None]]]:
-    """Return the baselines' scores, each judge's, and those of the same answers scored as QuestEval does."""
+def _scored(outcome: AgreementOutcome, store: Store) -> list[tuple[str, Setting, Sequence[float | None]]]:
+    """Return the baseline's scores, each judge's, and those of the same answers scored as QuestEval does."""
     metric = outcome.design.metric
     found: list[tuple[str, Setting, Sequence[float | None]]] = [
-        (title, (), score(outcome.dataset.items)) for title, score in scorers.items()
+        (BIGRAMS, (), [bigram_share(item) for item in outcome.dataset.items])
     ]
     for column in outcome.columns:
         # The first reading of a setting has its usage.

@@ -10,16 +10,14 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from redraft.errors import RunError, UsageError
-from redraft.lab.agreement.correlation import compare_verdicts
-from redraft.lab.agreement.people import (
-    FileProblem,
-    Ratings,
+from redraft.lab.agreement.measures import (
     cohens_kappa,
+    compare_verdicts,
     gwets_ac1,
     krippendorffs_alpha,
     percent_agreement,
-    read_text,
 )
+from redraft.lab.agreement.people import FileProblem, Ratings, read_text
 from redraft.lab.agreement.sheets import (
     ASKED,
     CONFIDENCE,

@@ -6,40 +6,42 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from statistics import fmean, pstdev
 
-import numpy as np
+import pandas as pd
 
 from redraft.evaluators.consensus import Interval
 from redraft.evaluators.reference.keyfacts import share
 from redraft.lab.agreement.correlation import (
     BIGRAMS,
+    bigram_baseline,
+    filled_series,
+    has_systems,
+    score_series,
+    sentence_separation,
+    sentence_series,
+)
+from redraft.lab.agreement.measures import (
     PERMUTATIONS,
-    ClassScores,
     ClassSeparation,
     Correlation,
-    ScoreSeries,
     area_under_curve,
-    area_under_risk,
     between_systems,
-    bigram_baseline,
     class_scores,
+    cohens_kappa,
     compare_verdicts,
     correlate,
-    filled_series,
-    risk_coverage_curve,
-    score_series,
-    sentence_series,
+    gwets_ac1,
+    krippendorffs_alpha,
+    percent_agreement,
+    tau_b,
     threshold_verdicts,
     within_documents,
 )
-from redraft.lab.agreement.people import Ratings, cohens_kappa, gwets_ac1, krippendorffs_alpha, percent_agreement, tau_b
+from redraft.lab.agreement.people import Ratings
 from redraft.lab.agreement.trial import SIMILARITY, AgreementOutcome, Column
 from redraft.lab.experiments.experiment import AGAIN, ENDS, Row, sum_fields, table
 from redraft.lab.experiments.runner import failure_cells
 from redraft.report.tables import Cell, Table
 
-# The least share of a summary's items with a verdict, for each row.
-_SHARES = (1.0, 0.9, 0.8, 0.65, 0.5)
-_THIRDS = ("first third", "second third", "last third")
 _OF_CLASSES = ("precision wrong", "recall wrong", "precision right", "recall right")
 PEOPLE = "people"
 SUMMARIES, SYSTEMS = "summaries", "systems"
@@ -58,10 +60,16 @@ def basis(outcome: AgreementOutcome) -> str:
     return f"Based on {there} of {len(items)} items and {len(statuses)} judgments: {', '.join(counts)}."
 
 
-def _all(outcome: AgreementOutcome) -> Iterator[tuple[ScoreSeries, ScoreSeries]]:
+def _all(outcome: AgreementOutcome) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
     """Yield each judge's scores, as they are and with missing ones filled in, then those of the baseline."""
-    yield from ((score_series(outcome, column), filled_series(outcome, column)) for column in outcome.columns)
-    yield (bigram_baseline(outcome),) * 2
+    for column in outcome.columns:
+        yield column.name, score_series(outcome, column), filled_series(outcome, column)
+    baseline = bigram_baseline(outcome)
+    yield BIGRAMS, baseline, baseline
+
+
+def _rated(outcome: AgreementOutcome) -> int:
+    return sum(outcome.design.human in item.people for item in outcome.dataset.items)
 
 
 def best_rating(outcome: AgreementOutcome) -> float | None:
@@ -69,11 +77,11 @@ def best_rating(outcome: AgreementOutcome) -> float | None:
     return outcome.dataset.fields[outcome.design.human].best
 
 
-def verdict_pairs(outcome: AgreementOutcome, one: ScoreSeries) -> tuple[list[bool], list[bool] | None]:
+def verdict_pairs(outcome: AgreementOutcome, series: pd.DataFrame) -> tuple[list[bool], list[bool] | None]:
     """Return whether people find each summary free of errors, and the judge's verdicts by its score."""
     best = best_rating(outcome)
-    people = [best is not None and value >= best for value in one.people]
-    return people, threshold_verdicts(one.ours, people, one.documents)
+    people = [best is not None and value >= best for value in series["people"]]
+    return people, threshold_verdicts(series["ours"], people, series["documents"])
 
 
 def interval_ends(interval: Interval | None) -> tuple[float | None, float | None]:
@@ -85,9 +93,9 @@ def _figures(found: Correlation) -> Row:
     return (found.tau, *interval_ends(found.interval), found.p, found.p_by, found.spearman, found.pearson)
 
 
-def systems_correlation(one: ScoreSeries) -> Correlation:
+def systems_correlation(series: pd.DataFrame) -> Correlation:
     """Return the correlation of the systems' means."""
-    return between_systems(one.ours, one.people, one.systems, one.documents)
+    return between_systems(series["ours"], series["people"], series["systems"], series["documents"])
 
 
 @table(
@@ -101,9 +109,9 @@ def systems_correlation(one: ScoreSeries) -> Correlation:
     basis,
 )
 def correlation_table(outcome: AgreementOutcome) -> Iterator[Row]:
-    for series, everything in _all(outcome):
-        correlation = correlate(series.ours, series.people, series.documents)
-        yield (series.name, correlation.n, series.of, *_figures(correlation), tau_b(everything.ours, everything.people))
+    for name, series, everything in _all(outcome):
+        found = correlate(series["ours"], series["people"], series["documents"])
+        yield (name, found.n, _rated(outcome), *_figures(found), tau_b(everything["ours"], everything["people"]))
 
 
 @table(
@@ -115,9 +123,9 @@ def correlation_table(outcome: AgreementOutcome) -> Iterator[Row]:
     basis,
 )
 def document_table(outcome: AgreementOutcome) -> Iterator[Row]:
-    for series, _ in _all(outcome):
-        documents = within_documents(series.ours, series.people, series.documents)
-        yield (series.name, documents.documents, documents.of, documents.tau, *interval_ends(documents.interval))
+    for name, series, _ in _all(outcome):
+        documents = within_documents(series["ours"], series["people"], series["documents"])
+        yield (name, documents.documents, documents.of, documents.tau, *interval_ends(documents.interval))
 
 
 @table(
@@ -129,9 +137,9 @@ def document_table(outcome: AgreementOutcome) -> Iterator[Row]:
     basis,
 )
 def system_table(outcome: AgreementOutcome) -> Iterator[Row]:
-    for series, everything in _all(outcome):
-        correlation = systems_correlation(series)
-        yield (series.name, correlation.n, *_figures(correlation), systems_correlation(everything).tau)
+    for name, series, everything in _all(outcome):
+        found = systems_correlation(series)
+        yield (name, found.n, *_figures(found), systems_correlation(everything).tau)
 
 
 @table(
@@ -147,20 +155,17 @@ def system_table(outcome: AgreementOutcome) -> Iterator[Row]:
     basis,
 )
 def class_table(outcome: AgreementOutcome) -> Iterator[Row]:
-    for series, _ in _all(outcome):
+    for name, series, _ in _all(outcome):
         people, said = verdict_pairs(outcome, series)
-        found = _separated(compare_verdicts(said, people, series.documents)) if said is not None else (None,) * 7
-        counts = (len(people), series.of, len(people) - sum(people))
-        yield (series.name, *counts, *found, area_under_curve(series.ours, people))
+        found = _separated(compare_verdicts(said, people, series["documents"])) if said is not None else (None,) * 7
+        counts = (len(people), _rated(outcome), len(people) - sum(people))
+        yield (name, *counts, *found, area_under_curve(series["ours"], people))
 
 
 def _separated(found: ClassSeparation) -> Row:
     """Return balanced accuracy with its interval, then precision and recall of the wrong and the right class."""
-    return (found.balanced, *interval_ends(found.interval), *_shares(found.wrong), *_shares(found.right))
-
-
-def _shares(one: ClassScores) -> tuple[float | None, float | None]:
-    return one.precision, one.recall
+    classes = (found.wrong.precision, found.wrong.recall, found.right.precision, found.right.recall)
+    return (found.balanced, *interval_ends(found.interval), *classes)
 
 
 @table(
@@ -175,113 +180,16 @@ def _shares(one: ClassScores) -> tuple[float | None, float | None]:
 )  # fmt: skip
 def sentence_table(outcome: AgreementOutcome) -> Iterator[Row]:
     for column in outcome.columns:
-        if (series := sentence_series(outcome.dataset, column)) is None:
+        if (sentences := sentence_series(outcome.dataset, column)) is None:
             continue
-        judged = series.judged
-        said, people = [bool(series.said[n]) for n in judged], [series.people[n] for n in judged]
-        wrong = class_scores([verdict is False for verdict in series.said], [not label for label in series.people])
+        judged = sentences.dropna(subset="ours")
+        said, people = judged["ours"].astype(bool).tolist(), judged["people"].astype(bool).tolist()
+        wrong = [not label for label in sentences["people"]]
+        found_of_all = class_scores([verdict is False for verdict in sentences["ours"]], wrong).recall
         pairs = list(zip(people, said, strict=True))
-        counts = (len(judged), len(series.people), len(series.people) - sum(series.people))
         beyond_chance = (cohens_kappa(people, said), gwets_ac1(pairs), krippendorffs_alpha(pairs))
-        yield (column.name, *counts, *_separated(series.separation), wrong.recall, *beyond_chance)
-
-
-@table(
-    "places",
-    "Right and wrong sentences by place in the summary",
-    "Over the rated sentences of summaries with at least three. Found, missed, open: the wrong sentences that the judge"
-    " finds wrong, right, or has no verdict on. Accused: the right sentences that it finds wrong.",
-    ("judge", "place", "sentences", "wrong", "share wrong", "found", "missed", "open", "accused"),
-    basis,
-)
-def place_table(outcome: AgreementOutcome) -> Iterator[Row]:
-    for column in outcome.columns:
-        if (series := sentence_series(outcome.dataset, column)) is None or not any(series.thirds):
-            continue
-        for third, name in enumerate(_THIRDS):
-            there = [n for n, its in enumerate(series.thirds) if its == third]
-            wrong = [series.said[n] for n in there if not series.people[n]]
-            counts = (len(there), len(wrong), share(len(wrong), len(there)))
-            accused = sum(series.people[n] and series.said[n] is False for n in there)
-            yield (column.name, name, *counts, *(wrong.count(said) for said in (False, True, None)), accused)
-
-
-@table(
-    "risk",
-    "Mistakes by coverage",
-    "Summaries in which at least this share of the items has a verdict: their share of all summaries (coverage),"
-    " and how often the judge is wrong about them (risk). The last row of a judge covers everything it scores,"
-    " with the mean risk over all coverages. A judge that knows what it cannot tell makes fewer mistakes at lower"
-    " coverage.",
-    ("judge", "least share judged", "coverage", "risk", "mean risk"),
-    basis,
-)
-def risk_table(outcome: AgreementOutcome) -> Iterator[Row]:
-    for column in outcome.columns:
-        series = score_series(outcome, column)
-        people, said = verdict_pairs(outcome, series)
-        if said is None:
-            continue
-        wrong = [verdict != label for verdict, label in zip(said, people, strict=True)]
-        shares = [column.said[n].judged_share for n in series.places]
-        curve = risk_coverage_curve(wrong, shares, series.of)
-        for least in _SHARES:
-            accuracies = [step for step in curve if step.least >= least]
-            yield (
-                column.name,
-                least,
-                *((accuracies[-1].coverage, accuracies[-1].risk) if accuracies else (0.0, None)),
-                None,
-            )
-        whole = (share(len(wrong), series.of), share(sum(wrong), len(wrong)))
-        yield (column.name, None, *whole, area_under_risk(wrong, shares))
-
-
-@table(
-    "pairs",
-    "The better of two summaries",
-    "Shares of the pairs for which both have a score.",
-    ("judge", "pairs", "of", "better one above", "tied", "below"),
-    basis,
-)
-def pair_table(outcome: AgreementOutcome) -> Iterator[Row]:
-    items, field = outcome.dataset.items, outcome.design.human
-    pairs: dict[str, list[int]] = {}
-    for n, item in enumerate(items):
-        if item.pair:
-            pairs.setdefault(item.pair, []).append(n)
-    two = [sorted(some, key=lambda n: -items[n].people[field]) for some in pairs.values() if len(some) == 2]
-    for series, _ in _all(outcome) if two else ():
-        scores = dict(zip(series.places, series.ours, strict=True))
-        yield (series.name, *_ordered([(scores.get(better), scores.get(worse)) for better, worse in two]))
-
-
-def _ordered(scores: Sequence[tuple[float | None, float | None]]) -> Row:
-    known = [(one, other) for one, other in scores if one is not None and other is not None]
-    if not known:
-        return (0, len(scores), None, None, None)
-    parts = [sum(test) / len(known) for test in zip(*((a > b, a == b, a < b) for a, b in known), strict=True)]
-    return (len(known), len(scores), *parts)
-
-
-@table(
-    "kinds",
-    "Errors found, by type",
-    "Share of the summaries with this type of error, by people's ratings, that the judge finds wrong, with the"
-    " thresholds of the table of right and wrong summaries.",
-    ("judge", "kind", "wrong", "judged", "found"),
-    basis,
-)
-def kind_table(outcome: AgreementOutcome) -> Iterator[Row]:
-    items, field, best = outcome.dataset.items, outcome.design.human, best_rating(outcome)
-    kinds = sorted({kind for item in items for kind in item.kinds})
-    for series, _ in _all(outcome) if kinds else ():
-        verdict = dict(zip(series.places, verdict_pairs(outcome, series)[1] or (), strict=False))
-        for kind in kinds:
-            wrong = [n for n, item in enumerate(items) if kind in item.kinds and item.people[field] < (best or 0.0)]
-            judged = [n for n in wrong if n in verdict]
-            found = sum(not verdict[n] for n in judged)
-            yield (series.name, kind, len(wrong), len(judged), share(found, len(judged)))
+        separated = _separated(sentence_separation(sentences))
+        yield (column.name, len(judged), len(sentences), sum(wrong), *separated, found_of_all, *beyond_chance)
 
 
 @table(
@@ -346,7 +254,7 @@ def sweep_tables(outcome: AgreementOutcome) -> list[Table]:
     across = SIMILARITY if SIMILARITY in values and len(values) > 1 else None
     down = [name for name in values if name != across]
     tables = [_pivot(outcome, down, across, SUMMARIES)]
-    if score_series(outcome, outcome.columns[0]).has_systems:
+    if has_systems(score_series(outcome, outcome.columns[0])):
         tables.append(_pivot(outcome, down, across, SYSTEMS))
     return tables
 
@@ -372,9 +280,9 @@ def _pivot(outcome: AgreementOutcome, down: Sequence[str], across: str | None, p
 
 def _starred(outcome: AgreementOutcome, column: Column, per: str) -> Cell:
     series = score_series(outcome, column)
-    return with_stars(
-        systems_correlation(series) if per == SYSTEMS else correlate(series.ours, series.people, series.documents)
-    )
+    if per == SYSTEMS:
+        return with_stars(systems_correlation(series))
+    return with_stars(correlate(series["ours"], series["people"], series["documents"]))
 
 
 def with_stars(found: Correlation) -> Cell:
@@ -409,10 +317,9 @@ def count_table(outcome: AgreementOutcome) -> Iterator[Row]:
 
 
 def _ties(values: Sequence[float]) -> float | None:
-    if len(values) < 2:
-        return None
-    counts = np.unique(np.asarray(values), return_counts=True)[1]
-    return float((counts * (counts - 1)).sum() / (len(values) * (len(values) - 1)))
+    counts = pd.Series(values).value_counts()
+    pairs = len(values) * (len(values) - 1)
+    return float((counts * (counts - 1)).sum() / pairs) if pairs else None
 
 
 @table(
@@ -448,23 +355,14 @@ def trouble_table(outcome: AgreementOutcome) -> Iterator[Row]:
 
 def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
     """Yield the tables that there is data for; the last ones describe that data."""
-    first, has_best = score_series(outcome, outcome.columns[0]), best_rating(outcome) is not None
+    first = score_series(outcome, outcome.columns[0])
     yield from sweep_tables(outcome)
     yield correlation_table(outcome)
-    if len(set(first.documents)) < len(first.documents):
+    if first["documents"].duplicated().any():
         yield document_table(outcome)
-    if first.has_systems:
+    if has_systems(first):
         yield system_table(outcome)
-    if has_best:
+    if best_rating(outcome) is not None:
         yield class_table(outcome)
-    optional = (
-        kind_table(outcome) if has_best else None,
-        sentence_table(outcome),
-        place_table(outcome),
-        pair_table(outcome),
-    )
-    yield from (one for one in optional if one is not None and one.rows)
-    if has_best:
-        yield risk_table(outcome)
-    yield from (one for one in (rater_table(outcome),) if one.rows)
+    yield from (found for found in (sentence_table(outcome), rater_table(outcome)) if found.rows)
     yield from (count_table(outcome), cost_table(outcome), trouble_table(outcome))

@@ -122,7 +122,7 @@ def with_(
     **given: Any,
 ) -> int:
     """Compare judges with people's annotations in FILE: correlation by summary, document and system, balanced accuracy,
-    area under the curve, error against share judged, and agreement among judges.
+    area under the curve, and agreement among judges.
     """
     say_reading(file, quiet=quiet)
     require_agreement("redraft agree")
@@ -191,14 +191,6 @@ Examples:
     default=("consistency", "coverage"),
     help="Metric to compare with people, where they were asked about it; may be repeated.",
 )
-@options.typed_option(
-    "--baseline",
-    "baselines_",
-    section="judging",
-    metavar="NAME",
-    multiple=True,
-    help="Another method in the table: blanc, or blanc:MODEL (pip install blanc).",
-)
 @_items
 @_sweep
 @options.judging_options
@@ -213,7 +205,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
     require_agreement("redraft agree table")
     from redraft.cli.runner import report_end, run_experiment
     from redraft.cli.views.plans import show_plan
-    from redraft.lab.agreement.report import baselines, overview_plan, overview_report, run_overview
+    from redraft.lab.agreement.report import overview_plan, overview_report, run_overview
     from redraft.lab.agreement.trial import find_format, sample_items
     from redraft.store.store import Store
 
@@ -221,7 +213,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
     if wrong := [name for name, file in parts if not file]:
         raise UsageError(f"{wrong[0]!r} has no format", hint="write FORMAT=FILE, such as qags=mturk_cnndm.jsonl")
     say_reading(*(file for _, file in parts), quiet=quiet)
-    limits, prices, scorers = parse_options.limits(given), parse_options.prices(given), baselines(given["baselines_"])
+    limits, prices = parse_options.limits(given), parse_options.prices(given)
     sets = {
         name if [one for one, _ in parts].count(name) == 1 else f"{name} {Path(file).stem}": sample_items(
             find_format(name).read(file), given["items"]
@@ -234,7 +226,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
         overview = run_experiment(
-            lambda runner: run_overview(sets, metrics, base, scorers, runner), store, limits, prices, quiet=quiet
+            lambda runner: run_overview(sets, metrics, base, runner), store, limits, prices, quiet=quiet
         )
     delivery.deliver(overview_report(overview), folder, as_json=as_json, quiet=quiet)
     stopped = next((outcome.stopped for outcome in overview.outcomes if outcome.stopped), None)

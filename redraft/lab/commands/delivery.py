@@ -91,10 +91,9 @@ def folder(output: str | None) -> Path | None:
 
 def deliver(report: Report, folder: Path | None, *, as_json: bool, quiet: bool) -> None:
     """Print the report; or write it to files, and print the lines that matter."""
-    from redraft.lab.experiments.pictures import draw_pictures
+    from redraft.lab.experiments.pictures import result_files
 
-    written = report.files(draw_pictures(report.name, report.tables)) if folder else {}
-    files = {folder / name: text for name, text in written.items()} if folder else {}
+    files = {folder / name: text for name, text in result_files(report).items()} if folder else {}
     for path, text in files.items():
         write(path, text, f"name another directory with -o, and {GO_ON}")
     if as_json:

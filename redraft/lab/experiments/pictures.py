@@ -1,507 +1,424 @@
-"""The pictures of experiments: how each table is drawn, whether it was stored or just made."""
+"""The charts of experiments: how each table is drawn, whether it was stored or just made."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
 
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.context.experiment import ADDED, ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE, THIRDS
 from redraft.lab.experiments.context.records import PHASES
-from redraft.lab.experiments.experiment import ENDS, SET, distinct_cells, melt
+from redraft.lab.experiments.experiment import ENDS, SET
 from redraft.lab.experiments.hamlet.experiment import FIFTHS, LEVEL_COLUMNS, WHOLE
-from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
-from redraft.report.plots.figure import Grid, Grids
-from redraft.report.plots.picture import Plot
-from redraft.report.plots.scores import CostPoint, Differences, PlottedDifference, ScoreAgainstCost
-from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
-from redraft.report.tables import Cell, Record, Table, number
+from redraft.lab.plots.chart import Chart, numbers
+from redraft.lab.plots.charts import Costs, HeatMaps, Intervals, Lines, Shares
+from redraft.report.tables import Report, Table
 
-Draw = Callable[[Table], Mapping[str, Plot]]
-"""Draws the pictures of a table, by file name, from its cells alone."""
-Records = Sequence[Record]
+Draw = Callable[[pd.DataFrame], Iterable[tuple[str, Chart]]]
+"""Draws the charts of a table, each with its file name, from its cells alone."""
 
 _NO_NAME = re.compile(r"[^\w-]+")
-# Beyond these numbers of pairs, lines and documents the table says more than pictures.
+# Beyond these numbers of pairs, lines and documents the table says more than charts.
 _MAX_PAIRS, _MAX_LINES, _MAX_DOCUMENTS = 10, 8, 8
-_SHARE = (0, 1)
 _NAMES = ("system", "model", "first", "second")
+_SHARE = (0.0, 1.02)
 _RIGHT = "share of correctly handled questions"
+_READ = "tokens read"
 # The last two marks of chunks are counts.
 _COUNTED = 2
 
 
-# Drawing records of any kind.
+def table_frame(table: Table) -> pd.DataFrame:
+    """Return a table as a data frame with the cells as they are."""
+    return pd.DataFrame(list(table.rows), columns=list(table.columns), dtype=object)
 
 
-@dataclass(frozen=True, slots=True)
-class HeatMap:
-    """A heat map with a panel per value of one column, rows and columns by two more, and numbers from a fourth."""
-
-    name: str
-    panel: str
-    row: str
-    column: str
-    value: str
-    said: tuple[str, str, str, str]
-    """The labels of rows, columns and numbers, and the title."""
-    melt: Callable[[Table], Sequence[str]] | None = None
-    """Returns the columns to melt: each becomes a `column`, with its cells as `value`."""
-    one_panel: str = ""
-    """The name of a single panel, used instead of a panel column."""
-    panels: str = "{}"
-
-    def __call__(self, table: Table) -> dict[str, Plot]:
-        """Return the picture of a table."""
-        if self.melt is None:
-            return {self.name: self.of(table.records)}
-        columns = self.melt(table)
-        return {self.name: self.of(melt(table, columns), columns)}
-
-    def of(self, records: Records, heads: Sequence[Cell] = ()) -> Grids:
-        """Return the picture of some records, with the given column names or else those in the records."""
-        if self.one_panel:
-            records = [{**record, self.panel: self.one_panel} for record in records]
-        each, rows = distinct_cells(records, self.panel), distinct_cells(records, self.row)
-        columns = heads or distinct_cells(records, self.column)
-        places = (self.panel, self.row, self.column)
-        known = {tuple(record[place] for place in places): number(record[self.value]) for record in reversed(records)}
-        grids = [
-            Grid(self.panels.format(name), [[known.get((name, row, other)) for other in columns] for row in rows])
-            for name in each
-        ]
-        heads_shown = [f"{column:,}" if isinstance(column, int) else str(column) for column in columns]
-        return Grids(grids, [str(row) for row in rows], heads_shown, *self.said)
+def _groups(frame: pd.DataFrame, *names: str) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
+    """Yield the rows by the cells of some columns, in order of first occurrence."""
+    yield from frame.groupby(list(names), sort=False, dropna=False)
 
 
-def line_plot(
-    records: Records, who: Sequence[str], x: str, y: str, said: tuple[str, str, str], ends: Sequence[float] = ()
-) -> Trends:
-    """Return a line for each group of records named by the columns `who`, over a numeric column, with intervals where
-    there are any. `said` has the labels of both axes and the title."""
-    found: dict[str, list[CurvePoint]] = {}
-    for record in records:
-        if (at := number(record[x])) is not None:
-            found.setdefault(_joined(who, record), []).append(CurvePoint(at, number(record[y]), *_between(record)))
-    return Trends([Trend(*one) for one in found.items()], *said, ends=ends)
+def _with_interval(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.rename(columns=dict(zip(ENDS, ("low", "high"), strict=True)))
 
 
-def difference_plot(
-    records: Records, what: Sequence[str], value: str, of: str, said: tuple[str, str, str, str]
-) -> Differences:
-    """Return a mark for each record, with its interval and the number of items behind it. `said` has the names of first
-    and second, the measure and the title."""
-    marks = [
-        PlottedDifference(_joined(what, record), number(record[value]), *_between(record), int(number(record[of]) or 0))
-        for record in records
-    ]
-    return Differences(marks, *said)
+def _joined(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series[Any]:
+    return frame[list(names)].astype(str).agg(", ".join, axis=1) if len(frame) else pd.Series(dtype=object)
 
 
-@dataclass(frozen=True, slots=True)
-class PairwiseDifferences:
-    """The differences between each two contestants, by some columns, with intervals: a picture for each pair."""
-
-    name: str
-    what: Sequence[str]
-    value: str
-    of: str
-    measure: str
-    judge: int | None = None
-    """Which judge's records to draw if there are several: 0 for the first, -1 for all judges together."""
-
-    def __call__(self, table: Table) -> dict[str, Plot]:
-        """Return the pictures of a table."""
-        drawn: dict[str, Plot] = {}
-        records = table.records
-        if self.judge is not None:
-            records = _of_judge(records, self.judge)
-        for at, ((first, second), own) in enumerate(_pairs(records)[:_MAX_PAIRS], 1):
-            if any(number(one[self.value]) is not None for one in own):
-                said = (first, second, self.measure, f"{first} and {second}")
-                drawn[f"{self.name}_{at}"] = difference_plot(own, self.what, self.value, self.of, said)
-        return drawn
+def _numeric(cells: pd.Series[Any]) -> pd.Series[float]:
+    return pd.to_numeric(cells, errors="coerce").astype(float)
 
 
-def _between(one: Record) -> tuple[float | None, float | None]:
-    return number(one.get(ENDS[0])), number(one.get(ENDS[1]))
-
-
-def _joined(names: Sequence[str], one: Record) -> str:
-    return ", ".join(str(one[name]) for name in names)
-
-
-def cost_plot(records: Records, who: str, score: str, metric: str) -> ScoreAgainstCost | None:
-    """Return contestants' scores against the cost of a summary, in tokens if none has a price; None if none has a cost
-    or none has a score."""
-    column = "USD each" if any(number(record["USD each"]) for record in records) else "tokens each"
-    if not any(number(record[column]) for record in records) or all(
-        number(record[score]) is None for record in records
-    ):
-        return None
-    marks = [
-        CostPoint(str(record[who]), number(record[column]), number(record[score]), *_between(record))
-        for record in records
-    ]
-    dollars, tokens = "cost per summary, in US dollars", "tokens per summary (no prices known)"
-    return ScoreAgainstCost(
-        marks, metric, dollars if column == "USD each" else tokens, f"{metric[:1].upper()}{metric[1:]} against cost"
+def _heat_maps(
+    frame: pd.DataFrame, columns: Mapping[str, str], title: str, rows: str, heads: str, measure: str
+) -> HeatMaps:
+    """Return heat maps; `columns` names the columns that are panel, row, column and value."""
+    cells = pd.DataFrame({part: frame[column] for part, column in columns.items()})
+    return HeatMaps(
+        cells.assign(**({} if "panel" in cells else {"panel": ""})),
+        title=title,
+        rows=rows,
+        columns=heads,
+        measure=measure,
     )
 
 
-def with_cells(records: Records, **wanted: Cell) -> list[Record]:
-    """Return the records that have these cells."""
-    return [record for record in records if all(record[name] == cell for name, cell in wanted.items())]
+def _melted(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Return a row per row and given column, with the cell as `value` and the column's name as `column`."""
+    kept = [name for name in frame.columns if name not in columns]
+    return frame.melt(id_vars=kept, value_vars=list(columns), var_name="column", value_name="value")
 
 
-def group_records(records: Records, *names: str) -> dict[tuple[Cell, ...], list[Record]]:
-    """Return the records grouped by the cells of some columns, in order of first occurrence."""
-    found: dict[tuple[Cell, ...], list[Record]] = {}
-    for record in records:
-        found.setdefault(tuple(record[name] for name in names), []).append(record)
-    return found
+def _lines(
+    frame: pd.DataFrame, who: Sequence[str], x: str, y: str, said: tuple[str, str, str], *, share: bool = False
+) -> Lines:
+    """Return a line for each group of rows named by the columns `who`. `said` has both axes' labels and the title."""
+    points = _with_interval(frame).assign(series=_joined(frame, who), x=frame[x], y=frame[y])
+    return Lines(points, x=said[0], y=said[1], title=said[2], limits=_SHARE if share else None)
 
 
-def _pairs(records: Records) -> list[tuple[tuple[str, str], list[Record]]]:
-    """Return the records of each two contestants, by their names."""
-    found = group_records(records, "first", "second").items()
-    return [((str(first), str(second)), own) for (first, second), own in found]
+def _differences(
+    frame: pd.DataFrame, what: Sequence[str], value: str, of: str, measure: str, title: str, sides: tuple[str, str]
+) -> Intervals:
+    """Return a mark for each row, with the number of items behind it."""
+    notes = [f"{int(count):,}" if pd.notna(count) else "" for count in _numeric(frame[of])]
+    marks = _with_interval(frame).assign(name=_joined(frame, what), value=frame[value], note=notes)
+    return Intervals(marks, title=title, measure=measure, sides=sides, note=f"On the right: {of}.")
 
 
-def _of_judge(records: Records, at: int = 0) -> list[Record]:
-    """Return the records of the first judge, or of the one at another index."""
-    return with_cells(records, judge=distinct_cells(records, "judge")[at]) if records else []
+def _pairwise(name: str, what: Sequence[str], value: str, of: str, measure: str, judge: int | None = None) -> Draw:
+    """Return a function that draws the differences between each two contestants.
+
+    `judge` is whose rows are drawn if there are several: 0 for the first, -1 for all judges together.
+    """
+
+    def draw(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
+        if judge is not None and len(frame):
+            frame = frame[frame["judge"] == frame["judge"].unique()[judge]]
+        for at, ((first, second), own) in enumerate(_groups(frame, "first", "second"), 1):
+            if at <= _MAX_PAIRS and _numeric(own[value]).notna().any():
+                sides = (str(first), str(second))
+                yield f"{name}_{at}", _differences(own, what, value, of, measure, f"{first} and {second}", sides)
+
+    return draw
 
 
-def _file(name: str) -> str:
-    return _NO_NAME.sub("_", name)
+def _cost(frame: pd.DataFrame, who: str, score: str, metric: str) -> Iterator[tuple[str, Chart]]:
+    """Yield contestants' scores against the cost of a summary, in tokens if none has a price.
+
+    Yield nothing if none has a cost or none has a score.
+    """
+    priced = bool((_numeric(frame["USD each"]).fillna(0) > 0).any())
+    cost = frame["USD each" if priced else "tokens each"]
+    if (_numeric(cost).fillna(0) > 0).any() and _numeric(frame[score]).notna().any():
+        marks = _with_interval(frame).assign(name=frame[who], cost=cost, score=frame[score])
+        said = "cost per summary, in US dollars" if priced else "tokens per summary (no prices known)"
+        title = f"{metric[:1].upper()}{metric[1:]} against cost"
+        yield f"cost_{_NO_NAME.sub('_', metric)}", Costs(marks, title=title, cost=said, score=metric)
 
 
 # Drawing particular tables.
 
 
-def _risk(table: Table) -> dict[str, Plot]:
-    """Draw each judge's error rate by coverage: from the summaries on which it judges the most to all of them."""
-    known = {
-        (record["judge"], number(record["coverage"])): record
-        for record in table.records
-        if number(record["coverage"]) is not None and number(record["risk"]) is not None
-    }
-    ordered = [known[key] for key in sorted(known, key=lambda key: key[1] or 0.0)]
-    by_judge = [cell for judge in distinct_cells(table.records, "judge") for cell in with_cells(ordered, judge=judge)]
-    axes = ("coverage: share of the summaries that are judged", "risk: share of these that are judged wrongly")
-    return {"risk": line_plot(by_judge, ["judge"], "coverage", "risk", (*axes, "Mistakes by coverage"))}
-
-
-def _systems(table: Table) -> dict[str, Plot]:
+def _systems(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     """Draw the score of each system, with its interval and what was not judged."""
-    parts = []
-    for record in table.records:
-        judged, unjudged = (int(number(record[name]) or 0) for name in ("judged", "unjudged"))
-        parts.append(DocumentPart(str(record["system"]), number(record["score"]), judged, unjudged, *_between(record)))
-    return {"scores": Parts(parts, "share of sentences that are not confusing", "BooookScore by system")}
+    counts = numbers(frame, "judged", "unjudged").fillna(0).astype({"judged": int, "unjudged": int})
+    notes = [f"{row.judged:,} of {row.judged + row.unjudged:,}" for row in counts.itertuples()]
+    marks = _with_interval(frame).assign(name=frame["system"], value=frame["score"], note=notes)
+    measure = "share of sentences that are not confusing"
+    yield (
+        "scores",
+        Intervals(marks, title="BooookScore by system", measure=measure, note="On the right: sentences judged."),
+    )
 
 
-def _recall(table: Table) -> dict[str, Plot]:
+def _types(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
+    columns = {"row": "type", "column": "system", "value": "% of sentences"}
+    yield "types", _heat_maps(frame, columns, "Types of confusion", "type", "system", "occurrences per 100 sentences")
+
+
+def _recall(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     """Draw each model's recall of each fifth of the documents by perspective, and as lines by level (figure 3)."""
-    about = ("model", "place in the document", "recall of key facts", "Recall by place")
-    drawn = HeatMap("recall_by_place", "perspective", "model", "position", WHOLE, about)(table)
-    records = table.records
+    columns = {"panel": "perspective", "row": "model", "column": "position", "value": WHOLE}
+    yield (
+        "recall_by_place",
+        _heat_maps(frame, columns, "Recall by place", "model", "place in the document", "recall of key facts"),
+    )
     # Points are drawn in the middle of each fifth.
-    middles = {fifth: 100 * (n + 0.5) / len(FIFTHS) for n, fifth in enumerate(FIFTHS)}
-    placed = [{**record, "place": middles.get(str(record["position"]))} for record in records]
-    for perspective in distinct_cells(records, "perspective"):
+    middles = {fifth: 100 * (at + 0.5) / len(FIFTHS) for at, fifth in enumerate(FIFTHS)}
+    placed = frame.assign(place=frame["position"].map(middles))
+    for (perspective,), own in _groups(placed, "perspective"):
         for level in LEVEL_COLUMNS:
-            title = f"Recall by place, {perspective} key facts: {level}"
-            own = with_cells(placed, perspective=perspective)
-            said = ("place in the document, in %", "recall", title)
-            drawn[f"recall_{perspective}_{level}"] = line_plot(own, ["model"], "place", level, said, ends=_SHARE)
-    return drawn
+            said = ("place in the document, in %", "recall", f"Recall by place, {perspective} key facts: {level}")
+            yield f"recall_{perspective}_{level}", _lines(own, ["model"], "place", level, said, share=True)
 
 
-def _errors(table: Table) -> dict[str, Plot]:
+def _errors(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     """Draw the error categories of each model's unfaithful sentences."""
-    records = [{**record, "error": str(record["error"]).removeprefix("intrinsic: ")} for record in table.records]
-    said = "kind of error, intrinsic ones by what they are about"
-    about = ("model", said, "the share of a model's unfaithful sentences", "Kinds of unfaithful sentences")
-    every = "of all unfaithful sentences"
-    return {"errors": HeatMap("errors", "", "model", "error", "of all errors", about, one_panel=every).of(records)}
+    named = frame.assign(error=frame["error"].astype(str).str.removeprefix("intrinsic: "))
+    columns = {"row": "model", "column": "error", "value": "of all errors"}
+    said = (
+        "model",
+        "kind of error, intrinsic ones by what they are about",
+        "the share of a model's unfaithful sentences",
+    )
+    yield "errors", _heat_maps(named, columns, "Kinds of unfaithful sentences", *said)
 
 
-def _model_costs(table: Table) -> dict[str, Plot]:
-    plots = {metric: cost_plot(table.records, "model", metric, metric) for metric in ("recall", "faithfulness")}
-    return {f"cost_{metric}": plot for metric, plot in plots.items() if plot}
+def _faithfulness(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
+    names = list(frame.columns)
+    levels = names[names.index("model") + 1 : names.index(ALL) + 1]
+    columns = {"panel": "perspective", "row": "model", "column": "column", "value": "value"}
+    said = ("model", "level of the facts that sentences carry", "the share of faithful sentences")
+    yield "faithfulness", _heat_maps(_melted(frame, levels), columns, "Faithfulness", *said)
 
 
-def _grid_scores(table: Table) -> dict[str, Plot]:
-    """Draw all scores in one picture, and each metric against the cost of a summary."""
-    records, about = table.records, ("system", "metric", "mean score", "Scores by system")
-    drawn = HeatMap("scores", "judge", "system", "metric", "score", about, panels="judged by {}")(table)
-    for (metric,), own in group_records(_of_judge(records), "metric").items():
-        if plot := cost_plot(own, "system", "score", str(metric)):
-            drawn[f"cost_{_file(str(metric))}"] = plot
-    return drawn
+def _gaps(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
+    columns = {"panel": "perspective", "row": "model", "column": "column", "value": "value"}
+    said = ("model", "level of the facts", "recall of the best fifth minus that of the worst")
+    yield "gaps", _heat_maps(_melted(frame, LEVEL_COLUMNS), columns, "Position gaps", *said)
 
 
-def _summaries(table: Table) -> dict[str, Plot]:
+def _model_costs(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
+    for metric in ("recall", "faithfulness"):
+        yield from _cost(frame, "model", metric, metric)
+
+
+def _grid_scores(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
+    """Draw all scores in one chart, and each metric against the cost of a summary."""
+    columns = {"panel": "judge", "row": "system", "column": "metric", "value": "score"}
+    named = frame.assign(judge="judged by " + frame["judge"].astype(str))
+    yield "scores", _heat_maps(named, columns, "Scores by system", "system", "metric", "mean score")
+    first = frame[frame["judge"] == frame["judge"].iloc[0]] if len(frame) else frame
+    for (metric,), own in _groups(first, "metric"):
+        yield from _cost(own, "system", "score", str(metric))
+
+
+def _documents(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     """Draw the score of every contestant on every document by metric, with holes where there is none."""
-    records = _of_judge(table.records)
-    judged = f"Scores by document, judged by {records[0]['judge']}" if records else "Scores"
-    metrics = table.columns[table.columns.index("words") + 1 :]
-    long = [{**record, "metric": metric, "score": record[metric]} for metric in metrics for record in records]
-    about = ("document", "system", "score", judged)
-    return {"documents": HeatMap("documents", "metric", "document", "system", "score", about).of(long)}
+    first = frame[frame["judge"] == frame["judge"].iloc[0]] if len(frame) else frame
+    title = f"Scores by document, judged by {frame['judge'].iloc[0]}" if len(frame) else "Scores"
+    names = list(frame.columns)
+    columns = {"panel": "column", "row": "document", "column": "system", "value": "value"}
+    yield (
+        "documents",
+        _heat_maps(_melted(first, names[names.index("words") + 1 :]), columns, title, "document", "system", "score"),
+    )
 
 
-def _rounds(table: Table) -> dict[str, Plot]:
+def _with_ways(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows, with a column `way` of writer, refiner, thresholds and order where there are several of them."""
+    several = [name for name in ("drafts by", "refined by", "thresholds", "order") if frame[name].nunique() > 1]
+    ways = ["; ".join(dict.fromkeys(map(str, cells))) for cells in frame[several].itertuples(index=False)]
+    return frame.assign(way=ways if several else frame["order"])
+
+
+def _rounds(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     """Draw the mean score of the best drafts after each round, by metric."""
-    drawn: dict[str, Plot] = {}
-    for (metric,), own in group_records(_with_ways(table), "metric").items():
-        shown = distinct_cells(own, "")[:_MAX_LINES]
-        own = [one for one in own if one[""] in shown]
+    for (metric,), own in _groups(_with_ways(frame), "metric"):
+        shown = own[own["way"].isin(own["way"].unique()[:_MAX_LINES])]
         said = ("round", f"mean {metric} of the best drafts", f"{metric} by round")
-        drawn[f"rounds_{_file(str(metric))}"] = line_plot(own, [""], "round", "score", said)
-    return drawn
+        yield f"rounds_{_NO_NAME.sub('_', str(metric))}", _lines(shown, ["way"], "round", "score", said)
 
 
-def _gains(table: Table) -> dict[str, Plot]:
+def _gains(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     """Draw the gain from refining, on all summaries and on those with low first scores."""
-    drawn: dict[str, Plot] = {}
-    for at, ((way,), own) in enumerate(list(group_records(_with_ways(table), "").items())[:_MAX_LINES], 1):
-        said = ("refined", "first drafts", "score", f"What refining gains: {way}" if way else "What refining gains")
-        drawn[f"gains_{at}"] = difference_plot(own, ["metric", "subset"], "gain", "documents", said)
-    return drawn
-
-
-def _with_ways(table: Table) -> Records:
-    """Return the records, labelled by writer, refiner, thresholds and order where there are several of them."""
-    records = table.records
-    names = ("drafts by", "refined by", "thresholds", "order")
-    several = [name for name in names if len(distinct_cells(records, name)) > 1]
-    said = ("; ".join(dict.fromkeys(str(record[name]) for name in several)) for record in records)
-    return [{**one, "": way or one["order"]} for one, way in zip(records, said, strict=True)]
+    for at, ((way,), own) in enumerate(_groups(_with_ways(frame), "way"), 1):
+        if at <= _MAX_LINES:
+            title = f"What refining gains: {way}" if way else "What refining gains"
+            sides = ("refined", "first drafts")
+            yield f"gains_{at}", _differences(own, ["metric", "subset"], "gain", "documents", "score", title, sides)
 
 
 def _by_length(name: str, row: str, third: str) -> Draw:
     """Return a function that draws each model's accuracy by third of something and by how much was read."""
-    title = f"Accuracy by third of {third} and length"
-    heat = HeatMap(name, "model", row, "tokens", "accuracy", ("third", "tokens read", _RIGHT, title))
 
-    def draw(table: Table) -> dict[str, Plot]:
-        known = [record for record in table.records if record["tokens"] is not None]
-        drawn: dict[str, Plot] = {name: heat.of([one for one in known if one[row] != ALL])}
-        if whole := [one for one in known if one[row] == ALL]:
-            said = ("tokens read", "accuracy", "Accuracy by length of the text read")
-            drawn["accuracy_by_length"] = line_plot(whole, ["model"], "tokens", "accuracy", said, ends=_SHARE)
-        return drawn
+    def draw(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
+        known = frame[frame["tokens"].notna()]
+        columns = {"panel": "model", "row": row, "column": "tokens", "value": "accuracy"}
+        title = f"Accuracy by third of {third} and length"
+        yield name, _heat_maps(known[known[row] != ALL], columns, title, "third", _READ, _RIGHT)
+        if (known[row] == ALL).any():
+            said = (_READ, "accuracy", "Accuracy by length of the text read")
+            yield (
+                "accuracy_by_length",
+                _lines(known[known[row] == ALL], ["model"], "tokens", "accuracy", said, share=True),
+            )
 
     return draw
 
 
-def _scores_by_length(table: Table) -> dict[str, Plot]:
-    """Draw the mean score of each system's summaries by their length."""
-    parts = [record for record in table.records if record["part"] != ALL]
-    said = ("tokens of the summary", "score", "BooookScore by length")
-    return {"by_length": line_plot(parts, ["system"], "tokens", "score", said)} if parts else {}
+def _types_and_thirds(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
+    columns = {"panel": "model", "row": "type", "column": "third", "value": "accuracy"}
+    said = ("type of question", "third of the document", _RIGHT)
+    yield "accuracy_by_type_and_third", _heat_maps(frame, columns, "Accuracy by type and third of the document", *said)
 
 
-def _between_models(table: Table) -> dict[str, Plot]:
+def _between_models(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     """Draw for each pair of models the difference in accuracy, over all questions and by type."""
-    drawn: dict[str, Plot] = {}
-    both = _pairs(table.records)
-    for count, ((first, second), own) in enumerate(both, 1):
-        said = (first, second, "accuracy", f"Accuracy: {first} and {second}")
-        name = "differences" if len(both) == 1 else f"differences_{count}"
-        drawn[name] = difference_plot(own, ["type"], "difference", "questions", said)
-    return drawn
+    pairs = list(_groups(frame, "first", "second"))
+    for at, ((first, second), own) in enumerate(pairs, 1):
+        sides, title = (str(first), str(second)), f"Accuracy: {first} and {second}"
+        name = "differences" if len(pairs) == 1 else f"differences_{at}"
+        yield name, _differences(own, ["type"], "difference", "questions", "accuracy", title, sides)
 
 
-def _position_curves(table: Table) -> dict[str, Plot]:
-    """Draw the curves of all contestants over all steps, with that of the reference."""
-    records = table.records
-    curves = {
-        str(who): Curve(
-            str(who), [number(cell["density"]) for cell in with_cells(records, system=who, steps=ALL_STEPS)]
-        )
-        for who in distinct_cells(records, "system")
-    }
-    sets = distinct_cells(records, SET) if records and SET in records[0] else []
-    names = [REFERENCE, *(f"{REFERENCE}, {one}" for one in sets)]
-    references = {name: curves.pop(name) for name in names if name in curves}
+def _scores_by_length(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
+    """Draw the mean score of each system's summaries by their length."""
+    parts = frame[frame["part"] != ALL]
+    if len(parts):
+        said = ("tokens of the summary", "score", "BooookScore by length")
+        yield "by_length", _lines(parts, ["system"], "tokens", "score", said)
+
+
+def _densities(frame: pd.DataFrame, series: str, title: str, reference: str) -> Lines:
+    """Return curves over what was read, each height in the middle of its step."""
+    order = frame.groupby(series, sort=False)[series]
+    points = frame.assign(series=frame[series].astype(str), y=frame["density"])
+    points["x"] = 100 * (order.cumcount() + 0.5) / order.transform("size")
+    x, y = "place in what was read, in % of its length", "density (1 is an even spread)"
+    return Lines(points, title=title, x=x, y=y, even=1, reference=reference)
+
+
+def _position_curves(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
+    """Draw the curves of all contestants over all steps, and each one's by step, with that of the reference."""
     title = "Where in the text read the summaries come from"
-    only_one = next(iter(references.values())) if len(references) == 1 else None
-    drawn: dict[str, Plot] = {"position_densities": Densities(list(curves.values()), only_one, title, "what was read")}
-    for at, who in enumerate(curves, 1):
-        own = with_cells(records, system=who)
-        parts = [Curve(str(part), [number(cell["density"]) for cell in with_cells(own, steps=part)])
-                 for part in distinct_cells(own, "steps")]  # fmt: skip
-        reference = references.get(f"{REFERENCE}, {own[0][SET]}" if SET in own[0] else REFERENCE)
-        drawn[f"position_densities_{at}"] = Densities(parts, reference, f"{title}: {who}", "what was read")
-    return drawn
+    sets = list(frame[SET].unique()) if SET in frame else []
+    references = {REFERENCE, *(f"{REFERENCE}, {name}" for name in sets)} & {*frame["system"]}
+    every = frame[frame["steps"] == ALL_STEPS]
+    of_all = next(iter(references), "") if len(references) == 1 else ""
+    if len(references) > 1:
+        every = every[~every["system"].isin(references)]
+    yield "position_densities", _densities(every, "system", title, of_all)
+    contestants = [who for who in frame["system"].unique() if who not in references]
+    for at, who in enumerate(contestants, 1):
+        own = frame[frame["system"] == who]
+        name = f"{REFERENCE}, {own[SET].iloc[0]}" if sets else REFERENCE
+        curves = [
+            own.assign(steps=own["steps"]),
+            frame[(frame["system"] == name) & (frame["steps"] == ALL_STEPS)].assign(steps=name),
+        ]
+        yield f"position_densities_{at}", _densities(pd.concat(curves), "steps", f"{title}: {who}", name)
 
 
-def _position_shares(table: Table) -> dict[str, Plot]:
+def _position_shares(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     """Draw the thirds of all contestants, with those of each half of their steps."""
-    splits: list[ShareBar] = []
-    for record in table.records:
+    bars = []
+    for _, row in frame.iterrows():
         for part in ("", "lower ", "upper "):
-            found = [number(record[f"{part}{third}"]) for third in PLACES]
-            if part == "" or any(share is not None for share in found):
-                splits.append(ShareBar(f"{part}half of its steps" if part else str(record["system"]), found))
-    return {"position_halves": Shares(splits, title="Thirds of the text read that the summaries come from")}
+            shares = {third: row[f"{part}{third}"] for third in PLACES}
+            if part == "" or any(pd.notna(share) for share in shares.values()):
+                bars.append({"name": f"{part}half of its steps" if part else str(row["system"]), **shares})
+    title = "Thirds of the text read that the summaries come from"
+    bar_frame = pd.DataFrame(bars, columns=["name", *PLACES])
+    yield "position_halves", Shares(bar_frame, title=title, parts=PLACES, measure="share of the summary")
 
 
-def _fact_shares(table: Table) -> dict[str, Plot]:
-    """Draw how many facts match, are lost or are new in each section, compared with an even spread: a picture for each
-    contestant and measure."""
-    drawn: dict[str, Plot] = {}
-    about = (
-        "Each bar shows all facts of a section that match, are lost or are new from one step to the next; below"
-        " it is what an even spread over the text read would give."
+def _fact_shares(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
+    """Draw how many facts match, are lost or are new, by contestant and measure.
+
+    There is a chart of the sections, compared with an even spread, and one of the phases of the steps (figure 6.4b).
+    """
+    note = (
+        "All facts of a section that match, are lost or are new from one step to the next; below it, an even spread's."
     )
-    for (who, measure), own in group_records(with_cells(table.records, steps=ALL_STEPS), "system", "measure").items():
-        if splits := list(_splits(own)):
-            drawn[f"fact_shares_{len(drawn) + 1}"] = Shares(
-                splits, FATES, f"Facts by {measure}: {who}", even=False, measure="share of facts, in %", about=about
-            )
-    return drawn | _fact_phases(table)
-
-
-def _fact_phases(table: Table) -> dict[str, Plot]:
-    """Draw the shares of facts in each phase of the steps (figure 6.4b): a picture for each contestant and measure."""
-    drawn: dict[str, Plot] = {}
-    about = "Each bar shows all facts of a third of the steps that match, are lost or are new from one to the next."
-    for (who, measure), own in group_records(with_cells(table.records, section=ANYWHERE), "system", "measure").items():
+    for at, ((who, measure), own) in enumerate(_groups(frame[frame["steps"] == ALL_STEPS], "system", "measure"), 1):
         bars = [
-            ShareBar(phase, [number(cell[fate]) for fate in FATES])
-            for phase in PHASES
-            for cell in with_cells(own, steps=phase)
+            {"name": f"{row['section']}{label}", **{fate: row[f"{kind}{fate}"] for fate in FATES}}
+            for _, row in own.iterrows()
+            for label, kind in (("", ""), (", even spread", "expected "))
         ]
-        if any(bar.known() for bar in bars):
-            title = f"Facts by {measure}, as more is read: {who}"
-            drawn[f"fact_phases_{len(drawn) + 1}"] = Shares(
-                bars, FATES, title, even=False, measure="share of facts, in %", about=about
+        known = pd.DataFrame(bars, columns=["name", *FATES]).dropna()
+        title = f"Facts by {measure}: {who}"
+        if len(known):
+            yield (
+                f"fact_shares_{at}",
+                Shares(known, title=title, parts=FATES, measure="share of facts", even=False, note=note),
             )
-    return drawn
+    note = "All facts of a third of the steps that match, are lost or are new from one to the next."
+    drawn = 0
+    for (who, measure), own in _groups(frame[frame["section"] == ANYWHERE], "system", "measure"):
+        phases = own[own["steps"].isin(PHASES)].assign(name=own["steps"])
+        title = f"Facts by {measure}, as more is read: {who}"
+        chart = Shares(phases, title=title, parts=FATES, measure="share of facts", even=False, note=note)
+        if len(phases) and chart.shares().notna().any(axis=None):
+            drawn += 1
+            yield f"fact_phases_{drawn}", chart
 
 
-def _fact_steps(table: Table) -> dict[str, Plot]:
+def _fact_steps(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     """Draw the fates of facts by section and step (figures 6.2 and 6.5), and of all facts as three lines (6.3b)."""
-    drawn: dict[str, Plot] = {}
-    for at, ((who, measure), own) in enumerate(group_records(table.records, "system", "measure").items(), 1):
-        placed = [cell for section in (*THIRDS, ADDED) for cell in with_cells(own, section=section)]
-        title, about = f"Facts by {measure}: {who}", ("section", "tokens read", "share of the facts of a section")
-        heat = HeatMap("", "column", "section", "until", "value", (*about, title))
-        drawn[f"fact_steps_{at}"] = heat.of(
-            [{**one, "column": fate, "value": one[fate]} for fate in FATES for one in placed]
+    order = {section: at for at, section in enumerate((*THIRDS, ADDED))}
+    for at, ((who, measure), own) in enumerate(_groups(frame, "system", "measure"), 1):
+        placed = own[own["section"].isin(order)].sort_values(
+            "section", key=lambda cells: cells.map(order), kind="stable"
         )
-        whole = [
-            {**cell, "fate": fate, "share": cell[fate]} for fate in FATES for cell in with_cells(own, section=ANYWHERE)
-        ]
-        said = ("tokens read", "share of facts", f"Facts by {measure}, step by step: {who}")
-        drawn[f"fact_trends_{at}"] = line_plot(whole, ["fate"], "until", "share", said, ends=_SHARE)
-    return drawn
+        columns = {"panel": "column", "row": "section", "column": "until", "value": "value"}
+        said = (f"Facts by {measure}: {who}", "section", _READ, "share of the facts of a section")
+        yield f"fact_steps_{at}", _heat_maps(_melted(placed, FATES), columns, *said)
+        whole = _melted(own[own["section"] == ANYWHERE], FATES)
+        labels = (_READ, "share of facts", f"Facts by {measure}, step by step: {who}")
+        yield f"fact_trends_{at}", _lines(whole, ["column"], "until", "value", labels, share=True)
 
 
-def _splits(records: Records) -> Iterator[ShareBar]:
-    for record in records:
-        for label, kind in (("", ""), (", even spread", "expected ")):
-            cells = [record[f"{kind}{fate}"] for fate in FATES]
-            if None not in cells:
-                yield ShareBar(f"{record['section']}{label}", [number(cell) for cell in cells])
-
-
-def _fact_changes(table: Table) -> dict[str, Plot]:
-    """Draw a picture for each document, for the first of them if there are many: the table has them all."""
-    records = [{**cell, "": _known(cell)} for cell in with_cells(table.records, section=ANYWHERE)]
-    documents = distinct_cells([record for record in records if number(record["until"]) is not None], "document")
-    shared, title = "share of its facts that the previous one has", "How much each summary keeps of the previous one"
-    drawn: dict[str, Plot] = {}
+def _fact_changes(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
+    """Draw a chart for each document, for the first of them if there are many: the table has them all."""
+    anywhere = frame[frame["section"] == ANYWHERE]
+    counts = numbers(anywhere, "matching", "new", "lost", "kept", "unjudged").fillna(0)
+    stated = counts["matching"] + counts["new"]
+    judged = stated + counts["lost"] + counts["kept"]
+    # The share of a summary's facts that the step before had is known if at least half have verdicts.
+    known = (stated > 0) & (judged >= MIN_SHARE * (judged + counts["unjudged"]))
+    points = anywhere.assign(shared=(counts["matching"] / stated.where(stated > 0)).where(known))
+    documents = points.loc[_numeric(points["until"]).notna(), "document"].unique()
+    title = "How much each summary keeps of the previous one"
     for at, document in enumerate(documents[:_MAX_DOCUMENTS], 1):
-        said = ("tokens read", shared, title if len(documents) == 1 else f"{title}: {document}")
-        plot = line_plot(with_cells(records, document=document), ["system", "measure"], "until", "", said, ends=_SHARE)
-        drawn["fact_changes" if len(documents) == 1 else f"fact_changes_{at}"] = plot
-    return drawn
+        several = len(documents) > 1
+        said = (_READ, "share of its facts that the previous one has", f"{title}: {document}" if several else title)
+        own = points[points["document"] == document]
+        chart = _lines(own, ["system", "measure"], "until", "shared", said, share=True)
+        yield f"fact_changes_{at}" if several else "fact_changes", chart
 
 
-def _known(one: Record) -> float | None:
-    """Return the share of a summary's facts that the step before had; None if fewer than half have verdicts."""
-    names = ("matching", "new", "lost", "kept", "unjudged")
-    matching, new, lost, kept, open_ = (number(one[name]) or 0.0 for name in names)
-    judged = matching + new + lost + kept
-    return matching / (matching + new) if matching + new and judged >= MIN_SHARE * (judged + open_) else None
-
-
-def _several(*draws: Draw) -> Draw:
-    return lambda table: {name: plot for draw in draws for name, plot in draw(table).items()}
-
-
-def _marks(table: Table) -> Sequence[str]:
-    return table.columns[table.columns.index("judge") + 1 : table.columns.index("tokens") - _COUNTED]
-
-
-def _counts(table: Table) -> Sequence[str]:
-    end = table.columns.index("tokens")
-    return table.columns[end - _COUNTED : end]
-
-
-def _carried(table: Table) -> Sequence[str]:
-    return table.columns[table.columns.index("model") + 1 : table.columns.index(ALL) + 1]
+def _chunk_sizes(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
+    names = list(frame.columns)
+    end = names.index("tokens")
+    marks, counts = names[names.index("judge") + 1 : end - _COUNTED], names[end - _COUNTED : end]
+    columns = {"panel": "judge", "row": "size", "column": "column", "value": "value"}
+    said = ("Marks by size", "tokens of a chunk", "mark", "a mean mark from 1 to 5")
+    yield "marks_by_size", _heat_maps(_melted(frame, marks), columns, *said)
+    said = ("Facts and connections by size", "tokens of a chunk", "what is counted", "a mean number in a chunk")
+    yield "counts_by_size", _heat_maps(_melted(frame, counts), columns, *said)
 
 
 DRAWN: Mapping[tuple[str, str], Draw] = {
-    ("agree", "risk"): _risk,
     ("booookscore", "by_length"): _scores_by_length,
     ("booookscore", "scores"): _systems,
-    ("booookscore", "types"): HeatMap(
-        *("types", "", "type", "system", "% of sentences"),
-        ("type", "system", "occurrences per 100 sentences", "Types of confusion"),
-        one_panel="of 100 sentences that were judged",
-    ),
-    ("chunk-size", "chunk_sizes"): _several(
-        HeatMap(
-            *("marks_by_size", "judge", "size", "column", "value"),
-            ("tokens of a chunk", "mark", "a mean mark from 1 to 5", "Marks by size"),
-            _marks,
-        ),
-        HeatMap(
-            *("counts_by_size", "judge", "size", "column", "value"),
-            ("tokens of a chunk", "what is counted", "a mean number in a chunk", "Facts and connections by size"),
-            _counts,
-        ),
-    ),
+    ("booookscore", "types"): _types,
+    ("chunk-size", "chunk_sizes"): _chunk_sizes,
     ("context", "fact_changes"): _fact_changes,
-    ("context", "fact_differences"): PairwiseDifferences(
+    ("context", "fact_differences"): _pairwise(
         "fact_differences", ["figure", "measure"], "difference", "steps", "share"
     ),
     ("context", "fact_shares"): _fact_shares,
     ("context", "fact_steps"): _fact_steps,
     ("context", "position_densities"): _position_curves,
     ("context", "position_halves"): _position_shares,
-    ("grid", "differences"): PairwiseDifferences(
-        "differences", ["metric"], "difference", "documents", "score", judge=-1
-    ),
-    ("grid", "preferences"): PairwiseDifferences(
+    ("grid", "differences"): _pairwise("differences", ["metric"], "difference", "documents", "score", judge=-1),
+    ("grid", "preferences"): _pairwise(
         "preferences", ["aspect"], "balance", "verdicts", "share of verdicts that prefer each", judge=0
     ),
     ("grid", "scores"): _grid_scores,
-    ("grid", "summaries"): _summaries,
-    ("hamlet", "differences"): PairwiseDifferences(
-        "differences", ["metric", "level"], "difference", "queries", "share"
-    ),
+    ("grid", "summaries"): _documents,
+    ("hamlet", "differences"): _pairwise("differences", ["metric", "level"], "difference", "queries", "share"),
     ("hamlet", "errors"): _errors,
-    ("hamlet", "faithfulness"): HeatMap(
-        *("faithfulness", "perspective", "model", "column", "value"),
-        ("model", "level of the facts that sentences carry", "the share of faithful sentences", "Faithfulness"),
-        _carried,
-    ),
-    ("hamlet", "gaps"): HeatMap(
-        *("gaps", "perspective", "model", "column", "value"),
-        ("model", "level of the facts", "recall of the best fifth minus that of the worst", "Position gaps"),
-        lambda _: LEVEL_COLUMNS,
-    ),
+    ("hamlet", "faithfulness"): _faithfulness,
+    ("hamlet", "gaps"): _gaps,
     ("hamlet", "recall"): _recall,
     ("hamlet", "summaries"): _model_costs,
     ("longsumeval", "gains"): _gains,
@@ -509,34 +426,33 @@ DRAWN: Mapping[tuple[str, str], Draw] = {
     ("qa", "differences"): _between_models,
     ("qa", "place_and_length"): _by_length("accuracy_by_place_and_length", "third read", "what was read"),
     ("qa", "third_and_length"): _by_length("accuracy_by_third_and_length", "third", "the document"),
-    ("qa", "type_and_third"): HeatMap(
-        *("accuracy_by_type_and_third", "model", "type", "third", "accuracy"),
-        ("type of question", "third of the document", _RIGHT, "Accuracy by type and third of the document"),
-    ),
+    ("qa", "type_and_third"): _types_and_thirds,
 }
 """The drawing functions, by the names of an experiment and of one of its tables."""
 _PARTS = {"thesis": ("context", "qa")}
 """The experiments that another one consists of."""
 
 
-def draw_pictures(experiment: str, tables: Iterable[Table]) -> dict[str, Plot]:
-    """Return the pictures of an experiment's tables, by file name."""
-    of = _PARTS.get(experiment, (experiment,))
+def draw_pictures(experiment: str, tables: Iterable[Table]) -> dict[str, Chart]:
+    """Return the charts of an experiment's tables, by file name."""
+    parts = _PARTS.get(experiment, (experiment,))
     return {
-        name: plot
+        name: chart
         for table in tables
-        if (draw := next((DRAWN[one, table.name] for one in of if (one, table.name) in DRAWN), None)) is not None
-        for name, plot in draw(_with_sets(table)).items()
+        for draw in [DRAWN[part, table.name] for part in parts if (part, table.name) in DRAWN][:1]
+        for name, chart in draw(_with_sets(table_frame(table)))
     }
 
 
-def _with_sets(table: Table) -> Table:
-    """Return a table with the dataset, where it has a column for it, as part of the names of systems and models."""
-    if SET not in table.columns:
-        return table
-    at, named = table.columns.index(SET), [name in _NAMES for name in table.columns]
-    rows = (
-        tuple(f"{cell}, {row[at]}" if name else cell for cell, name in zip(row, named, strict=True))
-        for row in table.rows
-    )
-    return replace(table, rows=tuple(rows))
+def _with_sets(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the dataset, where there is a column for it, as part of the names of systems and models."""
+    if SET not in frame:
+        return frame
+    named = {name: frame[name].astype(str) + ", " + frame[SET].astype(str) for name in _NAMES if name in frame}
+    return frame.assign(**named)
+
+
+def result_files(report: Report) -> dict[str, str]:
+    """Return the contents of all files of an experiment by name: its tables and items, and the charts of the tables."""
+    charts = draw_pictures(report.name, report.tables)
+    return {**report.files(), **{f"{name}.svg": chart.svg() for name, chart in charts.items()}}

@@ -15,7 +15,6 @@ from redraft.evaluators.consensus import RESAMPLES, Interval, draws, interval
 from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.verdict import verdict
 from redraft.report.pages.report import Results, ShownTable
-from redraft.report.plots.picture import Plot
 from redraft.report.tables import Cell, Table, drop_repeats, without_marks
 from redraft.sources import MAX_BYTES, read_file
 from redraft.text.sanitizer import one_line
@@ -187,9 +186,7 @@ def read_file_of_results(path: Path, called: str, named: Callable[[Table], Table
 
 def _shown(experiment: str, table: Table) -> ShownTable:
     try:
-        plots: tuple[Plot, ...] = tuple(draw_pictures(experiment, [table]).values())
-        for plot in plots:
-            plot.picture()
-    except Exception:  # noqa: BLE001 - a table from outside may lack anything, and can be read without a picture
+        pictures = tuple(chart.html() for chart in draw_pictures(experiment, [table]).values())
+    except Exception:  # noqa: BLE001 - a table from outside may lack anything, and can be read without a chart
         return ShownTable(table, undrawn=_UNDRAWN)
-    return ShownTable(table, plots)
+    return ShownTable(table, pictures)

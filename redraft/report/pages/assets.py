@@ -14,7 +14,6 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select_autoescape
 
 from redraft.report.pages.formatting import FILTERS
-from redraft.report.plots.picture import STYLES
 
 # A bundled script has no imports and exports: the imported modules precede it.
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w-]+\.js)";\n', re.MULTILINE)
@@ -36,8 +35,8 @@ class Inline:
 
 @cache
 def static(name: str) -> str:
-    """Return the text of a static file, or the styles of plots."""
-    return STYLES if name == "plots.css" else (files("redraft.report.pages") / "static" / name).read_text("utf-8")
+    """Return the text of a static file."""
+    return (files("redraft.report.pages") / "static" / name).read_text("utf-8")
 
 
 @cache

@@ -22,15 +22,11 @@ from redraft.report.dossier.comparison.contents import (
     Standing,
 )
 from redraft.report.dossier.contents import ChapterEntry, Dossier, Range
+from redraft.report.drawings import Difference, density, parts_of
+from redraft.report.drawings import differences as differences_drawing
 from redraft.report.pages.assets import assets, template
-from redraft.report.pages.dossier import in_language
+from redraft.report.pages.dossier import THIRDS, in_language
 from redraft.report.pages.formatting import HtmlTable, capitalized, score
-from redraft.report.plots.curves import Curve, Densities
-from redraft.report.plots.figure import figure
-from redraft.report.plots.picture import Plot
-from redraft.report.plots.scores import CostPoint as Priced
-from redraft.report.plots.scores import Differences, PlottedDifference, ScoreAgainstCost
-from redraft.report.plots.shares import ShareBar, Shares
 from redraft.settings import COMPUTED
 from redraft.text.places import on_pages, place_said
 from redraft.text.words import count, dollars, spaced
@@ -217,95 +213,50 @@ _MAX_PAIRS = 6
 
 
 def pictures(beside: RunComparison) -> dict[str, list[Markup]]:
-    """Return figures by part of the page."""
-    return {
-        "scores": [figure(plot, f"score-{at}") for at, plot in enumerate(_of_scores(beside))],
-        "costs": [figure(plot, f"cost-{at}") for at, plot in enumerate(_of_costs(beside))],
-        "places": [figure(plot, f"place-{at}") for at, plot in enumerate(_of_places(beside))],
-    }
+    """Return the drawings by part of the page."""
+    return {"scores": list(_of_scores(beside)), "places": list(_of_places(beside))}
 
 
-def _of_scores(beside: RunComparison) -> Iterator[Plot]:
-    names = {contestant.letter: _named(contestant) for contestant in beside.contestants}
-    score_differences = [difference for difference in beside.differences if difference.interval is not None]
-    for first, second in list(dict.fromkeys((difference.first, difference.second) for difference in score_differences))[
-        :_MAX_PAIRS
-    ]:
-        rows = [
-            PlottedDifference(
-                spaced(difference.metric), difference.difference, *_ends(difference.interval), difference.pairs
-            )
-            for difference in score_differences
-            if (difference.first, difference.second) == (first, second)
-        ]
-        yield Differences(rows, names[first], names[second], "score", f"Paired differences, {first} minus {second}")
+def _names(beside: RunComparison) -> dict[str, str]:
+    return {contestant.letter: f"{contestant.letter}: {contestant.label}" for contestant in beside.contestants}
 
 
-def _named(one: ComparedContestant) -> str:
-    return f"{one.letter}: {one.label}"
+def _of_scores(beside: RunComparison) -> Iterator[Markup]:
+    rows: dict[tuple[str, str], list[Difference]] = {}
+    for found in beside.differences:
+        if found.interval is not None and found.difference is not None:
+            row = Difference(spaced(found.metric), found.difference, found.interval.low, found.interval.high)
+            rows.setdefault((found.first, found.second), []).append(row)
+    for (first, second), own in list(rows.items())[:_MAX_PAIRS]:
+        yield differences_drawing(f"Paired differences, {first} minus {second}", (first, second), own)
 
 
-def _of_costs(beside: RunComparison) -> Iterator[Plot]:
-    """Yield a plot per metric of the score against money, or against tokens if no price is known."""
-    priced = any(contestant.cost_usd for contestant in beside.contestants)
-    said = "cost per run, in US dollars" if priced else "tokens per run (no prices known)"
-    if not any(_cost(contestant, priced=priced) for contestant in beside.contestants):
-        return
-    for metric in metrics(beside):
-        points = [
-            Priced(
-                _named(contestant),
-                _cost(contestant, priced=priced),
-                contestant_score.mean,
-                *_ends(contestant_score.interval),
-            )
-            for contestant in beside.contestants
-            for contestant_score in contestant.scores
-            if contestant_score.metric == metric
-        ]
-        yield ScoreAgainstCost(points, spaced(metric), said, f"{capitalized(spaced(metric))} against cost")
-
-
-def _cost(one: ComparedContestant, *, priced: bool) -> float | None:
-    return one.cost_usd if priced else one.tokens
-
-
-def _of_places(beside: RunComparison) -> Iterator[Plot]:
-    compared_runs = [run for run in beside.runs if run.positions]
-    if len(beside.documents) == 1 and compared_runs:
-        names = {contestant.letter: _named(contestant) for contestant in beside.contestants}
-        yield Densities([Curve(names[run.name], run.positions.density) for run in compared_runs if run.positions])
-        yield Shares([ShareBar(names[run.name], run.positions.thirds) for run in compared_runs if run.positions])
-    elif compared_runs:
-        parts = tuple(f"{20 * at} to {20 * at + 20}%" for at in range(5))
-        splits = [
-            ShareBar(_named(contestant), contestant.fifths) for contestant in beside.contestants if contestant.fifths
-        ]
-        yield Shares(splits, parts, "Which fifth of their documents the summaries come from")
+def _of_places(beside: RunComparison) -> Iterator[Markup]:
+    placed = {run.name: run.positions for run in beside.runs if run.positions}
+    names = _names(beside)
+    if len(beside.documents) == 1 and placed:
+        yield density({names[name]: positions.density for name, positions in placed.items()})
+        thirds = {names[name]: positions.thirds for name, positions in placed.items()}
+        yield parts_of(thirds, THIRDS, "third of the document")
+    elif placed:
+        fifths = {names[contestant.letter]: contestant.fifths for contestant in beside.contestants if contestant.fifths}
+        yield parts_of(fifths, [f"{20 * at} to {20 * at + 20}%" for at in range(5)], "fifth of their documents")
         yield from _fifths(beside)
 
 
-def _fifths(beside: RunComparison) -> Iterator[Plot]:
-    names = {contestant.letter: _named(contestant) for contestant in beside.contestants}
-    keys = list(
-        dict.fromkeys((difference.first, difference.second, difference.measure) for difference in beside.fifths)
-    )
-    for first, second, measure in keys[: 2 * _MAX_PAIRS]:
-        rows = [
-            PlottedDifference(_fifth(difference), difference.difference, *_ends(difference.interval), difference.pairs)
-            for difference in beside.fifths
-            if (difference.first, difference.second, difference.measure) == (first, second, measure)
-        ]
+def _fifths(beside: RunComparison) -> Iterator[Markup]:
+    rows: dict[tuple[str, str, str], list[Difference]] = {}
+    for found in beside.fifths:
+        if found.interval is not None and found.difference is not None:
+            row = Difference(_fifth(found), found.difference, found.interval.low, found.interval.high)
+            rows.setdefault((found.first, found.second, found.measure), []).append(row)
+    for (first, second, measure), own in list(rows.items())[: 2 * _MAX_PAIRS]:
         title = f"{capitalized(measure_label(measure))}, {first} minus {second}"
-        yield Differences(rows, names[first], names[second], "share" if measure == "share" else "score", title)
+        yield differences_drawing(title, (first, second), own)
 
 
 def _fifth(one: FifthDifference) -> str:
     return f"{20 * (one.fifth - 1)} to {20 * one.fifth}%"
-
-
-def _ends(interval: Range | None) -> tuple[float | None, float | None]:
-    return (interval.low, interval.high) if interval else (None, None)
 
 
 STYLES = ("plots.css", "base.css", "comparison.css")

@@ -10,59 +10,60 @@ from markupsafe import Markup
 from redraft.domain import why_stopped
 from redraft.evaluators.consensus import interval_of_share, mean
 from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, SentenceEntry, verdict
+from redraft.report.drawings import (
+    PartScore,
+    RoundScore,
+    TimedCall,
+    calls_over_time,
+    density,
+    document_parts,
+    parts_of,
+    rounds,
+)
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, lasting, packed, page_data
-from redraft.report.plots.curves import Curve, Densities
-from redraft.report.plots.figure import figure
-from redraft.report.plots.picture import Plot
-from redraft.report.plots.scores import Metric, RoundScores
-from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
-from redraft.report.plots.waterfall import Waterfall, WaterfallCall
 from redraft.settings import COMPUTED
 from redraft.text.sanitizer import clean
 from redraft.text.words import count, dollars, spaced, unanswered
 
 _FIFTHS = 5
+THIRDS = ("beginning", "middle", "end")
 _OK = "ok"
 _MEASURED = {
-    "coverage": ("Questions answered", "questions answered"),
-    "keyfact_recall": ("Key facts stated", "key facts stated"),
+    "coverage": ("Questions answered, by part of the document", "share of questions answered"),
+    "keyfact_recall": ("Key facts stated, by part of the document", "share of key facts stated"),
 }
 
 
 def pictures(dossier: Dossier) -> dict[str, list[Markup]]:
-    """Return figures by part of the page. The page lists the numbers of calls separately."""
-    return {
-        "rounds": [figure(plot) for plot in _of_rounds(dossier)],
-        "places": [figure(plot) for plot in _of_places(dossier)],
-        "calls": [figure(plot, numbers=False) for plot in _of_calls(dossier)],
-    }
+    """Return the drawings by part of the page."""
+    return {"rounds": list(_of_rounds(dossier)), "places": list(_of_places(dossier)), "calls": list(_of_calls(dossier))}
 
 
-def _of_rounds(dossier: Dossier) -> Iterator[Plot]:
+def _of_rounds(dossier: Dossier) -> Iterator[Markup]:
     if len(dossier.rounds) < 2:
         return
     goals = {score.metric: score.goal for score in dossier.scores}
     names = list(dict.fromkeys(name for entry in dossier.rounds for name in entry.scores))
     scores = {name: [entry.scores.get(name) for entry in dossier.rounds] for name in names}
-    metrics = [Metric(spaced(name), scores[name], goals.get(name)) for name in names]
-    yield RoundScores(metrics, [entry.taken is not False for entry in dossier.rounds])
+    yield rounds(
+        [RoundScore(spaced(name), scores[name], goals.get(name)) for name in names],
+        [entry.taken is not False for entry in dossier.rounds],
+    )
 
 
-def _of_places(dossier: Dossier) -> Iterator[Plot]:
+def _of_places(dossier: Dossier) -> Iterator[Markup]:
     if (positions := dossier.positions) is not None:
-        this = "this summary"
         if positions.density:
-            yield Densities([Curve(this, positions.density)], title="Where in the document the summary comes from")
-        yield Shares([ShareBar(this, positions.thirds)], title="Which third of the document the summary comes from")
+            yield density({"this summary": positions.density})
+        yield parts_of({"this summary": positions.thirds}, THIRDS, "third of the document")
     for metric, (title, measure) in _MEASURED.items():
         items = [item for item in dossier.items if item.metric == metric and item.place is not None]
         if items:
-            parts = list(_parts(items, dossier.document.characters))
-            yield Parts(parts, f"share of {measure}", f"{title}, by part of the document")
+            yield document_parts(title, measure, list(_parts(items, dossier.document.characters)))
 
 
-def _parts(items: Sequence[JudgedItem], characters: int) -> Iterator[DocumentPart]:
+def _parts(items: Sequence[JudgedItem], characters: int) -> Iterator[PartScore]:
     """Yield the document in fifths, each with the mean value of the items judged there."""
     fifths: list[list[JudgedItem]] = [[] for _ in range(_FIFTHS)]
     for judged_item in items:
@@ -73,18 +74,17 @@ def _parts(items: Sequence[JudgedItem], characters: int) -> Iterator[DocumentPar
         share = mean(values)
         between = (None, None) if share is None else interval_of_share(share, len(values))
         name = f"{at * 100 // _FIFTHS} to {(at + 1) * 100 // _FIFTHS}%"
-        yield DocumentPart(name, share, len(values), len(within) - len(values), *between)
+        yield PartScore(name, share, len(values), len(within) - len(values), *between)
 
 
-def _of_calls(dossier: Dossier) -> Iterator[Plot]:
-    entries = [entry for entry in dossier.calls if not entry.borrowed]
-    if entries:
-        yield Waterfall(
-            [
-                WaterfallCall(spaced(entry.prompt), entry.began, entry.began + entry.seconds, entry.outcome != _OK)
-                for entry in entries
-            ]
-        )
+def _of_calls(dossier: Dossier) -> Iterator[Markup]:
+    calls = [
+        TimedCall(spaced(entry.prompt), entry.began, entry.began + entry.seconds, entry.outcome != _OK)
+        for entry in dossier.calls
+        if not entry.borrowed
+    ]
+    if calls:
+        yield calls_over_time(calls)
 
 
 STYLES = ("plots.css", "base.css", "dossier.css")

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from redraft.report.pages.assets import assets, template
-from redraft.report.plots.figure import figure
-from redraft.report.plots.picture import Plot
 from redraft.report.tables import Table
 from redraft.report.tables import figure as number
 from redraft.text.sanitizer import one_line
@@ -31,7 +29,7 @@ class ShownTable:
     """A table with the pictures drawn from it, or the reason why expected ones are missing."""
 
     table: Table
-    pictures: tuple[Plot, ...] = ()
+    pictures: tuple[Markup, ...] = ()
     undrawn: str = ""
 
 
@@ -143,7 +141,7 @@ def _panel(anchor: str, one: ResultSet, shown: ShownTable) -> ReportPanel:
         tuple(bool(rows) and not any(isinstance(row[at], str) for row in rows) for at in range(len(table.columns))),
         tuple(tuple(cell if isinstance(cell, str) else number(cell, _DIGITS) for cell in row) for row in rows),
         said,
-        tuple(figure(plot, f"{anchor}-p{at}") for at, plot in enumerate(shown.pictures)),
+        shown.pictures,
         shown.undrawn,
         f"{_file_name(one.results.experiment)}-{_file_name(table.name)}.csv",
         f"data:text/csv;charset=utf-8;base64,{base64.b64encode(table.to_csv().encode()).decode()}",

@@ -138,25 +138,11 @@ def test_summedits_in_both_layouts(tmp_path: Path) -> None:
     edited = {**packed, "id": "b", "consistent": 0, "edit_types": ["entity modification"]}
     read = FORMATS["summedits"].read(lines(tmp_path, [packed, edited, {**packed, "consistent": 0.5}], "news.jsonl"))
     assert figures(read) == [{"consistency": 1.0}, {"consistency": 0.0}]
-    assert read.items[1].kinds == ("entity modification",)
     assert {item.source for item in read.items} == {ARTICLE}
     assert [one.place for one in read.troubles] == ["line 3"]
     released = [{"id": "a", "doc": ARTICLE, "summary": "It left.", "label": 1, "edit_types": None}]
     [item] = FORMATS["summedits"].read(whole(tmp_path, released)).items
     assert (item.source, item.people) == (ARTICLE, {"consistency": 1.0})
-
-
-def test_rank19_has_pairs_about_one_sentence(tmp_path: Path) -> None:
-    entry = {
-        "article_id": "x",
-        "article_sent": ARTICLE,
-        "correct_sent": "The ship left on Monday.",
-        "incorrect_sent": "The ship left on Tuesday.",
-    }
-    read = FORMATS["rank19"].read(whole(tmp_path, [entry, {**entry, "incorrect_sent": ""}]))
-    assert [(item.pair, item.people["consistency"]) for item in read.items] == [("entry 1", 1.0), ("entry 1", 0.0)]
-    assert read.items[0].source == ARTICLE
-    assert [one.place for one in read.troubles] == ["entry 2"]
 
 
 def test_frank_by_sentence_and_by_summary(tmp_path: Path) -> None:
@@ -173,7 +159,7 @@ def test_frank_by_sentence_and_by_summary(tmp_path: Path) -> None:
     lost = {**by_sentence, "summary_sentences": ["It left."]}
     read = FORMATS["frank"].read(whole(tmp_path, [by_sentence, lost]))
     [item] = read.items
-    assert (item.people, item.labels, item.kinds) == ({"factuality": 0.5}, (True, False), ("EntE", "OutE", "RelE"))
+    assert (item.people, item.labels) == ({"factuality": 0.5}, (True, False))
     assert item.votes == [[True, True, False], [False, True, False]]
     assert "annotations for 2 sentences, and 1 sentences" in read.troubles[0].message
     whole(
@@ -241,7 +227,7 @@ def test_unisumeval_says_which_sentences_are_made_up(tmp_path: Path) -> None:
     path = lines(tmp_path, [entry, keyfacts, {**entry, "fact_verification_label": [0]}])
     read = FORMATS["unisumeval"].read(path, whole(tmp_path, {"d": ARTICLE}, "d.json"))
     assert figures(read) == [{"faithfulness_score": 0.5}, {"completeness": 0.25, "conciseness": 1.0}]
-    assert (read.items[0].labels, read.items[0].kinds) == ((True, False), ("out-of-context error",))
+    assert read.items[0].labels == (True, False)
     assert human_field(read, "coverage", None) == "completeness"
     assert "1 labels for 2 sentences" in read.troubles[0].message
 

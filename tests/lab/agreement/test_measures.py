@@ -11,20 +11,22 @@ from scipy.stats import kendalltau
 from redraft.domain import Evaluation
 from redraft.evaluators.consensus import draws, interval, places
 from redraft.evaluators.similarity import exact, rouge1
-from redraft.lab.agreement.correlation import (
+from redraft.lab.agreement.measures import (
     area_under_curve,
-    area_under_risk,
     between_systems,
     class_scores,
+    cohens_kappa,
     compare_verdicts,
     correlate,
+    gwets_ac1,
+    krippendorffs_alpha,
     p_value,
-    risk_coverage_curve,
+    percent_agreement,
+    tau_b,
     taus,
     threshold_verdicts,
     within_documents,
 )
-from redraft.lab.agreement.people import cohens_kappa, gwets_ac1, krippendorffs_alpha, percent_agreement, tau_b
 from redraft.lab.agreement.trial import parse_sweep, rescore
 from redraft.settings import JudgeConfig
 
@@ -261,20 +263,6 @@ def test_a_cut_tells_apart_what_the_scores_tell_apart() -> None:
     documents = [str(n // 2) for n in range(20)]
     people = [True, False] * 10
     assert threshold_verdicts([0.8, 0.2] * 9 + [0.2, 0.8], people, documents) == [True, False] * 9 + [False, True]
-
-
-def test_risk_grows_with_coverage_where_a_judge_knows_what_it_does_not_know() -> None:
-    """El-Yaniv and Wiener (2010): risk is the share of mistakes among what is judged, coverage how much that is."""
-    wrong, sure = [False, False, True, True], [1.0, 1.0, 0.5, 0.2]
-    curve = risk_coverage_curve(wrong, sure, 8)
-    assert [(one.least, one.coverage, one.risk) for one in curve] == [
-        (1.0, 0.25, 0.0),
-        (0.5, 0.375, pytest.approx(1 / 3)),
-        (0.2, 0.5, 0.5),
-    ]
-    assert area_under_risk(wrong, sure) == pytest.approx((0 + 0 + 1 / 3 + 1 / 2) / 4)
-    assert area_under_risk([True, False], [1.0, 1.0]) == pytest.approx(0.5)
-    assert (risk_coverage_curve([], [], 3), area_under_risk([], [])) == ([], None)
 
 
 def test_verdicts_that_nobody_gave_have_no_precision_and_no_recall() -> None:

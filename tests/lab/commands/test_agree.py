@@ -5,10 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -441,29 +439,10 @@ def test_what_a_metric_does_not_use_is_not_swept_for_it(command: Inside) -> None
     }
 
 
-@pytest.mark.slow
-def test_blanc_is_a_baseline_by_its_package(command: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
-    class BlancHelp:
-        def __init__(self, **settings: Any) -> None:
-            assert settings["model_name"] == "tiny"
-
-        def eval_pairs(self, documents: list[str], summaries: list[str]) -> list[float]:
-            assert all(len(text) > len(summary) for text, summary in zip(documents, summaries, strict=True))
-            return [-summary.count("Bob") for summary in summaries]
-
-    package = ModuleType("blanc")
-    package.BlancHelp = BlancHelp  # type: ignore[attr-defined]  # stands in for a package that is not installed
-    monkeypatch.setitem(sys.modules, "blanc", package)
-    rows = rows_of(command, SETS[0], "--metric", "consistency", "--baseline", "blanc:tiny")
-    (systems,) = [row for row in rows if row["method"] == "BLANC (tiny)" and row["per"] == "systems"]
-    assert tau(systems["summeval"]) == 1
-
-
 def test_what_it_cannot_read_or_compare_is_refused(command: Inside) -> None:
     for words, said in (
         (["summaries.jsonl"], "has no format"),
         (["qags=qags.jsonl", "--metric", "coverage"], "no file has people's figures on coverage"),
-        (["qags=qags.jsonl", "--baseline", "summaqa"], "there is no baseline 'summaqa'"),
     ):
         refused = command.run("agree", "table", *words)
         assert refused.code == 2

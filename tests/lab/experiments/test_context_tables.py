@@ -245,7 +245,7 @@ def test_from_five_documents_others_are_drawn_each_with_all_of_its_steps() -> No
     # A document less or more of the equal one: 2.5 % of the draws have it three times or more, 33 % not at all.
     assert (low, high) == (pytest.approx(0.1), pytest.approx(0.25))
     plots: dict[str, Any] = draw_pictures("context", [difference_table(items, "")])
-    assert [one.name for one in plots["fact_differences_1"].differences] == [
+    assert list(plots["fact_differences_1"].frame["name"]) == [
         *("supported, verification", "in reference, alignment", "likeness, reference")
     ]
 
@@ -293,22 +293,21 @@ def test_the_pictures_are_drawn_from_the_tables_alone() -> None:
         changes_table(ITEMS, ""),
     )
     plots: dict[str, Any] = draw_pictures("context", tables)
-    curves, splits = plots["position_densities"], plots["position_halves"].splits
-    assert [curve.name for curve in curves.curves] == ["a, direct"]
-    assert curves.reference is not None
+    curves = plots["position_densities"]
+    assert (set(curves.frame["series"]), curves.reference) == ({"a, direct", "reference"}, "reference")
     halves = ["a, direct", "lower half of its steps", "upper half of its steps", "reference"]
-    assert [split.name for split in splits] == halves
-    facts = [(one.name, one.shares) for one in plots["fact_shares_1"].splits]
-    assert facts[:2] == [("anywhere", [0.25, 0.375, 0.375]), ("anywhere, even spread", pytest.approx([1 / 3] * 3))]
-    (trend,) = plots["fact_changes"].trends
+    assert list(plots["position_halves"].frame["name"]) == halves
+    facts = plots["fact_shares_1"].shares()
+    assert list(facts.loc["anywhere"]) == [0.25, 0.375, 0.375]
+    assert list(facts.loc["anywhere, even spread"]) == pytest.approx([1 / 3] * 3)
     # Of the five facts with a verdict two were there before.
-    assert trend.readings == [(200, pytest.approx(0.4), None, None)]
-    assert all("</svg>" in plot.picture().file() for plot in plots.values())
+    assert plots["fact_changes"].frame[["x", "y"]].to_numpy().tolist() == [[200, pytest.approx(0.4)]]
+    assert all("</svg>" in plot.svg() for plot in plots.values())
     table = changes_table(ITEMS, "")
     two = replace(table, rows=(*table.rows, *(("Another", *row[1:]) for row in table.rows)))
     pictures = draw_pictures("context", [two])
     assert list(pictures) == ["fact_changes_1", "fact_changes_2"], "one for each document, with its own lines"
-    assert "Another" in pictures["fact_changes_2"].picture().file()
+    assert "Another" in pictures["fact_changes_2"].svg()
 
 
 def test_steps_as_they_are_written() -> None:

@@ -25,7 +25,7 @@ from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
 from redraft.lab.experiments.longsumeval import EXPERIMENT as LONGSUMEVAL
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
 from redraft.lab.experiments.longsumeval import longsumeval
-from redraft.lab.experiments.pictures import draw_pictures
+from redraft.lab.experiments.pictures import result_files
 from redraft.lab.experiments.plan import NamedModel
 from redraft.lab.experiments.sources import read_existing_summaries
 from redraft.llm.budget import PriceTable
@@ -110,7 +110,7 @@ def files(report: Report) -> dict[str, str]:
     """The files of an experiment. The names of runs are drawn anew for each database."""
     return {
         name: re.sub(r'((?:made_in|judged_in|run)": )"\w+"', r'\1"-"', text)
-        for name, text in report.files(draw_pictures(report.name, report.tables)).items()
+        for name, text in result_files(report).items()
         if name != "items.csv"
     }
 

@@ -93,8 +93,8 @@ def test_documents_of_one_title_stand_apart() -> None:
     some = [judged(one, "a", {"coverage": score}, title="The Same") for one, score in (("d1", 0.2), ("d2", 0.4))]
     table = summary_table(outcome(design("a"), some))
     assert rows(table, "document", "coverage") == [("The Same", 0.2), ("The Same (2)", 0.4)]
-    data = draw_pictures("grid", [table])["documents"].picture().data
-    assert [row[1:] for row in data.rows] == [("The Same", 0.2), ("The Same (2)", 0.4)]
+    data = draw_pictures("grid", [table])["documents"].frame
+    assert data[["row", "value"]].to_numpy().tolist() == [["The Same", 0.2], ["The Same (2)", 0.4]]
 
 
 def test_of_several_judges_there_is_the_mean_where_all_have_a_score() -> None:
@@ -193,7 +193,6 @@ def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None
     report = GRID.report(whole)
     pictures = draw_pictures("grid", report.tables)
     assert {"scores", "differences_1", "preferences_1", "documents", "cost_coverage"} == set(pictures)
-    assert "not measured" not in pictures["documents"].picture().svg
     by_name = {table.name: table for table in report.tables}
     assert one_row(by_name["summaries"], "status", "coverage", document="D2", system="people") == ("failed", None)
     assert "it has no summary of this document" in report.to_markdown()

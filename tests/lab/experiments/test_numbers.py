@@ -261,9 +261,8 @@ def test_scores_stand_against_what_a_summary_costs_or_else_takes() -> None:
     assert rows(table, "tokens each", "USD each") == [(550, pytest.approx(0.15)), (220, 0.05)]
     plots: dict[str, Any] = draw_pictures("hamlet", [table])
     assert {"cost_recall", "cost_faithfulness"} == set(plots)
-    assert [(one.name, one.cost, one.score) for one in plots["cost_recall"].contestants] == [
-        *(("a", pytest.approx(0.15), 1.0), ("b", 0.05, 1.0))
-    ]
+    marks = plots["cost_recall"].frame[["name", "cost", "score"]].to_numpy().tolist()
+    assert marks == [["a", pytest.approx(0.15), 1.0], ["b", 0.05, 1.0]]
     free = summary_table([done("a", replace(cheap, cost_usd=None), cheap)])
     assert rows(free, "tokens each", "USD each") == [(220, None)]
     tokens: dict[str, Any] = draw_pictures("hamlet", [free])
@@ -331,9 +330,6 @@ def test_the_difference_of_models_has_the_interval_of_drawing_other_documents() 
 def test_figure_3_has_a_panel_for_each_perspective_and_level() -> None:
     pictures = draw_pictures("hamlet", [recall_table(ITEMS)])
     assert {f"recall_analytical_{level}" for level in LEVELS} | {"recall_by_place"} == set(pictures)
-    data = pictures["recall_analytical_root"].picture().data
+    points = pictures["recall_analytical_root"].frame.dropna(subset=["x", "y"])
     # Of the five fifths, in their middles, a has a root in the first and the last.
-    assert [row for row in data.rows if row[0] == "a" and row[2] is not None] == [
-        ("a", 10, 0.5, None, None),
-        ("a", 90, 1, None, None),
-    ]
+    assert points.loc[points["series"] == "a", ["x", "y"]].to_numpy().tolist() == [[10, 0.5], [90, 1]]

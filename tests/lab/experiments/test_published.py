@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from redraft.domain import record_json
 from redraft.errors import UsageError
-from redraft.lab.experiments.pictures import DRAWN, draw_pictures
+from redraft.lab.experiments.pictures import DRAWN, result_files
 from redraft.lab.experiments.published import read_results
 from redraft.report.pages.report import report_page, sections
 from redraft.report.tables import Report, Table, plain
@@ -29,7 +30,7 @@ REPORT = Report("hamlet", "HAMLET", ("models: a, b",), {"seed": 1}, (GAPS,), [{"
 
 def kept(folder: Path, report: Report = REPORT) -> Path:
     folder.mkdir()
-    for name, text in report.files(draw_pictures(report.name, report.tables)).items():
+    for name, text in result_files(report).items():
         (folder / name).write_text(text, "utf-8")
     return folder
 
@@ -43,13 +44,8 @@ def test_what_was_written_is_read_and_drawn_the_same(tmp_path: Path) -> None:
     marked = replace(REPORT, title=f"On {plain('a_b[1].jsonl')}", headline=(plain("C:\\x_y: 1"),))
     (read,) = read_results([str(kept(tmp_path / "marked", marked))])
     assert (read.title, read.headline) == ("On a_b[1].jsonl", ("C:\\x_y: 1",)), "without the marks of Markdown"
-    (plot,) = shown.pictures
-    assert plot.picture().file() == (folder / "gaps.svg").read_text("utf-8")
-    # The cells of the picture are those of the table, level by level.
-    assert plot.picture().data.rows == (
-        ("narrative", "a", 0.5, None, 0.25, 0.125),
-        ("narrative", "b", 0.0, 0.5, 0.75, 1.0),
-    )
+    (picture,) = shown.pictures
+    assert b64encode((folder / "gaps.svg").read_bytes()).decode() in picture
 
 
 def test_folders_of_folders_files_and_older_results_are_read(tmp_path: Path) -> None:

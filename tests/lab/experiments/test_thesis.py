@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,13 +98,14 @@ def test_fates_by_step_and_phase_are_pooled_over_documents() -> None:
     assert ("first phase", None) in phases
     pictures = draw_pictures("context", [table, shares_table(ITEMS, "words")])
     assert {"fact_steps_1", "fact_trends_1", "fact_phases_1"} <= pictures.keys()
-    bars = pictures["fact_phases_1"].picture().data.rows
-    assert [list(row)[:2] for row in bars] == [["first phase", None], ["second phase", 0.25], ["third phase", None]]
+    bars: Any = pictures["fact_phases_1"]
+    assert bars.shares()["matching"].dropna().to_dict() == {"second phase": 0.25}
+    assert list(bars.shares().index) == ["first phase", "second phase", "third phase"]
 
 
 def test_the_curves_of_a_system_are_of_all_steps_and_of_both_halves() -> None:
-    picture = draw_pictures("context", [densities_table(COURSES, ITEMS)])["position_densities_1"].picture()
-    assert picture.data.columns == ("place (%)", "all steps", "lower half", "upper half", "reference")
+    picture = draw_pictures("context", [densities_table(COURSES, ITEMS)])["position_densities_1"]
+    assert list(picture.frame["series"].unique()) == ["all steps", "lower half", "upper half", "reference"]
 
 
 def test_datasets_have_a_column_and_pictures_of_their_own() -> None:
@@ -116,8 +118,8 @@ def test_datasets_have_a_column_and_pictures_of_their_own() -> None:
     ]
     assert "4 of 4 summaries" in table.basis
     assert by_set({}, halves_table, [courses, items]) == halves_table(courses, items)
-    bars = draw_pictures("thesis", [table])["position_halves"].picture().alt
-    assert "a, direct, news" in bars
+    bars = draw_pictures("thesis", [table])["position_halves"].frame
+    assert "a, direct, news" in set(bars["name"])
 
 
 def test_similarities_are_of_all_four_types_and_yes_or_no_has_its_reason() -> None:

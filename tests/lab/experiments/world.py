@@ -18,7 +18,7 @@ from redraft.domain import Document
 from redraft.events import Observer, ignore_event
 from redraft.lab.experiments.hamlet.experiment import HamletDesign, HamletOutcome, hamlet
 from redraft.lab.experiments.hamlet.tables import EXPERIMENT
-from redraft.lab.experiments.pictures import draw_pictures
+from redraft.lab.experiments.pictures import result_files
 from redraft.lab.experiments.plan import NamedModel
 from redraft.llm.budget import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner
@@ -79,7 +79,7 @@ class Lab:
 def files(outcome: HamletOutcome) -> dict[str, str]:
     """The files of an experiment."""
     report = EXPERIMENT.report(outcome)
-    return report.files(draw_pictures(report.name, report.tables))
+    return result_files(report)
 
 
 def sent(server: ChatServer) -> Counter[str]:

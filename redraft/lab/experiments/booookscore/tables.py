@@ -13,8 +13,7 @@ from redraft.evaluators.consensus import RESAMPLES, SEED, spread_of_mean
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.similarity import rouge_l
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict
-from redraft.lab.agreement.correlation import class_scores, correlate
-from redraft.lab.agreement.people import cohens_kappa, percent_agreement
+from redraft.lab.agreement.measures import class_scores, cohens_kappa, correlate, percent_agreement
 from redraft.lab.experiments.booookscore.experiment import (
     BOOOOKSCORE,
     CoherenceItem,

@@ -7,7 +7,7 @@ from itertools import combinations
 from statistics import fmean
 
 from redraft.domain import Totals, record_json
-from redraft.lab.agreement.people import cohens_kappa, krippendorffs_alpha, percent_agreement, tau_b
+from redraft.lab.agreement.measures import cohens_kappa, krippendorffs_alpha, percent_agreement, tau_b
 from redraft.lab.experiments.experiment import (
     AGAIN,
     ENDS,

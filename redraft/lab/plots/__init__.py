@@ -1,0 +1,1 @@
+"""Charts of experiments, drawn as SVG by matplotlib."""

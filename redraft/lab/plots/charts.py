@@ -1,0 +1,249 @@
+"""The kinds of charts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator, PercentFormatter, StrMethodFormatter
+
+from redraft.lab.plots.chart import (
+    COLOURS,
+    DASHES,
+    GREY,
+    HATCHES,
+    INK,
+    MARKERS,
+    MAX_ROWS,
+    WIDTH,
+    Chart,
+    label,
+    legend,
+    name_rows,
+    numbers,
+    score_limits,
+    wrapped,
+)
+from redraft.report.tables import figure as figure_of
+
+_MAX_COLUMNS, _ROW, _FIT_COLUMNS = 30, 0.29, 8
+# The longest line beside an axis.
+_HIGH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMaps(Chart):
+    """Numbers by `row` and `column`, in the column `value`, with a map for each `panel`."""
+
+    rows: str
+    columns: str
+    measure: str
+    kind: ClassVar[str] = "The stronger its colour, the higher the number of a cell. A dash was not measured."
+
+    def panels(self) -> dict[str, pd.DataFrame]:
+        """Return the numbers of each panel, by row and column."""
+        frame = numbers(self.frame, "value")
+        rows, columns = frame["row"].unique()[:MAX_ROWS], frame["column"].unique()[:_MAX_COLUMNS]
+        return {
+            str(panel): own.drop_duplicates(["row", "column"])
+            .pivot(index="row", columns="column", values="value")
+            .reindex(index=rows, columns=columns)
+            for panel, own in frame.groupby("panel", sort=False)
+        }
+
+    def draw(self, figure: Figure) -> None:
+        """Draw the panels below each other, each cell with its number."""
+        panels = self.panels()
+        values = numbers(self.frame, "value")["value"]
+        if values.isna().all():
+            return
+        height = max(len(panel) for panel in panels.values())
+        figure.set_size_inches(WIDTH, 0.7 + len(panels) * (1.1 + _ROW * height))
+        all_axes = figure.subplots(len(panels), squeeze=False)[:, 0]
+        # Half of the shades, so that a number is readable on each of them.
+        shades = {"vmin": min(0.0, values.min()), "vmax": 2 * max(values.max(), 1e-9), "cmap": colormaps["Blues"]}
+        for axes, (name, panel) in zip(all_axes, panels.items(), strict=True):
+            axes.imshow(np.ma.masked_invalid(panel.to_numpy()), aspect="auto", **shades)
+            for (row, column), value in np.ndenumerate(panel.to_numpy()):
+                shown = figure_of(None if np.isnan(value) else float(value), 2)
+                axes.text(column, row, shown, ha="center", va="center", color=INK)
+            names = [f"{name:,}" if isinstance(name, int) else label(name, 14) for name in panel.columns]
+            turned: dict[str, Any] = {"rotation": 45, "ha": "right"} if len(names) > _FIT_COLUMNS else {}
+            axes.set_xticks(range(len(names)), names, **turned)
+            name_rows(axes, panel.index)
+            axes.set_ylim(len(panel) - 0.5, -0.5)
+            axes.set_title(label(name), loc="left")
+            axes.spines[:].set_visible(False)
+        figure.supylabel(wrapped(self.rows, _HIGH), fontsize=9)
+        figure.supxlabel(wrapped(f"{self.columns}; the numbers: {self.measure}"), fontsize=9)
+
+
+@dataclass(frozen=True, slots=True)
+class Lines(Chart):
+    """A line for each `series` over `x`, at the heights `y`, with a band for its interval."""
+
+    x: str
+    y: str
+    limits: tuple[float, float] | None = None
+    """The limits of the y axis, which make charts of shares comparable."""
+    even: float | None = None
+    """The height of an even spread, drawn as a dashed line."""
+    reference: str = ""
+    """A series in grey, such as that of people."""
+    kind: ClassVar[str] = "A gap in a line was not measured. The band around a line, if there is one, is its interval."
+
+    def draw(self, figure: Figure) -> None:
+        """Draw the lines in order."""
+        frame = numbers(self.frame, "x", "y", "low", "high").dropna(subset="x")
+        if frame["y"].isna().all():
+            return
+        axes = figure.subplots()
+        names = [name for name in frame["series"].unique() if name != self.reference]
+        if self.even is not None:
+            axes.axhline(self.even, color=INK, linestyle=(0, (5, 4)), linewidth=1, label="even spread")
+        for name, own in frame.groupby("series", sort=False):
+            at = names.index(name) if name in names else len(COLOURS) - 1
+            look: dict[str, Any] = {"color": COLOURS[at % len(COLOURS)], "linestyle": DASHES[at % len(DASHES)]}
+            marker = MARKERS[(at + at // len(COLOURS)) % len(MARKERS)] if name != self.reference else ""
+            axes.plot(own["x"], own["y"], label=label(name), marker=marker, markevery=max(1, len(own) // 10), **look)
+            axes.fill_between(own["x"], own["low"], own["high"], color=look["color"], alpha=0.16, linewidth=0)
+        axes.set(xlabel=wrapped(self.x), ylabel=wrapped(self.y, _HIGH))
+        if self.even is None:
+            axes.set_ylim(self.limits or score_limits(frame["y"], frame["low"], frame["high"]))
+        axes.xaxis.set_major_locator(MaxNLocator(7, integer=bool((frame["x"] % 1 == 0).all())))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+        axes.grid(visible=True, axis="y")
+        legend(figure, axes)
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals(Chart):
+    """A mark for each `name` at its `value`, with its interval and its `note`. With `sides`, the values are differences
+    between two systems, first minus second."""
+
+    measure: str
+    sides: tuple[str, str] | None = None
+    kind: ClassVar[str] = "The line through a mark is its interval. A hollow mark's includes 0; a grey mark has none."
+
+    def draw(self, figure: Figure) -> None:
+        """Draw the marks in rows."""
+        frame = numbers(self.frame, "value", "low", "high").head(MAX_ROWS)
+        if frame["value"].isna().all():
+            return
+        figure.set_size_inches(WIDTH, 1.3 + _ROW * len(frame))
+        axes = figure.subplots()
+        for at, row in enumerate(frame.itertuples()):
+            self._row(axes, at, row)
+        name_rows(axes, frame["name"])
+        axes.grid(visible=True, axis="x")
+        if self.sides is None:
+            axes.set(xlabel=wrapped(self.measure), xlim=(0, max(1.0, *frame["value"].dropna())))
+            return
+        first, second = (label(side, 34) for side in self.sides)
+        axes.axvline(0, color=INK, linewidth=1)
+        axes.set_xlabel(wrapped(f"difference in {self.measure}"))
+        axes.text(0, 1.02, f"← more in {second}  ", transform=axes.get_xaxis_transform(), ha="right", va="bottom")
+        axes.text(0, 1.02, f"  more in {first} →", transform=axes.get_xaxis_transform(), ha="left", va="bottom")
+        reach = 1.1 * max(1e-6, *frame[["value", "low", "high"]].abs().max().dropna())
+        axes.set_xlim(-reach, reach)
+
+    def _row(self, axes: Axes, at: int, row: Any) -> None:
+        known = not (np.isnan(row.low) or np.isnan(row.high))
+        clear = known and (self.sides is None or row.low > 0 or row.high < 0)
+        colour = COLOURS[0] if known else GREY
+        if known:
+            axes.plot([row.low, row.high], [at, at], color=colour, linewidth=1.4)
+        axes.plot(row.value, at, MARKERS[0 if known else 3], color=colour, markerfacecolor=colour if clear else "white")
+        if words := getattr(row, "note", ""):
+            axes.annotate(label(words), (1.01, at), xycoords=("axes fraction", "data"), va="center", color=GREY)
+
+
+@dataclass(frozen=True, slots=True)
+class Shares(Chart):
+    """A bar for each `name`, divided into `parts` by their columns."""
+
+    parts: Sequence[str]
+    measure: str
+    even: bool = True
+    """Whether dashed lines mark parts of the same size."""
+    kind: ClassVar[str] = "Each bar is divided into its parts."
+
+    def shares(self) -> pd.DataFrame:
+        """Return the parts of each bar, in shares of their sum; NaN if one is missing or negative, or all are zero."""
+        values = numbers(self.frame, *self.parts).set_index("name")[list(self.parts)]
+        whole = values.where((values >= 0).all(axis=1)).sum(axis=1, min_count=1)
+        return values.div(whole.where(whole > 0), axis=0)
+
+    def draw(self, figure: Figure) -> None:
+        """Draw the bars in rows, with the shares that have room."""
+        shares = self.shares().head(MAX_ROWS)
+        if shares.isna().all(axis=None):
+            return
+        figure.set_size_inches(WIDTH, 1.5 + _ROW * len(shares))
+        axes = figure.subplots()
+        begin = np.zeros(len(shares))
+        for at, part in enumerate(self.parts):
+            widths = shares[part].fillna(0).to_numpy()
+            look: dict[str, Any] = {
+                "facecolor": COLOURS[at % len(COLOURS)],
+                "edgecolor": "white",
+                "hatch": HATCHES[at % len(HATCHES)],
+            }
+            axes.barh(range(len(shares)), widths, left=begin, height=0.68, **look)
+            for row, width in enumerate(widths):
+                if width > 0.06:
+                    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+                    middle = begin[row] + width / 2
+                    axes.text(middle, row, f"{width:.0%}", ha="center", va="center", bbox=box, fontsize=8)
+            begin += widths
+        for row in [at for at, unknown in enumerate(shares.isna().any(axis=1)) if unknown]:
+            axes.text(0.01, row, "unknown", va="center", color=GREY)
+        for border in range(1, len(self.parts) if self.even else 0):
+            axes.axvline(border / len(self.parts), color=INK, linestyle=(0, (5, 4)), linewidth=1)
+        name_rows(axes, shares.index)
+        axes.set(xlim=(0, 1), xlabel=self.measure + ("; dashed: an even spread" if self.even else ""))
+        axes.xaxis.set_major_formatter(PercentFormatter(1))
+        looks = zip(self.parts, COLOURS, HATCHES, strict=False)
+        legend(
+            figure, axes, [Patch(facecolor=c, edgecolor="white", hatch=h, label=label(part)) for part, c, h in looks]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Costs(Chart):
+    """Each `name` by its `cost` and its `score`, with the interval of the score."""
+
+    cost: str
+    score: str
+    kind: ClassVar[str] = "Higher is better, further left is cheaper. The line through a mark is its interval."
+
+    def draw(self, figure: Figure) -> None:
+        """Draw the marks."""
+        frame = numbers(self.frame, "cost", "score", "low", "high")
+        known = frame.dropna(subset=["cost", "score"])
+        if known.empty:
+            return
+        axes = figure.subplots()
+        handles = []
+        for at, row in enumerate(known.itertuples()):
+            look: dict[str, Any] = {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)]}
+            axes.plot([row.cost, row.cost], [row.low, row.high], color=look["color"], linewidth=1.4)
+            axes.plot(row.cost, row.score, linestyle="", **look)
+            handles.append(Line2D([], [], linestyle="", label=label(row.name), **look))
+        axes.set(
+            xlabel=wrapped(self.cost),
+            ylabel=wrapped(self.score, _HIGH),
+            ylim=score_limits(known["score"], known["low"], known["high"]),
+        )
+        axes.set_xlim(0, 1.1 * known["cost"].max() or 1)
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+        axes.grid(visible=True)
+        legend(figure, axes, handles)
