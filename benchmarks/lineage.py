@@ -1,6 +1,6 @@
 """Whether the sentences of a summary are traced to where they come from, and what that costs.
 
-    python -m benchmarks.lineage [--embeddings FOLDER] [--seeds 3] [--calibrating] [--links 100] [--lost] [--evidence]
+    python -m benchmarks.lineage [--set embeddings=FOLDER] [--seeds 3] [--calibrating] [--links 100] [--lost] [--evidence]
 
 The documents are the stories in squality/ under $REDRAFT_DATA (by default ../shared/data) and the sample, each
 paragraph with a mark of its own. Their summaries are made of known sentences: copied; reworded, with synonyms of a kept

@@ -53,7 +53,7 @@ def resolve(settings: DraftConfig) -> DraftConfig:
     if is_decision(model) and name:
         return _resolved_decisions(settings, provider)
     if settings.key_env:
-        raise UsageError(f"{model} takes its key from its provider's own variable", hint="leave out --key-env")
+        raise UsageError(f"{model} takes its key from its provider's own variable", hint="leave out --set key_env")
     if not (named and provider in plugins.names("models")):
         _check_provider(provider, model, name)
     return settings.model_copy(update={"base_url": plain_address(given) if given else None})
@@ -66,7 +66,7 @@ def _resolved_decisions(settings: DraftConfig, provider: str) -> DraftConfig:
     if not settings.base_url:
         raise UsageError(
             f"{settings.model} needs the address of its server",
-            hint="give it with --judge-base-url, for example http://localhost:8080",
+            hint="give it with --set judge_base_url, for example http://localhost:8080",
         )
     return settings.model_copy(update={"base_url": plain_address(settings.base_url)})
 

@@ -444,7 +444,7 @@ def test_on_the_command_line_a_judge_confirms_what_another_doubts(server: Decisi
     (tmp_path / "book.txt").write_text(TEXT, "utf-8")
     (tmp_path / "summary.txt").write_text(f"{TRUE} The mill burned down in the autumn of the same year.", "utf-8")
     words = ("evaluate", "book.txt", "summary.txt", "--metric", "faithfulness", "--judge", "systemone:small")
-    named = ("--judge-base-url", server.address, "--confirm", "extractive", "--json")
+    named = ("--set", f"judge_base_url={server.address}", "--set", "confirm=extractive", "--json")
     done = command.run(*words, *named)
     assert done.code == 0, done.err
     verdicts = [one["verdict"] for one in done.json["metrics"]["faithfulness"]["details"]["sentences"]]

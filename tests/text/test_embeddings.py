@@ -92,7 +92,7 @@ def test_the_lineage_of_a_summary_in_other_words_goes_by_what_it_means(model_fol
     assert [one["origins"] for one in by_words] == [[], []]
 
     for _ in ("made", "kept"):
-        done = command.run("lineage", run, "--embeddings", str(model_folder), "--json")
+        done = command.run("lineage", run, "--set", f"embeddings={model_folder}", "--json")
         assert done.code == 0, done.err
         ship, cats = done.json["sentences"]
         assert ship["origins"][0]["text"] == lines[1]
@@ -103,8 +103,8 @@ def test_the_lineage_of_a_summary_in_other_words_goes_by_what_it_means(model_fol
 @pytest.mark.slow
 def test_answers_to_questions_are_compared_by_meaning(tmp_path: Path, model_folder: Path) -> None:
     (tmp_path / "valley.txt").write_text(book(6).text, "utf-8")
-    words = ("experiment", "qa", "valley.txt", "-m", "extractive", "--until", "5000", "--similarity", "cosine")
-    done = Inside(tmp_path).run(*words, "--embeddings", str(model_folder), "--json", "-q")
+    words = ("experiment", "qa", "valley.txt", "-m", "extractive", "--set", "until=5000", "--set", "similarity=cosine")
+    done = Inside(tmp_path).run(*words, "--set", f"embeddings={model_folder}", "--json", "-q")
     assert done.json["settings"]["similarity"] == "cosine"
     found = [item["similarity"] for item in done.json["items"] if item["similarity"] is not None]
     assert found

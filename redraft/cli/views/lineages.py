@@ -57,7 +57,9 @@ def _unborne(lineage: Lineage, invented: str) -> str:
 
 def _notes(lineage: Lineage, otherwise: str) -> Iterator[str]:
     if lineage.doubtful:
-        more = f"{'' if lineage.embedded else '--embeddings MODEL or '}`redraft lineage {lineage.run} --trace MODEL`"
+        more = (
+            f"{'' if lineage.embedded else '--set embeddings=MODEL or '}`redraft lineage {lineage.run} --trace MODEL`"
+        )
         yield from wrapped(f"{otherwise}; {more} finds more", "note: ", "  ")
 
 
