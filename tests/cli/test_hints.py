@@ -157,7 +157,7 @@ def test_every_json_is_one_object(tmp_path: Path) -> None:
             ("fork", run, "--round", "9"),
             ("summarize", "book.md", "-w", "40", "-o", "out.md"),
             ("summarize", "book.md", "-w", "40", "--dry-run"),
-            ("experiment", "chunk-size", "book.md", "--judge", "extractive", "--sizes", "64", "--set", "sample=1"),
+            ("experiment", "chunk-size", "book.md", "--judge", "extractive", "--sizes", "64", "--sample", "1"),
             ("experiment", "hamlet", "book.md", "-m", "extractive", "--judge", "extractive", "--dry-run"),
             ("experiment",),
             ("nonsense",),

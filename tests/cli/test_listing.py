@@ -33,7 +33,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
             ("evaluate", "book.md", "poor.md"),
             ("refine", "book.md", "poor.md", "-w", "100"),
             ("pack", "build", "book.md"),
-            ("experiment", "chunk-size", "book.md", "--judge", "extractive", "--sizes", "64", "--set", "sample=1"),
+            ("experiment", "chunk-size", "book.md", "--judge", "extractive", "--sizes", "64", "--sample", "1"),
         ):
             done = made.run(*arguments, "-q")
             assert done.code in {0, 3}, done.err
