@@ -73,7 +73,7 @@ def measured(
         write_documents(folder / "in", count, characters)
         (folder / "prices.toml").write_text(_PRICES, "utf-8")
         options = ["--latency-base", f"{seconds}", "--latency-jitter", "0"]
-        on = ("--engine", "ray", "--address", "local") if engine == "ray" else ()
+        on = ("--engine", "ray", "--set", "address=local") if engine == "ray" else ()
         with server(folder, *options) as it:
             command = (
                 "batch",

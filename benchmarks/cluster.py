@@ -93,7 +93,7 @@ def begun(made: Cluster, head: Machine, concurrency: int) -> Process:
     """The command, as a user would give it on the head's machine."""
     return made.redraft(
         *(head, "batch", _IN, "-m", "openai:m", "-w", "200", "--max-cost", "1000", "--skip", "none"),
-        *("--engine", "ray", "--address", made.address, "--workers", str(_MACHINES * CPUS)),
+        *("--engine", "ray", "--set", f"address={made.address}", "--workers", str(_MACHINES * CPUS)),
         *("--concurrency", str(concurrency), "--name", "bench", "-o", _OUT, "--json"),
         environment={"REDRAFT_PRICES": "/tmp/prices.toml"},
     )

@@ -1,6 +1,6 @@
 """What a judge gets to read before a claim is said to be missing: true claims accused, false ones found, and the cost.
 
-    python -m benchmarks.evidence --claims DIR [--windows N ...]
+    python -m benchmarks.evidence --set claims=DIR [--windows N ...]
 
 DIR holds documents (`*.txt`) and claims about each (`NAME.claims.jsonl`: a true and a false sentence, a question with a
 true and a false answer, and the quotes that settle both); its default is claims under $REDRAFT_DATA. The judge is an

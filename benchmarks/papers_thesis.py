@@ -4,7 +4,7 @@
 rounded, so they may differ by 0.01. Those of 6.1 are left out: they are not the means of table 6.1 (the last third of
 Command-R7B is 6.8% in the text, 7.6% from the table).
 
-    python -m benchmarks.papers_thesis [--embeddings FOLDER]
+    python -m benchmarks.papers_thesis [--set embeddings=FOLDER]
 
 places sentences of known origin (see `benchmarks.lineage`) in six stories in REDRAFT_DATA, and people's sentences about
 them. A place is right if it is in the paragraph that a sentence comes from, of a fused one in either of its two.

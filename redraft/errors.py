@@ -50,12 +50,13 @@ _COMMAND = re.compile(
 )
 # A value is a number, an address, a placeholder, or the name of a metric, a model, prompts or a form of replies.
 _VALUE = (
-    r"\d[\d.,]*(?<![.,])|[a-z]+://\S+\b|[A-Z][A-Z|]*\b|[a-z]+:[\w.-]+|(?:extractive|local|simple|tools|plain)\b"
+    r"\d[\d.,]*(?<![.,])|[a-z]+://\S+\b|[A-Z][A-Z|]*\b|[a-z]+:[\w.-]+|(?:extractive|local|simple|tools|plain|true|false)\b"
     r"|(?<=metric )\w+"
 )
 # Options of pip and of pytest stay as they are, and so do those of commands that have no counterpart.
 _OPTION = re.compile(
-    rf"`redraft [^`]*`|(?<![\w-])--(?!upgrade\b|redraft-)(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>{_VALUE}))?"
+    rf"`redraft [^`]*`|(?<![\w-])--(?!upgrade\b|redraft-)(?:set (?=[a-z]))?(?P<name>[a-z][a-z_-]*[a-z])"
+    rf"(?:[ =](?P<value>{_VALUE}))?"
 )
 _OF_THE_SHELL = ", or use - for stdin"
 _on_command_line = False
@@ -94,7 +95,8 @@ def _setting(found: re.Match[str]) -> str:
     name, value = found["name"].replace("-", "_"), found["value"] or ""
     flag = name.removeprefix("no_")
     if flag in _FLAGS:
-        it, after = f"{flag}={not name.startswith('no_')}", f" {value}" if value else ""
+        it = f"{flag}={value != 'false' and not name.startswith('no_')}"
+        after = f" {value}" if value not in ("", "true", "false") else ""
         return (f"limits=Limits({it})" if name in _LIMITS else it) + after
     if not value:
         return f"`{f'Limits.{name}' if name in _LIMITS else _BARE.get(name, name)}`"

@@ -282,7 +282,7 @@ class JudgeConfig(Settings):
     top_k: int | None = harmless(None, "Use only the K most important questions.", "judging", "K", ge=1)
     similarity: SimilarityName = harmless(
         "judge",
-        "How answers are compared: by the judge, or by a measure as in LongSumEval; cosine needs --embeddings.",
+        "How answers are compared: by the judge, or by a measure as in LongSumEval; cosine needs `embeddings`.",
         "judging",
     )
     threshold: float = harmless(

@@ -82,7 +82,7 @@ def read_source(path: Path | None, source: str, most: int | None = None) -> byte
 
 
 _ADVICE = {
-    errno.EFBIG: "if that is intended, allow more with --max-source",
+    errno.EFBIG: "if that is intended, allow more with --set max_source",
     errno.EINVAL: "give a file, or pipe the text into - (stdin)",
 }
 

@@ -27,7 +27,7 @@ _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _INLINE = re.compile(r"`([^`\n]+)`")
 # Options of pytest are the plugin's.
-_OPTION = re.compile(r"(?<![\w-])--(?!redraft-)[a-z][a-z-]+")
+_OPTION = re.compile(r"(?<![\w-])--(?!redraft-)(?:set [a-z_]+|[a-z][a-z-]+)")
 # What stands before a command on its line, and what of the shell ends it.
 _BEFORE = re.compile(r"^(?:\$ |.*&& |uv run )?(redraft .*)$")
 _ENDS = {"|", ">", "&&", "#", ";"}
@@ -73,7 +73,8 @@ def _named(words: list[str]) -> tuple[click.Command, list[str]]:
 
 def _options(command: click.Command) -> set[str]:
     """The options of a command, for a group those of all its commands."""
-    own = {name for one in command.params for name in [*one.opts, *one.secondary_opts]} | {"--help"}
+    own = {name for option in command.params for name in [*option.opts, *option.secondary_opts]} | {"--help"}
+    own |= {option.typed_name for option in getattr(command, "rare", ())}
     return own.union(*(_options(one) for one in command.commands.values())) if isinstance(command, click.Group) else own
 
 

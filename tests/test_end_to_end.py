@@ -110,7 +110,7 @@ def test_a_budget_in_money_is_kept(tmp_path: Path, book: Path) -> None:
     with ChatServer() as server:
         command = Inside(tmp_path, server.base_url)
         done = command.run(
-            "summarize", str(book), *MODEL, *SMALL, "--prices", str(prices), "--max-cost", "1.0", "--json"
+            "summarize", str(book), *MODEL, *SMALL, "--set", f"prices={prices}", "--max-cost", "1.0", "--json"
         )
         assert done.code == 3, done.err
         result = done.json
@@ -119,7 +119,7 @@ def test_a_budget_in_money_is_kept(tmp_path: Path, book: Path) -> None:
         assert 0.5 < spent <= 1.0
         assert result["stop_reason"] == "budget"
         assert result["summary"]
-        more = command.run("resume", result["run"], "--prices", str(prices), "--max-cost", "50", "--json")
+        more = command.run("resume", result["run"], "--set", f"prices={prices}", "--max-cost", "50", "--json")
 
     assert more.code == 0, more.err
     assert more.json["stop_reason"] == "complete"

@@ -188,7 +188,7 @@ async def test_a_workshop_begins_from_a_preset(tmp_path: Path) -> None:
 def test_every_field_of_a_preset_is_an_option() -> None:
     """Else the command would pass it over without a word."""
     named = {**parse_options.JUDGING, **parse_options.REFINEMENT}
-    options = {named.get(str(one.name), str(one.name)) for one in [*summarize.params, *evaluate.params]}
+    options = {named.get(str(one.name), str(one.name)) for one in [*summarize.options, *evaluate.options]}
     assert {field for name in presets() for field in redraft.preset(name).set_fields} <= options
 
 
@@ -204,7 +204,7 @@ def test_drafts_are_drawn_as_the_preset_has_it_and_each_step_at_its_own_temperat
     bodies = [body for _, body in asked_by(command, "summarize", "book.md", "--preset", "booookscore")]
     assert {body["top_p"] for body in bodies} == {1.0}
     assert {body["temperature"] for body in bodies} == {0.5}
-    own = asked_by(command, "summarize", "book.md", "--preset", "booookscore", "--top-p", "0.9", "-w", "50")
+    own = asked_by(command, "summarize", "book.md", "--preset", "booookscore", "--set", "top_p=0.9", "-w", "50")
     assert {body["top_p"] for _, body in own} == {0.9}
 
 

@@ -93,7 +93,7 @@ PIPED = [
     ("summarize", "PIPE"),
     ("evaluate", "story.txt", "PIPE"),
     ("pack", "import", "PIPE"),
-    ("summarize", "story.txt", "--prices", "PIPE"),
+    ("summarize", "story.txt", "--set", "prices=PIPE"),
     ("summarize", "story.txt", "--prompts", "SET"),
 ]
 
@@ -121,15 +121,15 @@ def test_settings_are_not_read_from_a_pipe_or_an_endless_file(command: Inside) -
 def test_a_source_has_a_limit_that_can_be_raised(command: Inside) -> None:
     large = command.folder / "large.txt"
     large.write_text(STORY * 300)
-    refused = command.run("summarize", "large.txt", "--dry-run", "--max-source", "20kB")
+    refused = command.run("summarize", "large.txt", "--dry-run", "--set", "max_source=20kB")
     assert (refused.code, "large.txt: it is larger than 20 kB" in refused.err) == (1, True)
     assert "--max-source" in refused.err
-    assert command.run("summarize", "large.txt", "--dry-run", "--max-source", "0.1 mb").code == 0
-    assert command.run("summarize", "-", "--max-source", "100", stdin=STORY.encode() * 2).code == 1
+    assert command.run("summarize", "large.txt", "--dry-run", "--set", "max_source=0.1 mb").code == 0
+    assert command.run("summarize", "-", "--set", "max_source=100", stdin=STORY.encode() * 2).code == 1
     (command.folder / "redraft.toml").write_text('max-source = "1kB"\n')
     command.environment["REDRAFT_CONFIG"] = "redraft.toml"
     assert "larger than 1 kB" in command.run("evaluate", "story.txt", "large.txt").err
-    assert command.run("summarize", "story.txt", "--max-source", "much").code == 2
+    assert command.run("summarize", "story.txt", "--set", "max_source=much").code == 2
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ SHELL = ("cli", "studio", "lab", "batches")
         ("use --chunk-tokens 1,024 or more", "use chunk_tokens=1024 or more"),
         ("use --context-tokens N, or --words 30.", "use context_tokens=..., or words=30."),
         ("leave out --by-chapter", "leave out by_chapter=True"),
-        ("add --no-second-look", "add second_look=False"),
+        ("add --set second_look=false", "add second_look=False"),
         ("(--judge openai:MODEL, --prompts simple)", "(judges=['openai:MODEL'], prompts='simple')"),
         ("name another database with --db", "name another database with `store`"),
         ("redraft resume 3fa2c1d0", "`await session.resume('3fa2c1d0')`"),

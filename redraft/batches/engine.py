@@ -116,7 +116,7 @@ class ProcessEngine:
 
     def __init__(self, address: str | None = None, _db: str = "") -> None:
         if address is not None:
-            raise UsageError("local workers have no address", hint="leave --address out, or name another --engine")
+            raise UsageError("local workers have no address", hint="leave address out, or name another --engine")
 
     def __enter__(self) -> Self:
         return self

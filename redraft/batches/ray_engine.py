@@ -255,7 +255,7 @@ def _not_joined(address: str, error: BaseException) -> RedraftError:
         # Ray's message where a socket gives more detail: a cluster is there, but does not know this machine.
         hint = f"is this machine in the cluster? From outside use ray://HOST:10001; and check that {allowed}"
     else:
-        hint = f"check that Ray runs there, and that {allowed}; or use --address local"
+        hint = f"check that Ray runs there, and that {allowed}; or use --set address=local"
     return RedraftError(said, hint=hint)
 
 

@@ -81,7 +81,7 @@ def _estimated(run: str, figure: Callable[[RunPlan], N | None]) -> N | None:
     from redraft.runs.dry_run import plan_again
     from redraft.store.store import Store
 
-    # Some commands that show a run have no --prices.
+    # Some commands that show a run have no prices setting.
     prices = context.params.get("prices") or os.environ.get("REDRAFT_PRICES")
     try:
         with Store(context.params.get("db"), to_read=True) as store:
@@ -108,5 +108,11 @@ def _given(verb: str) -> list[str]:
         if (verb, name) != ("batch resume", "output") and context.get_parameter_source(
             name
         ) is ParameterSource.COMMANDLINE:
-            again += [f"--{name.replace('_', '-')}", shlex.quote(str(context.params[name]))]
+            value = str(context.params[name])
+            is_rare = any(option.name == name for option in getattr(context.command, "rare", ()))
+            again += (
+                ["--set", shlex.quote(f"{name}={value}")]
+                if is_rare
+                else [f"--{name.replace('_', '-')}", shlex.quote(value)]
+            )
     return again

@@ -29,6 +29,17 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+RARE = frozenset(
+    {
+        *("words-as", "chunking", "until", "merge", "source-language", "key-env", "timeout", "embeddings"),
+        *("reasoning-tokens", "replies", "top-p", "sample", "requests-per-minute", "tokens-per-minute"),
+        *("judge-base-url", "confirm", "stretch-tokens", "perspective", "validator", "keyfact-chunks"),
+        *("keyfact-overlap", "claims", "batch", "top-k", "formula", "similarity", "evidence", "second-look"),
+        *("threshold", "pack", "keyfacts", "verify-against", "decider", "judged-share", "feedback", "free-length"),
+    }
+)
+"""The settings fields that `--set NAME=VALUE` sets: every command has at most 40 options of its own."""
+
 
 def option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
     """Create an option with an environment variable; the help shows its default, if any.
@@ -81,6 +92,8 @@ def of_field(model: type[BaseModel], name: str, **otherwise: Any) -> Callable[[F
         "section": setting_option.section,
         "metavar": setting_option.metavar,
         "found": setting_option.found,
+        # An experiment that compares values of a setting has an option for it.
+        "rare": setting_option.names[0].split("/")[0].removeprefix("--") in RARE and not otherwise.get("multiple"),
         "help": text if has_default or not said else f"{text}  [default: {said}]",
         "default": field.default if has_default else None,
         **_kind(field, setting_option.names),
@@ -187,7 +200,11 @@ dry_run = typed_option(
     help="Estimate calls, tokens and cost. No model is called and nothing is stored.",
 )
 prices = option(
-    "--prices", section="limits", metavar="FILE", help="TOML file with prices of models; overrides the built-in table."
+    "--prices",
+    section="limits",
+    metavar="FILE",
+    rare=True,
+    help="TOML file with prices of models; overrides the built-in table.",
 )
 
 words = of_field(DraftConfig, "words")
@@ -261,6 +278,7 @@ max_source = option(
     type=size,
     metavar="SIZE",
     default="200MB",
+    rare=True,
     expose_value=False,
     callback=set_source_limit,
     help="Largest file or stdin accepted.",
@@ -284,6 +302,7 @@ part_options = grouped(
         "--partial",
         section="source",
         is_flag=True,
+        rare=True,
         help="Read a damaged file even if less than 90% of its text is readable.",
     ),
 )
@@ -303,6 +322,7 @@ limit_options = grouped(
         "--send-spans",
         section="model",
         is_flag=True,
+        rare=True,
         help="Send timings, without texts, to the collector in OTEL_EXPORTER_OTLP_ENDPOINT.",
     ),
 )
@@ -426,10 +446,9 @@ def _lay_under(context: click.Context, _: click.Parameter, name: str | None) -> 
 
 def _options(context: click.Context) -> dict[str, click.Parameter]:
     """Return the command's parameters by name, and by option where that is another name."""
-    named = {str(parameter.name): parameter for parameter in context.command.params}
-    options = [
-        (word, parameter) for parameter in context.command.params for word in parameter.opts if word.startswith("--")
-    ]
+    parameters = [*context.command.params, *getattr(context.command, "rare", ())]
+    named = {str(parameter.name): parameter for parameter in parameters}
+    options = [(word, parameter) for parameter in parameters for word in parameter.opts if word.startswith("--")]
     return {**{word[2:].replace("-", "_"): parameter for word, parameter in options}, **named}
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from redraft.cli.sections import FOUND
+from redraft.cli.sections import FOUND, options_of
 from redraft.cli.terminal import say
 from redraft.errors import DocumentError, UsageError
 from redraft.fields import parameters_of, validated
@@ -121,14 +121,14 @@ def limits(given: Given, before: Limits | None = None) -> Limits:
 
 
 def prices(given: Given) -> PriceTable:
-    """Return the built-in prices of models, overridden by those of `--prices`."""
+    """Return the built-in prices of models, overridden by those of the setting `prices`."""
     from redraft.llm.budget import price_table
 
     return price_table(given["prices"])
 
 
 def encoder(name: str | None) -> Encoder | None:
-    """Load the embedding model of `--embeddings`, if given."""
+    """Load the embedding model of the setting `embeddings`, if given."""
     if not name:
         return None
     from redraft.text.vectors import load_encoder  # imports NumPy
@@ -163,8 +163,9 @@ def refined(given: Given, what: str) -> tuple[JudgeConfig | None, RefineConfig |
     """Return the settings of `--refine`; without it, return None and refuse judging and refining options."""
     if not given["refine"]:
         if stray := typed(given):
-            name, are = next(iter(stray)).replace("_", "-"), "are" if what.endswith("ies") else "is"
-            raise UsageError(f"--{name} only applies when {what} {are} judged and refined", hint="add --refine")
+            options = {option.name: option for option in options_of(click.get_current_context().command)}
+            option, are = options[next(iter(stray))].typed_name, "are" if what.endswith("ies") else "is"
+            raise UsageError(f"{option} only applies when {what} {are} judged and refined", hint="add --refine")
         return None, None
     refine_config = refinement(given)
     return judging(given, refine_config), refine_config
@@ -280,9 +281,9 @@ def refinement(given: Given, run: Run | None = None) -> RefineConfig:
         values["free_length"] = False
     refinement = _checked(RefineConfig, values, REFINEMENT)
     if refinement.decider and refinement.policy != "agent" and typed(given, ("decider",)):
-        raise UsageError(f"--decider is not used by --policy {refinement.policy}", hint="add --policy agent")
+        raise UsageError(f"--set decider is not used by --policy {refinement.policy}", hint="add --policy agent")
     if refinement.feedback and refinement.policy != "paper" and typed(given, ("feedback",)):
-        raise UsageError(f"--feedback is not used by --policy {refinement.policy}", hint="add --policy paper")
+        raise UsageError(f"--set feedback is not used by --policy {refinement.policy}", hint="add --policy paper")
     with _said_of("--goal"):
         check_goals(refinement.goals, metrics(names(evaluators), evaluators))
     return refinement

@@ -415,17 +415,17 @@ def _spans(wanted: bool) -> AbstractContextManager[None]:
 def check_spans() -> None:
     """Refuse to send spans where they cannot be sent, or where no receiver is set."""
     sdk, exporter = "opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"
-    require("--send-spans", "telemetry", "opentelemetry", sdk, exporter)
+    require("--set send_spans", "telemetry", "opentelemetry", sdk, exporter)
     names = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
     if not any(os.environ.get(name) for name in names):
         raise UsageError(
-            "--send-spans needs to know where spans go",
+            "--set send_spans needs to know where spans go",
             hint="set OTEL_EXPORTER_OTLP_ENDPOINT, such as http://127.0.0.1:4318",
         )
     names = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
     protocol = next(filter(None, map(os.environ.get, names)), _HTTP)
     if protocol != _HTTP:
         raise UsageError(
-            f"--send-spans sends spans by {_HTTP}, and OTEL_EXPORTER_OTLP_PROTOCOL says {protocol}",
+            f"--set send_spans sends spans by {_HTTP}, and OTEL_EXPORTER_OTLP_PROTOCOL says {protocol}",
             hint="name an address that takes that, usually the one with port 4318, and leave the variable out",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import click
@@ -46,13 +47,27 @@ class SectionOption(click.Option):
         section: Section,
         listing: Callable[[], str] | None = None,
         found: FoundRule = "no",
+        rare: bool = False,
         **settings: Any,
     ) -> None:
         """Create the option. The result of `listing` replaces `LISTED` in the help; it is called only when the help is
-        shown. `found` says whether a settings file that is merely found may set it."""
+        shown. `found` says whether a settings file that is merely found may set it. A `rare` one is set by `--set`."""
         super().__init__(*args, **settings)
-        self.section, self.found = section, found
+        self.section, self.found, self.rare = section, found, rare
         self._listing = listing
+
+    @property
+    def key(self) -> str:
+        """Return the name that `--set` takes, such as `top_k`."""
+        return self.long.removeprefix("--").replace("-", "_")
+
+    @property
+    def typed_name(self) -> str:
+        """Return how a user names it: `--words`, or `--set top_k`."""
+        return f"--set {self.key}" if self.rare else self.long
+
+    def get_error_hint(self, context: click.Context | None) -> str:
+        return f"'{self.typed_name}'" if self.rare else super().get_error_hint(context)
 
     @property
     def long(self) -> str:
@@ -61,10 +76,13 @@ class SectionOption(click.Option):
 
     def get_help_record(self, context: click.Context) -> Record | None:
         record = super().get_help_record(context)
-        if record is None or self._listing is None:
-            return record
+        if record is None:
+            return None
         name, text = record
-        return name, text.replace(LISTED, self._listing())
+        if self.rare:
+            value = "true" if isinstance(self.type, click.types.BoolParamType) else self.make_metavar(context)
+            name = f"{self.typed_name}={value}"
+        return name, text if self._listing is None else text.replace(LISTED, self._listing())
 
     def get_help_extra(self, context: click.Context) -> OptionHelpExtra:
         """Return the default and other extras without the number range, which the error for a wrong value states."""
@@ -88,18 +106,75 @@ CHECK = "redraft.check"
 """The key of the context's `meta` with a check that needs all parameters."""
 
 
+def options_of(command: click.Command) -> list[SectionOption]:
+    """Return the options of a command, with those that `--set` sets at the end."""
+    own = [parameter for parameter in command.params if isinstance(parameter, SectionOption)]
+    return [*own, *(command.rare if isinstance(command, Command) else ())]
+
+
+_SET = "settings_to_set"
+
+
+def _set_option() -> SectionOption:
+    """Create `--set` for a command that has rare options."""
+    return SectionOption(
+        ["--set", _SET],
+        section="output",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Set one of the less usual settings; may be repeated: see docs/options.md.",
+    )
+
+
 class Command(click.Command):
-    """A command with its options in sections; if `first` is given, the help shows only these."""
+    """A command with its options in sections; if `first` is given, the help shows only these. Its rare options are no
+    parameters of click's: `--set NAME=VALUE` sets them."""
 
     def __init__(self, *args: Any, first: Sequence[str] = (), **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.first = first
+        self.rare = [option for option in self.params if isinstance(option, SectionOption) and option.rare]
+        if self.rare:
+            self.params = [parameter for parameter in self.params if parameter not in self.rare]
+            self.params.append(_set_option())
 
     @property
     def options(self) -> list[SectionOption]:
-        return [parameter for parameter in self.params if isinstance(parameter, SectionOption)]
+        """Return the options, with those that `--set` sets at the end."""
+        return options_of(self)
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, and then the values of `--set`."""
+        rest = self._parse_words(context, args)
+        if self.rare:
+            values = self._values_to_set(context, context.params.pop(_SET))
+            for option in self.rare:
+                option.handle_parse_result(context, values, [])
+        return rest
+
+    def _values_to_set(self, context: click.Context, pairs: Sequence[str]) -> dict[str, str]:
+        """Return the values of `--set` by parameter. Raises for a name that the command does not have."""
+        options, values = {option.key: option for option in self.rare}, dict[str, str]()
+        for pair in pairs:
+            name, equals, value = pair.partition("=")
+            key = name.strip().replace("-", "_")
+            if not equals or key not in options:
+                raise click.BadParameter(self._not_set(name, key), context, param_hint="'--set'")
+            values[str(options[key].name)] = value.strip()
+        return values
+
+    def _not_set(self, name: str, key: str) -> str:
+        """Return why `--set` cannot set what it names."""
+        rare = [option.key for option in self.rare]
+        if key in rare:
+            return f"{name} has no value: write {name}=VALUE"
+        if any(option.key == key for option in self.options):
+            return f"{name} has an option of its own: --{key.replace('_', '-')}"
+        near = get_close_matches(key, rare, 1)
+        hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(rare)}"
+        return f"there is no setting {name!r} here; {hint}"
+
+    def _parse_words(self, context: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments. If a later argument is missing after several sources, the error names that one, not the
         first."""
         words = list(args)

@@ -343,7 +343,8 @@ def _keys(command: click.Command) -> set[str]:
 
 def _options(command: click.Command) -> dict[str, click.Option]:
     """Return the options with an environment variable, which a file may set too, by long name."""
-    found = [parameter for parameter in command.params if isinstance(parameter, click.Option) and parameter.envvar]
+    parameters = [*command.params, *getattr(command, "rare", ())]
+    found = [parameter for parameter in parameters if isinstance(parameter, click.Option) and parameter.envvar]
     return {name[2:]: one for one in found for name in one.opts if name.startswith("--")}
 
 

@@ -177,7 +177,7 @@ class Job:
         reasons = "; ".join(sorted({gap.reason for gap in gaps}))
         hint = "try another --model, or --prompts simple for a weak one"
         if gaps and {gap.code for gap in gaps} == {TruncatedReasoning.code}:
-            hint = "give the model more room with --reasoning-tokens, or turn its reasoning off"
+            hint = "give the model more room with --set reasoning_tokens, or turn its reasoning off"
         if not gaps:
             hint = "rephrase --query or leave it out; another --model may find more"
             return NoAnswerError("nothing in the document helps to answer the question", hint=hint)

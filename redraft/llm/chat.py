@@ -131,7 +131,7 @@ _OF_OPENAI = ("max_completion_tokens",)
 _FEATURES = ("temperature", "top_p", structured_output.LIMITS, structured_output.NAMES, *_OF_OPENAI)
 # Statuses of a server that rejects a request, or fails over it.
 _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
-_NO_WAY = "the provider rejects every form of structured reply (--replies); see its message"
+_NO_WAY = "the provider rejects every form of structured reply (--set replies); see its message"
 
 
 def as_model(given: Model | BaseChatModel) -> Model:

@@ -90,11 +90,11 @@ class ReasoningBudget:
         """Return the message for a reply whose reasoning was cut after this much room."""
         more = min(self.tokens, self._small.get(_which(request), self.tokens)) > room
         return TruncatedReasoning(
-            f"the reply ended during the reasoning, for which {room:,} tokens were not enough (--reasoning-tokens)",
+            f"the reply ended during the reasoning, for which {room:,} tokens were not enough (--set reasoning_tokens)",
             text=text,
             usage=usage,
             place=request.label,
-            hint=f"give the model more room with --reasoning-tokens {max(_FIRST, 2 * room)}, or turn its reasoning off",
+            hint=f"allow more with --set reasoning_tokens={max(_FIRST, 2 * room)}, or turn its reasoning off",
             retryable=more,
         )
 

@@ -37,7 +37,7 @@ def modes_for(form: ReplyForm | None, *, speaks_openai: bool) -> Sequence[Mode]:
     if form is None:
         return _OPENAI_MODES if speaks_openai else _MODES
     if form == "schema" and not speaks_openai:
-        raise UsageError("only models with OpenAI's protocol accept a schema", hint="use --replies tools or plain")
+        raise UsageError("only models with OpenAI's protocol accept a schema", hint="use --set replies=tools or plain")
     return (_BY_FORM[form],)
 
 

@@ -77,7 +77,7 @@ def check(parts: Sequence[ReadCoverage], name: str) -> None:
     raise DocumentError(
         f"it is damaged: {worst}{more}",
         place=name,
-        hint="get the file again, or save it again with the program that made it; --partial reads what there is",
+        hint="get the file again, or save it again with the program that made it; --set partial=true reads the rest",
     )
 
 

@@ -171,7 +171,7 @@ def _price(settings: DraftConfig, limits: Limits, table: PriceTable, objects: Ma
     if price is None and limits.max_cost is not None:
         raise UsageError(
             f"the price of {settings.model} is not known, so --max-cost cannot be enforced",
-            hint="give its price in US dollars per million tokens with --prices FILE, a TOML file such as:\n[prices]\n"
+            hint="give its price in dollars per million tokens with --set prices=FILE, a TOML file such as:\n[prices]\n"
             f'"{settings.model.partition(":")[2] or settings.model}" = {{ prompt = 0.25, completion = 2.0 }}\n'
             "or use --max-calls",
         )

@@ -46,7 +46,7 @@ def resolve(settings: DraftConfig) -> DraftConfig:
     if provider == OPENAI and name:
         return settings.model_copy(update={"base_url": base_url(given)})
     if settings.key_env:
-        raise UsageError(f"{model} takes its key from its provider's own variable", hint="leave out --key-env")
+        raise UsageError(f"{model} takes its key from its provider's own variable", hint="leave out --set key_env")
     if not (named and provider in plugins.names("models")):
         _check_provider(provider, model, name)
     return settings.model_copy(update={"base_url": plain_address(given) if given else None})

@@ -121,7 +121,7 @@ class OwnPlaces:
                 raise _strange(run, f"the model {asked.model}", f"--judge {asked.model}")
         for name in _files(settings, judging):
             if name not in self.names:
-                option = "--embeddings" if judging and name == judging.embeddings else "--prompts"
+                option = "--set embeddings" if judging and name == judging.embeddings else "--prompts"
                 raise _strange(run, name, f"{option} {name}")
 
     def _is_own(self, place: ModelPlace) -> bool:
@@ -163,7 +163,7 @@ def _strange_place(run: str, asked: DraftConfig) -> UsageError:
     key = f" with the key in {asked.key_env}" if asked.key_env else ""
     address = asked.base_url or "its provider's address"
     again = f"--base-url {asked.base_url}" if asked.base_url else ""
-    again += f" --key-env {asked.key_env}" if asked.key_env else ""
+    again += f" --set key_env={asked.key_env}" if asked.key_env else ""
     return _strange(run, f"{asked.model} at {address}{key}", again.strip())
 
 

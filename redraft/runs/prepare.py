@@ -259,7 +259,7 @@ def _completed(settings: DraftConfig, model: Model | None) -> tuple[DraftConfig,
         update["context_tokens"] = window_of_family(name_of(settings.model)) or settings.context_tokens
     settings = settings.model_copy(update=update)
     if settings.by_chapter and settings.until is not None:
-        raise UsageError("chapters are read whole", hint="leave out --until, or read some of them with --chapters")
+        raise UsageError("chapters are read whole", hint="leave out --set until, or read some of them with --chapters")
     if settings.by_chapter and settings.drafts > 1:
         raise UsageError(
             "several drafts can be made of a whole document, but not by chapter", hint="leave out --drafts"
@@ -284,7 +284,7 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
     if order.refinement and prepared.settings.until is not None:
         raise UsageError(
             "refining uses the whole document, but the draft would read only its beginning",
-            hint="leave out --until, or draft without refining",
+            hint="leave out --set until, or draft without refining",
         )
     if judging is None:
         return

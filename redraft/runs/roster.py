@@ -386,7 +386,7 @@ async def _asked(
 
 def _told(error: RedraftError) -> str:
     if isinstance(error, TimedOut):
-        return f"{error.message}: it may be busy or still loading (--timeout SECONDS)"
+        return f"{error.message}: it may be busy or still loading (--set timeout=SECONDS)"
     if isinstance(error, ReplyError) and error.finish_reason == "length":
         return f"{error.message}: within {_ROOM:,} tokens there was no answer, so it may need more reasoning first"
     return f"{error.message}{f' ({error.hint})' if error.hint and not isinstance(error, ModelError) else ''}"

@@ -70,7 +70,7 @@ class Wordy(Keepers):
     def ask_document(self, sheet: Sheet) -> Said:
         self.counts.append(sheet.limit(WANTED))
         if self.counts[-1] > self.most:
-            return self.error("cut off", text="{", usage=Usage(), hint="--reasoning-tokens 2048")
+            return self.error("cut off", text="{", usage=Usage(), hint="--set reasoning_tokens=2048")
         return super().ask_document(sheet)
 
 

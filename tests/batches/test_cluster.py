@@ -71,7 +71,18 @@ def test_other_machines_need_nothing_of_that_of_the_command(made: Cluster) -> No
     head.write("/tmp/in/broken.md", b"")
     command = made.redraft(
         *(head, "batch", "/tmp/in", "-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "--context-tokens", "1024"),
-        *("--engine", "ray", "--address", made.address, "--workers", "6", "--concurrency", "6", "-o", "/tmp/out"),
+        *(
+            "--engine",
+            "ray",
+            "--set",
+            f"address={made.address}",
+            "--workers",
+            "6",
+            "--concurrency",
+            "6",
+            "-o",
+            "/tmp/out",
+        ),
         *("--json",),
     )
     out, err = command.communicate(timeout=300)

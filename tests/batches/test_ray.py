@@ -226,7 +226,7 @@ def test_actors_end_with_whoever_has_started_them(cluster: str, folder: Path, nu
     with ChatServer(latency=lambda *_: 60.0) as server:
         command = Command(folder, server.base_url)
         options = ("-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "--name", "b", "-o", "out")
-        process = command.start("batch", "in", *options, "--engine", "ray", "--address", cluster)
+        process = command.start("batch", "in", *options, "--engine", "ray", "--set", f"address={cluster}")
         with Store(command.database) as store:
             wait_for(lambda: server.in_flight >= 2 or process.poll() is not None)
             assert process.poll() is None, process.communicate()
@@ -250,7 +250,7 @@ def test_a_command_says_nothing_of_what_ray_prints(cluster: str, folder: Path) -
     with ChatServer(latency=lambda *_: 1.0) as server:
         command = Command(folder, server.base_url)
         options = ("-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "--workers", "1", "--json")
-        process = command.start("batch", "in", *options, "--engine", "ray", "--address", cluster)
+        process = command.start("batch", "in", *options, "--engine", "ray", "--set", f"address={cluster}")
         wait_for(lambda: server.in_flight >= 2 or process.poll() is not None)
         (actor,) = actors_of(os.getpid())
         os.kill(actor, signal.SIGKILL)
@@ -274,7 +274,7 @@ def actors_of(pid: int) -> list[int]:
 def test_a_cluster_that_is_not_there_is_told(folder: Path) -> None:
     documents(folder, 1)
     command = Command(folder)
-    done = command.run("batch", "in", "--engine", "ray", "--address", "127.0.0.1:9", "--json")
+    done = command.run("batch", "in", "--engine", "ray", "--set", "address=127.0.0.1:9", "--json")
     assert done.code == 1
     assert "no Ray cluster can be joined at 127.0.0.1:9: " in done.json["error"]["message"]
 

@@ -185,7 +185,18 @@ def test_an_engine_of_a_package_works_on_a_batch(tmp_path: Path) -> None:
         (tmp_path / "in" / f"{n}.md").write_text(story(12).text.replace("keeper", f"keeper {n}"), "utf-8")
     with installed(site(tmp_path, threads="threaded:Threads")), ChatServer() as server:
         command = Inside(tmp_path, server.base_url, COLUMNS="100")
-        options = ("-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "--engine", "threads", "--address", "home")
+        options = (
+            "-m",
+            "openai:m",
+            "-w",
+            "60",
+            "--chunk-tokens",
+            "192",
+            "--engine",
+            "threads",
+            "--set",
+            "address=home",
+        )
         done = command.run("batch", "in", *options, "-o", "out")
         helped = command.run("help", "batch", "run").out
     assert done.code == 0, done.err

@@ -127,7 +127,7 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_asked(
         (("*.pdf",), "no file fits the pattern"),
         (("odd.jsonl",), "two lines have the id 'a'"),
         (("odder.jsonl",), "a line needs either a text or a path"),
-        (("in", "--refine", "--pack", "1f2e"), "--pack applies to one document only"),
+        (("in", "--refine", "--set", "pack=1f2e"), "--set pack applies to one document only"),
         (("in", "--goal", "coverage=0.5"), "add --refine"),
         (("in", "--dossiers"), "dossiers need a folder"),
         (("in/light-0.md", "-o", "in"), "light-0.md is in the folder for the summaries"),

@@ -189,7 +189,7 @@ def test_what_cannot_be_meant_is_a_sentence(command: Inside) -> None:
     (command.folder / "plain.txt").write_text("The lamp went out at nine, and nobody came to see it. " * 40, "utf-8")
     for words, said in (
         (("plain.txt",), "no chapters are found in the document"),
-        (("book.pdf", "--until", "500"), "chapters are read whole"),
+        (("book.pdf", "--set", "until=500"), "chapters are read whole"),
         (("book.pdf", "--refine", "--review"), "--review works on one summary, and there is one per chapter"),
     ):
         done = command.run("summarize", *words, "--by-chapter", "-q")

@@ -160,7 +160,7 @@ def test_a_dry_run_says_about_what_is_used(command: Command) -> None:
         (("show", "ffff"), 1, "no run begins with"),
         (("resume", "ffff"), 1, "no run begins with"),
         (("nonsense",), 2, "No such command"),
-        (("summarize", "book.md", "--timeout", "inf"), 2, "--timeout"),
+        (("summarize", "book.md", "--set", "timeout=inf"), 2, "--timeout"),
         (("summarize", "book.md", "--max-cost", "nan"), 2, "--max-cost"),
         (("summarize", "book.md", "--temperature", "nan"), 2, "--temperature"),
     ],

@@ -13,7 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from redraft.cli import hints, options
+from redraft.cli import hints, options, sections
 from redraft.cli.commands.resume import resume
 from redraft.cli.sections import Command
 from redraft.errors import RunError, for_command_line
@@ -170,14 +170,14 @@ def test_a_cost_limit_is_suggested_that_is_enough_with_the_prices_of_before() ->
     assert hints.resume_hint("d2aadf26", Limits(max_cost=0.003), said) == "redraft resume d2aadf26 --max-cost 0.05"
     assert hints.resume_hint("d2aadf26", Limits(max_cost=5.0), said) == "redraft resume d2aadf26 --max-cost 10"
 
-    @click.command()
+    @sections.command("told")
     @options.db
     @options.prices
     def told(**_: object) -> None:
         click.echo(hints.resume_hint("d2aadf26", Limits(max_cost=0.003), said))
 
-    shown = CliRunner().invoke(told, ["--prices", "my prices.toml"]).output
-    assert shown == "redraft resume d2aadf26 --max-cost 0.05 --prices 'my prices.toml'\n"
+    shown = CliRunner().invoke(told, ["--set", "prices=my prices.toml"]).output
+    assert shown == "redraft resume d2aadf26 --max-cost 0.05 --set 'prices=my prices.toml'\n"
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ def test_the_suggested_limit_of_cost_is_enough_for_the_rest(command: Inside) -> 
     command.environment["REDRAFT_DB"] = str(command.database)
     with ChatServer(summarizer()) as server:
         asked = ("-m", "openai:gpt-5-mini", "--base-url", server.base_url, "--chunk-tokens", "150")
-        asked += ("--strategy", "incremental", "--reasoning-tokens", "2000")
+        asked += ("--strategy", "incremental", "--set", "reasoning_tokens=2000")
         stopped = command.run("summarize", "book.md", "-w", "60", *asked, "--max-cost", "0.01")
         assert stopped.code == 3, stopped.err
         arguments = hinted(stopped.err)
@@ -201,6 +201,6 @@ def test_the_suggested_limit_of_cost_is_enough_for_the_rest(command: Inside) -> 
 
 def test_a_dry_run_says_that_it_is_over_the_limit(command: Inside) -> None:
     (command.folder / "prices.toml").write_text('[prices]\n"m" = { prompt = 10.0, completion = 20.0 }\n', "utf-8")
-    asked = ("summarize", "book.md", "-m", "openai:m", "--prices", "prices.toml", "--dry-run", "--max-cost")
+    asked = ("summarize", "book.md", "-m", "openai:m", "--set", "prices=prices.toml", "--dry-run", "--max-cost")
     assert "the cost is more than --max-cost 0.001; the run may stop there" in command.run(*asked, "0.001").err
     assert "more than --max-cost" not in command.run(*asked, "100").err

@@ -354,9 +354,9 @@ def test_a_goal_that_too_few_verdicts_speak_of_is_unsure(tmp_path: Path) -> None
         assert (run["stop_reason"], run["goals"]["coverage"]["met"]) == ("unsure", None)
         resumed = command.run("resume", run["run"]).err
         assert f"\nundecided: coverage\nTry again: redraft resume {run['run'][:4]}" in resumed
-        lenient = command.run(*asked, "--judged-share", "0.6")
+        lenient = command.run(*asked, "--set", "judged_share=0.6")
         assert (lenient.code, "goal 0.8 met" in lenient.err) == (0, True)
-        refused = command.run(*asked, "--judged-share", "0.4")
+        refused = command.run(*asked, "--set", "judged_share=0.4")
         assert (refused.code, "--judged-share" in refused.err) == (2, True)
 
 
@@ -405,8 +405,8 @@ def test_what_a_document_or_a_judge_says_is_harmless_on_a_terminal(tmp_path: Pat
             2,
             f"{NO_METRIC} newcomer, spread, position and statistics",
         ),
-        (("evaluate", "book.md", "book.md", "--similarity", "cosine"), 2, "needs an embedding model"),
-        (("evaluate", "book.md", "book.md", "--pack", "ffff"), 1, "no pack begins with"),
+        (("evaluate", "book.md", "book.md", "--set", "similarity=cosine"), 2, "needs an embedding model"),
+        (("evaluate", "book.md", "book.md", "--set", "pack=ffff"), 1, "no pack begins with"),
         (("refine", "book.md", "book.md", "--goal", "coverage"), 2, "is not a goal"),
         (("refine", "book.md", "book.md", "--goal", "coverage=nan"), 2, "--goal"),
         (("refine", "book.md", "book.md", "--goal", "coverage=80"), 2, "--goal"),
@@ -421,12 +421,16 @@ def test_what_a_document_or_a_judge_says_is_harmless_on_a_terminal(tmp_path: Pat
         (("pack", "import"), 2, "give SOURCE and PACK"),
         (("pack", "import", "-", "-"), 2, "cannot both be stdin"),
         (("pack", "import", "missing.json"), 1, "cannot be read"),
-        (("keyfacts", "book.md", "--perspective", "lyrical"), 2, "'lyrical' is not one of"),
-        (("keyfacts", "book.md", "--validator", "gpt-5"), 2, "there is no model 'gpt-5'"),
+        (("keyfacts", "book.md", "--set", "perspective=lyrical"), 2, "'lyrical' is not one of"),
+        (("keyfacts", "book.md", "--set", "validator=gpt-5"), 2, "there is no model 'gpt-5'"),
         (("keyfacts", "missing.md"), 1, "no such file"),
-        (("evaluate", "book.md", "book.md", *BY_FACTS, "--validator", "gpt-5"), 2, "there is no model 'gpt-5'"),
-        (("evaluate", "book.md", "book.md", *BY_FACTS, "--keyfacts", "ffff"), 1, "no key facts have an id that begins"),
-        (("summarize", "book.md", "--perspective", "both"), 2, "--perspective only applies when"),
+        (("evaluate", "book.md", "book.md", *BY_FACTS, "--set", "validator=gpt-5"), 2, "there is no model 'gpt-5'"),
+        (
+            ("evaluate", "book.md", "book.md", *BY_FACTS, "--set", "keyfacts=ffff"),
+            1,
+            "no key facts have an id that begins",
+        ),
+        (("summarize", "book.md", "--set", "perspective=both"), 2, "--set perspective only applies when"),
     ],
 )
 def test_mistakes_are_told_before_anything_is_stored(

@@ -139,19 +139,19 @@ def test_the_json_of_key_facts_keeps_the_contract(command: Inside, trees: Any) -
 
 @pytest.mark.slow
 def test_one_perspective_needs_nothing_new_where_both_are_there(command: Inside, trees: Any) -> None:
-    done = command.run("keyfacts", "book.md", "--perspective", "narrative", "--json")
+    done = command.run("keyfacts", "book.md", "--set", "perspective=narrative", "--json")
 
     assert done.json["id"] == trees["id"]
     assert done.json["trees"] == trees["trees"][1:]
     assert "· 0 calls ·" in done.err
-    judged = command.run("evaluate", "book.md", "poor.md", *BOTH, "--perspective", "analytical", "--json").json
+    judged = command.run("evaluate", "book.md", "poor.md", *BOTH, "--set", "perspective=analytical", "--json").json
     assert {fact["perspective"] for fact in judged["metrics"]["keyfact_recall"]["details"]["facts"]} == {"analytical"}
 
 
 @pytest.mark.slow
 def test_another_model_validates(command: Inside, tmp_path: Path, trees: Any) -> None:
     own = fresh(command, tmp_path)
-    done = own.run("keyfacts", "book.md", "--validator", "extractive", "--json")
+    done = own.run("keyfacts", "book.md", "--set", "validator=extractive", "--json")
 
     assert done.code == 0, done.err
     assert done.json["builder"] == trees["builder"]
@@ -322,7 +322,7 @@ def test_a_dry_run_says_what_key_facts_cost(command: Inside, tmp_path: Path) -> 
 def test_a_dry_run_counts_the_validator_at_its_own_price(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island().text, "utf-8")
     command = Inside(tmp_path)
-    dear, cheap = ("--model", "openai:gpt-4o"), ("--validator", "openai:gpt-4o-mini")
+    dear, cheap = ("--model", "openai:gpt-4o"), ("--set", "validator=openai:gpt-4o-mini")
     whole, mixed = plan(command, "keyfacts", "book.md", *dear), plan(command, "keyfacts", "book.md", *dear, *cheap)
     assert [stage["by"] for stage in whole["stages"]] == ["judge", "validator", "judge"]
     assert (whole["validator"], mixed["validator"]) == ("openai:gpt-4o", "openai:gpt-4o-mini")
@@ -330,7 +330,7 @@ def test_a_dry_run_counts_the_validator_at_its_own_price(tmp_path: Path) -> None
     dollars = (validating["prompt_tokens"] * 2.5 + validating["completion_tokens"] * 10) / 1e6
     saved = dollars - (validating["prompt_tokens"] * 0.15 + validating["completion_tokens"] * 0.6) / 1e6
     assert whole["cost_usd"] - mixed["cost_usd"] == pytest.approx(saved)
-    narrative = plan(command, "keyfacts", "book.md", *dear, "--perspective", "narrative")
+    narrative = plan(command, "keyfacts", "book.md", *dear, "--set", "perspective=narrative")
     assert narrative["cost_usd"] < whole["cost_usd"]
     assert "validator  " in command.run("keyfacts", "book.md", *dear, *cheap, "--dry-run").out
 
@@ -396,5 +396,5 @@ def test_the_help_says_what_key_facts_cost_and_how_to_go_on() -> None:
     assert "[default: coverage and consistency]" in helped
     assert "ten readings of the document" in helped
     helped = command.run("keyfacts", "--help").out
-    for example in ("--perspective narrative --pruned", "--validator openai:gpt-5", "--json > trees.json"):
+    for example in ("--set perspective=narrative --pruned", "--set validator=openai:gpt-5", "--json > trees.json"):
         assert example in helped

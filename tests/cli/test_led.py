@@ -56,7 +56,7 @@ def hasty(tmp_path: Path) -> Iterator[None]:
 
 @pytest.mark.slow
 def test_the_decider_is_asked_and_nobody_else_decides(command: Inside, leading: Leading) -> None:
-    done = command.run(*REFINE, "--decider", "openai:lead", "--json")
+    done = command.run(*REFINE, "--set", "decider=openai:lead", "--json")
 
     assert done.code == 0, done.err
     assert leading.decisions
@@ -69,7 +69,7 @@ def test_the_decider_is_asked_and_nobody_else_decides(command: Inside, leading: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("more", "decides"), [(("--judge", "openai:judge"), "openai:m"), (("--decider", "extractive"), "extractive")]
+    ("more", "decides"), [(("--judge", "openai:judge"), "openai:m"), (("--set", "decider=extractive"), "extractive")]
 )
 def test_the_writer_decides_or_the_built_in_model(
     command: Inside, leading: Leading, more: tuple[str, str], decides: str
@@ -82,7 +82,7 @@ def test_the_writer_decides_or_the_built_in_model(
 
 
 def test_the_plan_names_the_decider(command: Inside) -> None:
-    planned = command.run(*REFINE, "--decider", "openai:lead", "--dry-run").out
+    planned = command.run(*REFINE, "--set", "decider=openai:lead", "--dry-run").out
     assert "decider " in planned
     assert "openai:lead" in planned
     assert "decider" not in command.run(*REFINE, "--dry-run").out
@@ -92,7 +92,7 @@ def test_the_plan_names_the_decider(command: Inside) -> None:
 def test_a_fork_may_be_led_by_another_model(command: Inside, leading: Leading) -> None:
     first = command.run(*REFINE[:-2], "--json").json["run"]
     assert leading.decisions == []
-    forked = command.run("fork", first, "--round", "0", "--policy", "agent", "--decider", "openai:lead", "--json")
+    forked = command.run("fork", first, "--round", "0", "--policy", "agent", "--set", "decider=openai:lead", "--json")
 
     assert forked.code == 0, forked.err
     assert models_asked(command, forked.json["run"])["decide"] == {"openai:lead"}
@@ -156,7 +156,7 @@ def test_a_strategy_that_there_is_not_is_told_with_those_that_there_are(command:
 
 def test_a_decider_that_decides_nothing_is_refused(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
-    refused = Inside(tmp_path).run("summarize", "book.md", "--refine", "--decider", "extractive", "--dry-run")
+    refused = Inside(tmp_path).run("summarize", "book.md", "--refine", "--set", "decider=extractive", "--dry-run")
     assert refused.code == 2
-    assert "--decider is not used by --policy editor" in refused.err
+    assert "--set decider is not used by --policy editor" in refused.err
     assert "add --policy agent" in refused.err

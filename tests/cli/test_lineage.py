@@ -117,7 +117,7 @@ def test_citations_say_which_of_them_a_judge_has_confirmed(judged: tuple[Inside,
 def test_what_no_judge_has_confirmed_is_matched_by_wording_and_says_so(judged: tuple[Inside, str]) -> None:
     command, _ = judged
     # Two of the four sentences are examined, the first and the third.
-    words = ("evaluate", "book.md", "poor.md", "--metric", "consistency", "--claims", "2", "--json")
+    words = ("evaluate", "book.md", "poor.md", "--metric", "consistency", "--set", "claims=2", "--json")
     run = command.run(*words).json["run"]
     found = command.run("show", run, "--cite", "json").json
     assert [one["by"] for one in found["places"]] == ["judge", "judge", "words"]

@@ -185,7 +185,7 @@ def test_where_nobody_can_be_asked_it_wants_a_word(inside: Inside) -> None:
 
 @pytest.mark.slow
 def test_old_runs_are_forgotten_but_for_those_that_are_worked_on(inside: Inside) -> None:
-    runs = [summarized(inside, "book.md", "--sample", str(n))["run"] for n in range(3)]
+    runs = [summarized(inside, "book.md", "--set", f"sample={n}")["run"] for n in range(3)]
     assert inside.run("forget", "--older-than", "1d").err == "nothing to remove\n"
     with plain(inside.database) as database:
         database.execute("UPDATE runs SET updated = '2025-01-01' WHERE id <> ?", (runs[2],))

@@ -28,7 +28,7 @@ def test_killed_three_times_a_run_keeps_to_its_calls_and_says_what_was_lost(tmp_
 
     (tmp_path / "book.md").write_text(story(400).text, "utf-8")
     (tmp_path / "prices.toml").write_text(PRICES, "utf-8")
-    limits = ("--max-calls", str(LIMIT), "--max-cost", "9", "--prices", "prices.toml", "--concurrency", "2")
+    limits = ("--max-calls", str(LIMIT), "--max-cost", "9", "--set", "prices=prices.toml", "--concurrency", "2")
     with ChatServer(script) as server:
         command = Command(tmp_path, server.base_url)
         asked = ("summarize", "book.md", "-m", "openai:m", "--chunk-tokens", "256", "--context-tokens", "2048")
@@ -69,7 +69,7 @@ def test_what_a_server_takes_beyond_the_limit_is_said_and_no_further_call_is_mad
     with ChatServer(script) as server:
         command = Inside(tmp_path, server.base_url)
         asked = ("summarize", "book.md", "-m", "openai:m", "-w", "60", "--chunk-tokens", "200", "--strategy", strategy)
-        bounds = ("--max-cost", "0.3", "--prices", "prices.toml", "--concurrency", "1", "--context-tokens", "8192")
+        bounds = ("--max-cost", "0.3", "--set", "prices=prices.toml", "--concurrency", "1", "--context-tokens", "8192")
         done = command.run(*asked, *bounds)
         assert len(server.seen) == 1
     run = command.run("runs", "--json").json["runs"][0]["run"]

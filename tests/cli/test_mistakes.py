@@ -38,8 +38,8 @@ def command(tmp_path: Path) -> Inside:
         (("summarize", ""), 2, "the file name is empty"),
         (("runs", "--db", ""), 2, "the name is empty"),
         (("summarize", "book.md", "-w", "1.5"), 2, "'1.5' is not a valid whole number"),
-        (("summarize", "book.md", "--max-source", "0"), 2, "'0' is not a size"),
-        (("evaluate", "book.md", "good.md", "--keyfact-chunks", "x"), 2, "must be a number of tokens, 256 or more"),
+        (("summarize", "book.md", "--set", "max_source=0"), 2, "'0' is not a size"),
+        (("evaluate", "book.md", "good.md", "--set", "keyfact_chunks=x"), 2, "must be a number of tokens, 256 or more"),
         (("refine", "book.md", "good.md", "--findings", "-"), 2, "redraft: stdin: there are no findings in it"),
     ],
 )

@@ -64,7 +64,7 @@ def test_a_summary_is_wrapped_on_a_terminal_and_left_alone_in_a_pipe(command: Co
 @pytest.mark.slow
 def test_progress_is_a_live_line_on_a_terminal_and_plain_lines_on_a_dumb_one_and_in_a_pipe(command: Command) -> None:
     terms = (("1", "xterm"), ("2", "dumb"))
-    lively, dumb = (on_terminal(command, *SUMMARIZE, "--sample", name, term=term).err for name, term in terms)
+    lively, dumb = (on_terminal(command, *SUMMARIZE, "--set", f"sample={name}", term=term).err for name, term in terms)
     piped = command.run(*SUMMARIZE).err
 
     assert all(part in lively for part in ("\x1b[", "calls", "tokens"))

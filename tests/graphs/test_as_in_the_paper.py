@@ -52,7 +52,7 @@ def refined(command: Inside, *more: str) -> dict[str, float]:
 @pytest.mark.slow
 def test_a_revision_has_no_word_cap_under_the_preset(command: Inside) -> None:
     assert refined(command, "--preset", "longsumeval")["coverage"] == 1
-    assert refined(command, "--preset", "longsumeval", "--no-free-length", "--rounds", "1")["coverage"] < 0.6
+    assert refined(command, "--preset", "longsumeval", "--set", "free_length=false", "--rounds", "1")["coverage"] < 0.6
 
 
 @pytest.mark.slow
@@ -94,14 +94,14 @@ def test_the_feedback_holds_questions_only(command: Inside, judge: Watched) -> N
 
 @pytest.mark.slow
 def test_ours_adds_answers_and_places(command: Inside, judge: Watched) -> None:
-    refined(command, "--preset", "longsumeval", "--feedback", "findings", "--rounds", "1")
+    refined(command, "--preset", "longsumeval", "--set", "feedback=findings", "--rounds", "1")
     points = [point for sheet in judge.of("revise") for point in sheet.items("points").values()]
     assert all({"answer", "evidence"} <= point.keys() for point in points)
 
 
 @pytest.mark.slow
 def test_generic_feedback_is_the_writers_own_criticism(command: Inside, judge: Watched) -> None:
-    done = command.run("refine", "book.md", "poor.md", *WINDOW, "--preset", "longsumeval", "--feedback", "generic",
+    done = command.run("refine", "book.md", "poor.md", *WINDOW, "--preset", "longsumeval", "--set", "feedback=generic",
                        "--rounds", "1", "--json")  # fmt: skip
     (criticized,), (revised, *_) = judge.of("criticize"), judge.of("revise")
     assert criticized.within("summary") == told(1, 3, 4, wrong={2: "Bob"})

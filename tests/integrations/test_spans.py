@@ -30,7 +30,16 @@ def test_a_run_is_a_span_with_its_stages_and_calls(folder: Path, collector: Coll
 
     with ChatServer(script) as server:
         done = command(folder, server.base_url, collector.url).run(
-            *("summarize", "in/patient-0.md", *_ASKED, "--send-spans", "--prices", "prices.toml", "--json")
+            *(
+                "summarize",
+                "in/patient-0.md",
+                *_ASKED,
+                "--set",
+                "send_spans=true",
+                "--set",
+                "prices=prices.toml",
+                "--json",
+            )
         )
         assert done.code == 0, done.err
         (run,) = collector.named("redraft.run")
@@ -56,7 +65,7 @@ def test_a_run_is_a_span_with_its_stages_and_calls(folder: Path, collector: Coll
 def test_the_workers_of_a_batch_send_spans_of_their_runs(folder: Path, collector: Collector) -> None:
     with ChatServer() as server:
         done = command(folder, server.base_url, collector.url).run(
-            *("batch", "in", *_ASKED, "--send-spans", "--workers", "2", "--json")
+            *("batch", "in", *_ASKED, "--set", "send_spans=true", "--workers", "2", "--json")
         )
         assert done.code == 0, done.err
         assert len(collector.named("chat m")) == len(server.seen)
@@ -76,7 +85,7 @@ def test_a_dead_collector_does_no_harm(folder: Path, hangs: bool) -> None:
     with ChatServer() as server, Collector(hangs=True) as one:
         began = time.monotonic()
         done = command(folder, server.base_url, one.url if hangs else "http://127.0.0.1:9").run(
-            *("summarize", "in/patient-0.md", *_ASKED, "--send-spans")
+            *("summarize", "in/patient-0.md", *_ASKED, "--set", "send_spans=true")
         )
         took = time.monotonic() - began
     assert done.code == 0, done.err
@@ -107,7 +116,7 @@ def test_where_spans_cannot_go_is_said_before_anything_is_asked(
     with ChatServer() as server:
         inside = Inside(folder, server.base_url, **environment)
         for command in ("batch", "summarize"):
-            done = inside.run(command, "in/patient-0.md", *_ASKED, "--send-spans")
+            done = inside.run(command, "in/patient-0.md", *_ASKED, "--set", "send_spans=true")
             assert done.code == 2, done.err
             assert said in done.err
         assert not server.seen
@@ -117,7 +126,7 @@ def test_where_spans_cannot_go_is_said_before_anything_is_asked(
 def test_without_the_extra_it_is_said_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redraft.plugins.find_spec", lambda name: None)
     inside = Inside(folder, "http://127.0.0.1:9")
-    done = inside.run("batch", "in", *_ASKED, "--send-spans")
+    done = inside.run("batch", "in", *_ASKED, "--set", "send_spans=true")
     assert done.code == 2, done.err
     assert 'pip install "redraft[telemetry]"' in done.err
     assert inside.run("batch", "in", *_ASKED, "--engine", "nobody's").code == 2

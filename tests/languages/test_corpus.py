@@ -173,7 +173,7 @@ def test_a_run_of_it_counts_and_traces_so(paths: list[str], tmp_path: Path) -> N
     lineage = json.loads(command.run("lineage", done["run"], "--json").out)
     assert lineage["sentences"]
     assert all(one["origins"] for one in lineage["sentences"])
-    over = json.loads(command.run(*asked, "--source-language", "nl").out)
+    over = json.loads(command.run(*asked, "--set", "source_language=nl").out)
     assert over["run"] != done["run"]
     assert over["settings"]["source_language"] == "nl"
     assert json.loads(command.run("show", done["run"], "--json").out)["settings"]["source_language"] == "en,de"
@@ -185,7 +185,7 @@ def test_what_is_shown_of_it_names_each_language(paths: list[str], tmp_path: Pat
     assert re.search(r"de\.txt: \d+ words, language de\n", shown)
     marks = json.loads(command.run("read", *paths, "--json").out)["marks"]
     assert [one["language"] for one in marks if one["kind"] == "document"] == ["en", "de", "ja"]
-    assert "language de" not in command.run("read", *paths, "--source-language", "nl").out
+    assert "language de" not in command.run("read", *paths, "--set", "source_language=nl").out
     command.run("summarize", *paths, "-w", "120", "-q", "-o", "made.html")
     page = (tmp_path / "made.html").read_text("utf-8")
     quoted = dict(re.findall(r'<bdi lang="(\w*)">(\w\w\.\w+)<', page))
@@ -196,7 +196,7 @@ def test_what_is_shown_of_it_names_each_language(paths: list[str], tmp_path: Pat
 @pytest.mark.nightly
 def test_what_comes_from_standard_input_in_a_batch_is_in_the_language_that_is_said(tmp_path: Path) -> None:
     command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
-    command.run("batch", "run", "-", "--name", "one", "--source-language", "nl", "-w", "20", stdin=GERMAN.encode())
+    command.run("batch", "run", "-", "--name", "one", "--set", "source_language=nl", "-w", "20", stdin=GERMAN.encode())
     with Store(Path(command.environment["REDRAFT_DB"])) as store:
         (item,) = store.batches.items("one")
         assert item.run is not None

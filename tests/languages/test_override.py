@@ -95,14 +95,17 @@ def test_it_holds_for_what_is_counted_and_judged(command: Inside) -> None:
         return dict(json.loads(done.out)["metrics"]["consistency"])
 
     assert judged()["outcome"] == "failed"
-    assert (judged("--source-language", "en")["outcome"], judged("--source-language", "en")["judged"]) == ("scored", 2)
+    assert (judged("--set", "source_language=en")["outcome"], judged("--set", "source_language=en")["judged"]) == (
+        "scored",
+        2,
+    )
     assert judged()["outcome"] == "failed", "that was said once, and is not said now"
 
     def counted(*more: str) -> int:
         done = command.run("evaluate", "low.txt", "low.txt", "--metric", "statistics", "--json", *more)
         return int(json.loads(done.out)["metrics"]["statistics"]["details"]["source"]["sentences"])
 
-    assert (counted(), counted("--source-language", "de"), counted()) == (6, 5, 6)
+    assert (counted(), counted("--set", "source_language=de"), counted()) == (6, 5, 6)
 
 
 def test_it_holds_for_the_sentences_that_are_counted_of_a_summary(command: Inside) -> None:
@@ -110,13 +113,13 @@ def test_it_holds_for_the_sentences_that_are_counted_of_a_summary(command: Insid
         done = command.run("evaluate", "low.txt", "low.txt", "--metric", "statistics", "--json", *more)
         return int(json.loads(done.out)["sentences"])
 
-    assert (judged(), judged("--source-language", "de"), judged()) == (6, 5, 6)
+    assert (judged(), judged("--set", "source_language=de"), judged()) == (6, 5, 6)
 
     def compared(*more: str) -> list[int]:
         done = json.loads(command.run("compare", "low.txt", "low.txt", "of-latin.txt", "--json", *more).out)
         return [done["comparison"][one]["sentences"] for one in ("a", "b")]
 
-    assert (compared(), compared("--source-language", "de")) == ([6, 2], [5, 2])
+    assert (compared(), compared("--set", "source_language=de")) == ([6, 2], [5, 2])
 
 
 @pytest.mark.slow
@@ -131,7 +134,7 @@ def test_what_is_said_for_a_run_is_no_other_run_s(command: Inside) -> None:
         page = (command.folder / f"{run}.html").read_text("utf-8")
         return shown["source"]["language"], "de" if ' lang="de"' in page else "", len(sentences)
 
-    plain, said = drafted(), drafted("--source-language", "de")
+    plain, said = drafted(), drafted("--set", "source_language=de")
     found = told(plain), told(said)
     assert found[0][:2] == ("", "")
     assert found[1][:2] == ("de", "de")
@@ -164,7 +167,7 @@ def test_a_comparison_names_the_language_of_what_it_quotes(command: Inside, lang
 
 
 def test_what_is_no_language_is_refused(command: Inside) -> None:
-    done = command.run("summarize", "low.txt", "--source-language", "german")
+    done = command.run("summarize", "low.txt", "--set", "source_language=german")
     assert done.code == 2
     assert "is not a language" in done.err
 
@@ -180,7 +183,7 @@ def test_it_holds_for_what_is_drafted_and_traced(command: Inside) -> None:
     whole = "He güng na'n Haven bzw. Na de Stadt un keek na sien Boot."
     plain, told = drafted()
     assert whole not in told
-    bullets, sentences_told = drafted("--source-language", "de")
+    bullets, sentences_told = drafted("--set", "source_language=de")
     assert whole in sentences_told, "what was drafted without it is no answer to this"
     assert f"- {whole}\n" in bullets
     assert drafted() == (plain, told)
@@ -189,7 +192,7 @@ def test_it_holds_for_what_is_drafted_and_traced(command: Inside) -> None:
         done = command.run("evaluate", "low.txt", "low.txt", "--metric", "statistics", "--json", *more)
         return len(json.loads(command.run("lineage", json.loads(done.out)["run"], "--json").out)["sentences"])
 
-    assert (traced(), traced("--source-language", "de")) == (6, 5)
+    assert (traced(), traced("--set", "source_language=de")) == (6, 5)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +205,7 @@ def test_it_holds_for_what_is_drafted_and_traced(command: Inside) -> None:
 )
 @pytest.mark.slow
 def test_it_is_an_option_wherever_a_document_is_read(command: Inside, arguments: tuple[str, ...], code: int) -> None:
-    done = command.run(*arguments, "--source-language", "en")
+    done = command.run(*arguments, "--set", "source_language=en")
     assert done.code == code, done.err
     assert "English only" not in done.out + done.err
 

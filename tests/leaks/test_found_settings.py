@@ -112,7 +112,7 @@ def test_a_named_file_and_the_users_own_configuration_set_anything(found: Found,
     own.parent.mkdir(parents=True)
     own.write_bytes((found.command.folder / "redraft.toml").read_bytes())
     (found.command.folder / "redraft.toml").write_text("chunk-tokens = 500\n")
-    assert found.run(*RUN, "--sample", "2").code == 0
+    assert found.run(*RUN, "--set", "sample=2").code == 0
     assert found.stranger.seen
 
 
@@ -143,7 +143,7 @@ def test_what_a_found_file_sets_is_said_and_stands_in_the_record(found: Found) -
     line = f"redraft.toml in {found.command.folder.resolve()} sets questions=1, top-k=1"
     evaluate = ("evaluate", "book.md", "summary.md", "--metric", "coverage", "-m", "extractive")
     assert line in found.run(*evaluate).err
-    done = found.run(*evaluate, "--json", "--quiet", "--sample", "2")
+    done = found.run(*evaluate, "--json", "--quiet", "--set", "sample=2")
     assert done.err == ""
     run = done.json["run"]
     record = found.run("show", run, "--json").json["settings"]["found"]
@@ -155,7 +155,7 @@ def test_what_a_found_file_sets_is_said_and_stands_in_the_record(found: Found) -
     # The line may be wrapped inside its path.
     assert "".join(line.split()) in "".join(found.run("trace", run).out.split())
     (found.command.folder / "redraft.toml").unlink()
-    other = found.run(*evaluate, "--json", "--sample", "3").json["run"]
+    other = found.run(*evaluate, "--json", "--set", "sample=3").json["run"]
     assert found.run("show", other, "--json").json["settings"]["found"] is None
 
 

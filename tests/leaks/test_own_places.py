@@ -125,8 +125,8 @@ def test_a_found_file_does_not_make_an_address_the_users_own(scene: Scene) -> No
 def test_a_variable_on_record_is_not_read_until_it_is_named_again(scene: Scene) -> None:
     """Even the user's own server does not get a secret that the database has chosen."""
     scene.edit("settings", {"key_env": "OTHER_SECRET_KEY"})
-    assert "--key-env OTHER_SECRET_KEY" in scene.refused()
-    scene.resumed("--key-env", "OTHER_SECRET_KEY")
+    assert "--set key_env=OTHER_SECRET_KEY" in scene.refused()
+    scene.resumed("--set", "key_env=OTHER_SECRET_KEY")
     assert {seen.authorization for seen in scene.server.seen} == {f"Bearer {OTHER}"}
 
 
@@ -183,7 +183,9 @@ def test_a_decider_on_record_is_held_to_the_same_rule(judged: Scene) -> None:
 @pytest.mark.slow
 def test_a_judges_address_that_is_given_again_is_used(judged: Scene) -> None:
     judged.edit("judging", JUDGES["address"])
-    judged.command.run("resume", judged.run, "--max-calls", "100", "--judge-base-url", judged.stranger.base_url)
+    judged.command.run(
+        "resume", judged.run, "--max-calls", "100", "--set", f"judge_base_url={judged.stranger.base_url}"
+    )
     assert judged.stranger.seen
 
 
@@ -252,11 +254,11 @@ def test_an_output_file_on_record_is_not_written(scene: Scene) -> None:
 
 
 def test_the_hint_to_resume_names_what_is_needed_again(scene: Scene) -> None:
-    places = ("--base-url", scene.stranger.base_url, "--key-env", "OTHER_SECRET_KEY", "-o", "out.md")
+    places = ("--base-url", scene.stranger.base_url, "--set", "key_env=OTHER_SECRET_KEY", "-o", "out.md")
     draft = ("summarize", "book.md", "-m", "openai:m", "-w", "70", "--chunk-tokens", "400", "--max-calls", "1")
     done = scene.command.run(*draft, "--strategy", "hierarchical", *places)
     hint = next(line for line in done.err.splitlines() if "redraft resume" in line)
-    words = f"--output out.md --base-url {scene.stranger.base_url} --key-env OTHER_SECRET_KEY"
+    words = f"--output out.md --base-url {scene.stranger.base_url} --set key_env=OTHER_SECRET_KEY"
     assert words in hint
     command = hint[hint.index("redraft resume") :].split()[1:]
     assert scene.command.run(*command).code in (0, 3)

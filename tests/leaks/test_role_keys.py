@@ -58,7 +58,7 @@ def two(tmp_path: Path) -> Iterator[Two]:
 
 def test_the_writers_key_does_not_go_to_the_judges_server(two: Two) -> None:
     two.command.run("summarize", "book.md", "-m", "openai:w", "-w", "60", "--base-url", two.writer.base_url)
-    there = ("--base-url", two.writer.base_url, "--judge-base-url", two.judge.base_url)
+    there = ("--base-url", two.writer.base_url, "--set", f"judge_base_url={two.judge.base_url}")
     two.run("-m", "openai:w", "--judge", "openai:j", *there)
     assert two.judge.seen
     assert keys_at(two.writer) == {USUAL}
@@ -106,14 +106,14 @@ async def test_so_it_is_from_python(two: Two, tmp_path: Path, monkeypatch: pytes
 
 def test_where_several_could_have_it_it_goes_where_it_is_known_to_belong(two: Two) -> None:
     two.command.environment["OPENAI_BASE_URL"] = two.judge.base_url
-    places = ("--base-url", two.writer.base_url, "--judge", "openai:j", "--judge-base-url", two.judge.base_url)
+    places = ("--base-url", two.writer.base_url, "--judge", "openai:j", "--set", f"judge_base_url={two.judge.base_url}")
     two.command.run("summarize", "book.md", "-m", "openai:w", "-w", "60", "--refine", *places)
     assert two.writer.seen
     assert keys_at(two.judge) == {USUAL}
     assert keys_at(two.writer) == {"none"}
 
 
-@pytest.mark.parametrize("role", ["--judge", "-m", "--validator", "--decider"])
+@pytest.mark.parametrize("role", ["--judge", "-m", "--set", "validator=--decider"])
 def test_the_tables_of_a_found_file_are_refused(two: Two, tmp_path: Path, role: str) -> None:
     home = {"HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path / "home" / "config")}
     two.command.environment |= home

@@ -135,7 +135,15 @@ def test_other_metrics_and_other_roles_are_refused_in_a_sentence(tiny: Path, tmp
         ("compare", "book.md", "summary.md", "book.md", "--judge", judge): "cannot be used here",
         ("keyfacts", "book.md", "--judge", judge): "cannot be used here",
         ("summarize", "long.md", "-m", judge): "cannot write",
-        ("evaluate", "book.md", "summary.md", "--judge", "extractive", "--validator", judge): "only be a judge",
+        (
+            "evaluate",
+            "book.md",
+            "summary.md",
+            "--judge",
+            "extractive",
+            "--set",
+            f"validator={judge}",
+        ): "only be a judge",
         ("evaluate", "book.md", "summary.md", "--judge", "nli:./nowhere", "--metric", "consistency"): "no such folder",
     }
     for words, message in refused.items():

@@ -45,7 +45,9 @@ def test_the_command_line_has_the_form_too(tmp_path: Path, form: str) -> None:
     (tmp_path / "summary.md").write_text(told(1, 2), "utf-8")
     with court.served() as server:
         command = Command(tmp_path, server.base_url)
-        done = command.run("evaluate", "book.md", "summary.md", "--model", "openai:m", "--replies", form, "--json")
+        done = command.run(
+            "evaluate", "book.md", "summary.md", "--model", "openai:m", "--set", f"replies={form}", "--json"
+        )
     assert done.code == 0, done.err
     assert {mode_of(seen.body) for seen in server.seen} == {form}
     court.store.close()

@@ -91,7 +91,7 @@ def test_the_lineage_of_a_summary_in_other_words_goes_by_what_it_means(model_fol
     assert [one["origins"] for one in by_words] == [[], []]
 
     for _ in ("made", "kept"):
-        done = command.run("lineage", run, "--embeddings", str(model_folder), "--json")
+        done = command.run("lineage", run, "--set", f"embeddings={model_folder}", "--json")
         assert done.code == 0, done.err
         ship, cats = done.json["sentences"]
         assert ship["origins"][0]["text"] == lines[1]

@@ -39,7 +39,7 @@ file: on each line an object with a text or a path, and perhaps an id, a
 title and a priority.
 """
 _SKIPPED = 5
-_ABOUT_ONE = {"pack": "--pack", "keyfacts": "--keyfacts"}
+_ABOUT_ONE = {"pack": "--set pack", "keyfacts": "--set keyfacts"}
 
 
 def _engines() -> str:
@@ -74,6 +74,7 @@ worker_options = options.grouped(
         "--address",
         section="limits",
         metavar="WHERE",
+        rare=True,
         help="Address of the Ray cluster: auto, ray://HOST:10001, or local to start one.  [default: auto, else local]",
     ),
 )

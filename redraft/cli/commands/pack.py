@@ -236,8 +236,8 @@ def _entry(store: Store, one: Pack | KeyFacts | TypedQuestions, created: str, **
 _KEYFACTS_EPILOG = """\b
 Examples:
   redraft keyfacts book.txt
-  redraft keyfacts book.txt --perspective narrative --pruned
-  redraft keyfacts book.txt -m openai:gpt-5-mini --validator openai:gpt-5
+  redraft keyfacts book.txt --set perspective=narrative --pruned
+  redraft keyfacts book.txt -m openai:gpt-5-mini --set validator=openai:gpt-5
   redraft keyfacts book.txt --json > trees.json
 
 `redraft evaluate --metric keyfact_recall` judges by them, and

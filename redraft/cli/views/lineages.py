@@ -51,7 +51,7 @@ def _unborne(lineage: Lineage, invented: str) -> str:
 
 def _notes(lineage: Lineage, otherwise: str) -> Iterator[str]:
     if lineage.doubtful:
-        more = "" if lineage.embedded else "; --embeddings MODEL finds more"
+        more = "" if lineage.embedded else "; --set embeddings=MODEL finds more"
         yield from wrapped(f"{otherwise}{more}", "note: ", "  ")
 
 

@@ -43,7 +43,7 @@ def _about(entry: RosterEntry, *, replies: bool = True) -> Iterator[str]:
         return
     yield _window(entry)
     if entry.price is None:
-        yield "price unknown (set it with --prices FILE, or price in its own settings)"
+        yield "price unknown (set it with --set prices=FILE, or price in its own settings)"
     else:
         asked, answered = (dollars(one, exact=True) for one in (entry.price.prompt, entry.price.completion))
         yield f"{asked} in, {answered} out, per million tokens"
@@ -245,7 +245,7 @@ def _how_much(plan: RunPlan, limits: Limits) -> list[tuple[str, str]]:
 def _cost(cost: float | None, most: float | None) -> str:
     """Return an estimated cost without reasoning, and the most that it can be with it."""
     if cost is None or most is None:
-        return "unknown (set the model's price with --prices)"
+        return "unknown (set the model's price with --set prices)"
     if not most:
         return "none"
     shown, limit = dollars(cost, about=True), dollars(most)

@@ -233,7 +233,7 @@ def _none_passed(facts: Sequence[KeyFact], place: str) -> JudgingError:
     left = sum(any(objection.dimension == UNJUDGED for objection in fact.objections) for fact in facts)
     unjudged = f"; {left} of them were not validated" if left else ""
     said = f"no key fact could be built: none of the {len(facts)} that were found passed validation{unjudged}"
-    return JudgingError(said, place=place, hint="try another --judge, or another --validator")
+    return JudgingError(said, place=place, hint="try another --judge, or another --set validator")
 
 
 def hashes(book: PromptBook) -> dict[str, str]:

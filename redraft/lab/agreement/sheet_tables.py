@@ -160,7 +160,7 @@ def judges_report(store: Store, runs: Sequence[str], what: What) -> Report:
     if len(by_judge) < 2 or not common:
         raise UsageError(
             f"these runs have no {what} that two judges have judged",
-            hint="name runs on one summary, or of `redraft keyfacts` with one --judge and several --validator",
+            hint="name runs on one summary, or of `redraft keyfacts` with one --judge and several --set validator",
         )
     basis = f"Based on {len(common)} rows that all {len(by_judge)} have judged."
     differing = [key for key in common if len({rows[key].said for rows in by_judge.values()}) > 1]

@@ -95,7 +95,7 @@ def test_it_prints_the_report_and_writes_it_with_its_tables(inside: Inside, serv
 
 
 def test_a_dry_run_shows_what_judging_comes_to_and_does_nothing(inside: Inside, server: ChatServer) -> None:
-    plan = (*JUDGED, "--judge", "extractive", "--batch", "2", "--dry-run")
+    plan = (*JUDGED, "--judge", "extractive", "--set", "batch=2", "--dry-run")
     done = inside.run(*plan, "-o", "results")
     assert (done.code, server.seen) == (0, [])
     assert "No model was called and nothing was stored" in done.out
@@ -105,9 +105,9 @@ def test_a_dry_run_shows_what_judging_comes_to_and_does_nothing(inside: Inside, 
     # Two summaries of three sentences each, of which a judge has two before it at once.
     assert (first["runs"], first["calls"], first["expected calls"]) == (1, 4, 4)
     assert (first["USD"], built_in["USD"], total["calls"]) == (None, 0, 8)
-    assert inside.run(*JUDGED, "--batch", "2", "-q").code == 0
+    assert inside.run(*JUDGED, "--set", "batch=2", "-q").code == 0
     assert len(server.seen) == first["calls"]
-    usage = inside.run(*JUDGED, "--batch", "2", "--json", "-q").json["tables"]
+    usage = inside.run(*JUDGED, "--set", "batch=2", "--json", "-q").json["tables"]
     (made,) = [row for one in usage if one["name"] == "cost" for row in one["rows"]]
     assert 0.5 * first["prompt tokens"] < made["prompt tokens"] <= first["prompt tokens"]
     assert made["reply tokens"] <= first["reply tokens"]
@@ -144,13 +144,13 @@ def test_without_annotations_and_judges_the_built_in_model_judges(inside: Inside
 
 
 def test_short_of_its_budget_it_says_how_to_go_on(inside: Inside, server: ChatServer) -> None:
-    short = inside.run(*JUDGED, "--batch", "1", "--max-calls", "4")
+    short = inside.run(*JUDGED, "--set", "batch=1", "--max-calls", "4")
     assert short.code == 3
     assert len(server.seen) == 4
     assert "--max-calls 4 is used up" in short.err
     assert "repeat the command with a higher limit" in short.err
     assert "not judged and do not count" in short.out
-    assert inside.run(*JUDGED, "--batch", "1", "-q").code == 0
+    assert inside.run(*JUDGED, "--set", "batch=1", "-q").code == 0
     assert len(server.seen) == 6
     assert max(sent(server).values()) == 1
 
@@ -180,7 +180,7 @@ def test_with_failures_it_is_told_from_one_that_came_to_nothing(inside: Inside, 
         (("--summaries", "summaries.json", "--annotations", "summaries.json"), 'the id "a" has a text where an object'),
         (("--summaries", "other.json", "--annotations", "annotations.json"), "none of the ids of the summaries"),
         (("--summaries", "summaries.json", "--judge", "x"), "there is no model 'x'"),
-        (("--summaries", "summaries.json", "--batch", "0"), "'--batch'"),
+        (("--summaries", "summaries.json", "--set", "batch=0"), "'--set batch'"),
         (("--summaries", "summaries.json", "--judge", "openai:x", "--context-tokens", "64"), "does not fit"),
         (("--summaries", "summaries.json", "--judge", "openai:x", "--max-cost", "1"), "price of openai:x"),
         (("--summaries", "summaries.json", "-o", "summaries.json"), "cannot be created"),
@@ -213,7 +213,7 @@ def test_killed_it_goes_on_without_paying_twice(tmp_path: Path) -> None:
     folder = filled(tmp_path)
     texts = {f"s{n}": told(*range(5 * n, 5 * n + 5)) for n in range(1, 5)}
     (folder / "summaries.json").write_text(json.dumps(texts), "utf-8")
-    arguments = (*JUDGED, "--batch", "2", "--concurrency", "2")
+    arguments = (*JUDGED, "--set", "batch=2", "--concurrency", "2")
     with ChatServer(answer, latency=lambda *_: 0.2) as server:
         command = Command(folder, server.base_url)
         process = command.start(*arguments)

@@ -68,17 +68,17 @@ def test_a_short_document_has_steps_of_its_own_and_a_plan_costs_nothing(inside: 
 
 
 def test_a_summary_of_a_beginning_says_so(inside: Inside) -> None:
-    done = inside.run("summarize", "book.md", "-m", "extractive", "--words", "40", "--until", "300", "--json")
+    done = inside.run("summarize", "book.md", "-m", "extractive", "--words", "40", "--set", "until=300", "--json")
     source = json.loads(done.out)["source"]
     assert source["until"] == 300
     assert source["tokens"] <= 300
-    shown = inside.run("summarize", "book.md", "-m", "extractive", "--words", "40", "--until", "300")
+    shown = inside.run("summarize", "book.md", "-m", "extractive", "--words", "40", "--set", "until=300")
     assert f"words of the first {source['tokens']} tokens of The Keepers" in shown.err
-    plan = inside.run("summarize", "book.md", "-m", "extractive", "--words", "40", "--until", "300", "--dry-run")
+    plan = inside.run("summarize", "book.md", "-m", "extractive", "--words", "40", "--set", "until=300", "--dry-run")
     assert "The Keepers: the first " in plan.out
-    refused = inside.run("summarize", "book.md", "-m", "extractive", "--until", "300", "--refine")
+    refused = inside.run("summarize", "book.md", "-m", "extractive", "--set", "until=300", "--refine")
     assert refused.code == 2
-    assert "leave out --until" in refused.err
+    assert "leave out --set until" in refused.err
 
 
 @pytest.mark.parametrize(

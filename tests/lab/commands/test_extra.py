@@ -27,4 +27,4 @@ def test_commands_of_agreement_say_which_extra_they_need(
     assert left.value.code == 2
     said = capsys.readouterr().err
     assert "needs sklearn, which is not installed" in said
-    assert 'pip install "redraft[agreement]"' in said
+    assert 'pip install "redraft[lab]"' in said

@@ -21,7 +21,7 @@ def inside(tmp_path: Path) -> Inside:
 
 @pytest.mark.slow
 def test_drafts_may_answer_a_question_and_read_a_beginning_and_are_judged_by_the_whole(inside: Inside) -> None:
-    words = ("--query", "Who keeps the lamp?", "--language", "English", "--until", "300", "--metric", "coverage")
+    words = ("--query", "Who keeps the lamp?", "--language", "English", "--set", "until=300", "--metric", "coverage")
     done = inside.run(*GRID, *words, "--json", "-q")
     assert done.code == 0, done.err
     (contestant,) = done.json["settings"]["contestants"]

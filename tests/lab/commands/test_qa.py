@@ -66,7 +66,7 @@ def test_two_settings_of_one_model_take_part_by_their_names(tmp_path: Path) -> N
 
 
 def test_a_cosine_needs_an_encoder_and_says_so_before_anything_is_asked(inside: Inside) -> None:
-    refused = inside.run(*COMMAND, "--similarity", "cosine")
+    refused = inside.run(*COMMAND, "--set", "similarity=cosine")
 
     assert refused.code == 2
     assert "the similarity cosine needs an embedding model" in refused.err
@@ -75,6 +75,6 @@ def test_a_cosine_needs_an_encoder_and_says_so_before_anything_is_asked(inside: 
 
 @pytest.mark.slow
 def test_what_answers_are_compared_by_is_on_record(inside: Inside) -> None:
-    exact = inside.run(*COMMAND, "--similarity", "exact", "--json")
+    exact = inside.run(*COMMAND, "--set", "similarity=exact", "--json")
     similarities = next(table for table in exact.json["tables"] if table["name"] == "similarities")
     assert "(exact)" in similarities["title"]
