@@ -206,6 +206,8 @@ class Consistency(Evaluator):
         }
         # Algorithm 1, line 11: similarities up to the threshold count 0, others count as they are.
         points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
+        # A judge that compares words says how much of a claim the document has.
+        points |= {n: points[n] * share for n in points if (share := answers[n].share) is not None}
         odds = {
             n: judge.probability(ANSWER_FROM_DOCUMENT, stored_answer.odds, SUPPORTED)
             for n, stored_answer in results.answers.items()

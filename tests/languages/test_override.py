@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from redraft import DraftConfig, JudgeConfig, RefineConfig, Session
-from redraft.builtin.draft import tidy
 from redraft.builtin.prose import as_sentence
 from redraft.builtin.revise import revise
 from redraft.domain import Document, Span
@@ -19,7 +18,6 @@ from redraft.evaluators.base import statements_of
 from redraft.evaluators.similarity import exact
 from redraft.evaluators.statistics import uniformity
 from redraft.prompts.revision import Point, ReviseInput
-from redraft.prompts.summarization import TidyInput
 from redraft.readers.documents import load
 from redraft.runs.prepare import restore
 from redraft.store.store import Store
@@ -230,7 +228,6 @@ def test_the_built_in_model_says_that_it_writes_in_no_other_language(command: In
 
 def test_english_words_are_for_english_alone() -> None:
     german = "Der Kapitän las das Foreword und schrieb es auf die Tafel an der Wand. In diesem Excerpt steht es nicht."
-    assert tidy(TidyInput(summary=german)) == german
     assert as_sentence("Er sah sie an", "de") == "Er sah sie an."
     assert as_sentence("He looked at her, and") == "He looked at her."
     with language_context(_said(GERMAN, "")):
