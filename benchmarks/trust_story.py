@@ -100,7 +100,7 @@ async def refined(document: Document, words: int, rounds: int, session: Session)
     """Draft, then refine for coverage and consistency."""
     draft = (await session.summarize(document, words=words)).summary or ""
     goals = {"coverage": 1.0, "consistency": 1.0}
-    result = await session.refine(document, draft, words=words, goals=goals, rounds=rounds, allow_self_check=True)
+    result = await session.refine(document, draft, words=words, goals=goals, rounds=rounds)
     return Refined(draft, result, list(_insertions(draft, result.summary or "", document.text)))
 
 

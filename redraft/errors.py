@@ -32,7 +32,7 @@ _BARE = {
     "trace": "model",
 }
 """How Python names a setting whose option has another name, with a value and without."""
-_FLAGS = frozenset({"by_chapter", "review", "allow_self_check", "partial", "provider_batch", "second_look"})
+_FLAGS = frozenset({"by_chapter", "review", "partial", "provider_batch", "second_look"})
 _COMMANDS = {
     "resume": "await session.resume({})",
     "show": "await session.result({})",

@@ -436,9 +436,6 @@ class RefineConfig(Settings):
         None,
         "--review/--no-review",
     )
-    allow_self_check: bool = setting(
-        False, "Allow goals even if the built-in model judges its own summary.", "refining"
-    )
     decider: str | None = setting(
         None, "Model that decides with --policy agent, instead of --model.", "refining", "NAME", found="model"
     )
@@ -451,7 +448,7 @@ class RefineConfig(Settings):
     def asks(self) -> dict[str, object]:
         """Return the settings that change what is asked; those that came later only where they are set."""
         unset = {name for name in ("feedback", "free_length") if not getattr(self, name)}
-        return self.model_dump(mode="json", exclude={"allow_self_check", *unset})
+        return self.model_dump(mode="json", exclude=unset)
 
 
 _ALL_OF_A_WAVE = 50_000  # more than a provider takes in one job

@@ -11,7 +11,6 @@ from redraft.domain import GIVEN, OTHER, Chunk, Document, Finding, Span, content
 from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
-from redraft.evaluators.metric_info import refuse_self_check
 from redraft.graphs.plan import Plan, choose_strategy, fitting_words
 from redraft.graphs.review import reviewed
 from redraft.graphs.strategies import draft_plan, strategy_named, version_with
@@ -293,7 +292,6 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
     known = order.evaluators(encoder)
     check_goals(order.refinement.goals if order.refinement else (), known)
-    refuse_self_check(prepared.settings, judging, order.refinement)
     judges = judge_settings_of(prepared.settings, judging)
     has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
     check_judges(prepared.settings, judging, order.refinement, known, has_facts)

@@ -16,7 +16,6 @@ from redraft.cli.settings_file import model_tables
 from redraft.cli.terminal import INTERRUPTED, say
 from redraft.errors import UsageError
 from redraft.plugins import require
-from redraft.settings import RefineConfig
 
 if TYPE_CHECKING:
     from redraft.studio.context import StudioConfig
@@ -129,7 +128,7 @@ to all runs of one server together. Models are chosen here, not by the agent.
 @command(
     epilog=_MCP_EPILOG,
     first=(
-        *("root", "model", "base-url", "judge", "allow-self-check"),
+        *("root", "model", "base-url", "judge"),
         *("max-cost", "max-calls", "concurrency", "prices", "db"),
     ),
 )
@@ -139,12 +138,11 @@ to all runs of one server together. Models are chosen here, not by the agent.
 @options.model_options
 @options.panel_options
 @options.validator
-@options.of_field(RefineConfig, "allow_self_check", section="judging")
 @options.limit_options
 @options.max_source
 @options.prices
 @options.db
-def mcp(root: str, db: str | None, allow_self_check: bool, **given: Any) -> int:
+def mcp(root: str, db: str | None, **given: Any) -> int:
     """Serve redraft to agents over the Model Context Protocol: they start runs, poll them, and read results, passages
     and citations."""
     require("redraft mcp", "mcp", "mcp")
@@ -168,7 +166,7 @@ def mcp(root: str, db: str | None, allow_self_check: bool, **given: Any) -> int:
         budget=Budget(max_calls=limits.max_calls, max_cost=limits.max_cost),
     )
 
-    desk = McpTools(session, folder, bool(allow_self_check))
+    desk = McpTools(session, folder)
 
     async def served() -> None:
         try:
