@@ -61,7 +61,7 @@ def events(client: httpx.Client, run: str) -> list[dict[str, Any]]:
 def drive_app() -> None:
     """A run of a file stops with a question, which is answered; its events are streamed."""
     database = {"REDRAFT_DB": "app.db", "BOOKS": str(EXAMPLES)}
-    wanted = {"words": 60, "goals": {"coverage": 0.9}, "rounds": 1, "review": True, "allow_self_check": True}
+    wanted = {"words": 60, "goals": {"coverage": 0.9}, "rounds": 1, "review": True}
     with (
         served(EXAMPLES / "embed", "uvicorn", "app:app", up="/", **database) as address,
         httpx.Client(base_url=address, timeout=120) as client,

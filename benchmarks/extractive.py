@@ -18,7 +18,7 @@ from statistics import mean
 from rouge_score.rouge_scorer import RougeScorer
 
 from benchmarks.common import stories
-from redraft.builtin.draft import merge, summarize_part, summarize_whole
+from redraft.builtin.draft import summarize
 from redraft.domain import Document, content_id
 from redraft.prompts.summarization import ChunkInput, MergeInput, WholeInput
 from redraft.text.chunks import chunk
@@ -50,15 +50,15 @@ def random_sentences(text: str, words: int) -> str:
 
 
 def whole(text: str, words: int) -> str:
-    return summarize_whole(WholeInput(document=text, words=words))
+    return summarize(WholeInput(document=text, words=words))
 
 
 def hierarchical(text: str, words: int) -> str:
     document = Document(content_id(text), "", text)
     chunks = chunk(document, EstimatingTokenizer(), CHUNK_TOKENS)
     excerpts = [text[piece.span.start : piece.span.end] for piece in chunks]
-    summaries = [summarize_part(ChunkInput(excerpt=excerpt, words=CHUNK_WORDS)) for excerpt in excerpts]
-    return merge(MergeInput(summaries=summaries, words=words))
+    summaries = [summarize(ChunkInput(excerpt=excerpt, words=CHUNK_WORDS)) for excerpt in excerpts]
+    return summarize(MergeInput(summaries=summaries, words=words))
 
 
 def _filled(found: list[str], words: int) -> str:
@@ -98,8 +98,8 @@ def main() -> None:
     scorer = RougeScorer(KINDS, use_stemmer=True)
     print(f"{len(told)} stories, {options.words} words; mean over the references / best reference")
     print(f"{'':16}{'words':>7}" + "".join(f"{kind:>16}" for kind in KINDS))
-    for name, summarize in SYSTEMS.items():
-        drafts = [summarize(text, options.words) for text, _ in told]
+    for name, system in SYSTEMS.items():
+        drafts = [system(text, options.words) for text, _ in told]
         scores = [[scorer.score(one, d) for one in many] for d, (_, many) in zip(drafts, told, strict=True)]
         row = f"{name:16}{mean(map(count_words, drafts)):7.0f}"
         for kind in KINDS:

@@ -15,10 +15,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
-from benchmarks.anchoring import print_costs
-from benchmarks.common import SAMPLE, table
-from benchmarks.keyfact_world import ERRORS, Half, World, make
-from redraft import load
 from redraft.builtin.facts import (
     align_facts,
     ask_query,
@@ -28,6 +24,11 @@ from redraft.builtin.facts import (
     grow,
     verify_sentences,
 )
+
+from benchmarks.anchoring import print_costs
+from benchmarks.common import SAMPLE, table
+from benchmarks.keyfact_world import ERRORS, Half, World, make
+from redraft import load
 from redraft.domain import Level
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import (

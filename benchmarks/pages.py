@@ -62,7 +62,7 @@ def main() -> None:
 async def drafted(database: Path) -> Dossier:
     """A small run to enlarge."""
     judging = JudgeConfig(metrics=("coverage",))
-    wanted = RefineConfig(goals={"coverage": 0.9}, rounds=2, allow_self_check=True)
+    wanted = RefineConfig(goals={"coverage": 0.9}, rounds=2)
     async with Session(database, settings=DraftConfig(words=300, model="extractive")) as session:
         result = await session.summarize(load(SAMPLE), refinement=wanted, judging=judging)
         return await asyncio.to_thread(read_dossier, session.store, result.run.id)

@@ -47,7 +47,7 @@ def lead(text: str, words: int) -> str:
 async def refined(document: Document, words: int, rounds: int, session: Session) -> Result:
     goals = dict.fromkeys(METRICS, 1.0)
     draft, asked = lead(document.text, words), {"words": words, "goals": goals, "rounds": rounds}
-    return await session.refine(document, draft, **asked, allow_self_check=True)
+    return await session.refine(document, draft, **asked)
 
 
 async def gains(words: int, rounds: int, most: int) -> None:

@@ -18,14 +18,14 @@ from collections.abc import Callable, Sequence
 from random import Random
 from statistics import fmean
 
+from redraft.builtin.facts import align_facts
+from redraft.builtin.support import SentenceSupport, checker_for
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from benchmarks.agreement import HALVES, HEAD, QAGS, SUMMEVAL, half, judged, rows_of
 from benchmarks.common import SAMPLE, stories, table
 from benchmarks.trust_sets import realsumm, references, summedits
 from benchmarks.trust_swaps import KINDS, swaps
-from redraft.builtin.facts import align_facts
-from redraft.builtin.support import SentenceSupport, checker_for
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.prompts.factual import AlignInput, Fact
 from redraft.prompts.qa import Statement

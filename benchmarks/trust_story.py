@@ -25,6 +25,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from nltk.stem.porter import PorterStemmer
+from redraft.builtin.questions import ask_document
 from rouge_score.rouge_scorer import RougeScorer
 from rouge_score.tokenize import tokenize
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
@@ -32,7 +33,6 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from benchmarks.common import fresh, table
 from benchmarks.extractive import KINDS, Story, read
 from redraft import Document, Result, Session
-from redraft.builtin.questions import ask_document
 from redraft.prompts.qa import AskDocumentInput
 from redraft.readers.documents import parse
 from redraft.text.sentences import sentences_in
@@ -100,7 +100,7 @@ async def refined(document: Document, words: int, rounds: int, session: Session)
     """Draft, then refine for coverage and consistency."""
     draft = (await session.summarize(document, words=words)).summary or ""
     goals = {"coverage": 1.0, "consistency": 1.0}
-    result = await session.refine(document, draft, words=words, goals=goals, rounds=rounds, allow_self_check=True)
+    result = await session.refine(document, draft, words=words, goals=goals, rounds=rounds)
     return Refined(draft, result, list(_insertions(draft, result.summary or "", document.text)))
 
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from redraft.builtin.questions import is_statement
-from redraft.builtin.references import Detail, details
+from redraft.builtin.names import Detail, details
 from redraft.text.word_keys import keys, words
 from redraft.text.words import count_words
 
@@ -23,7 +22,7 @@ def swaps(said: Sequence[str], chance: Random, names: Sequence[str] = ()) -> Ite
     """For sentences of a text their places, what was exchanged, and what came of it; the names are the text's own."""
     names = names or sorted({name for sentence in said for name in _names(sentence)})
     for at, sentence in enumerate(said):
-        if count_words(sentence) > 5 and is_statement(sentence):
+        if count_words(sentence) > 5:
             for kind, falsified in _swapped(sentence, names, chance):
                 yield at, kind, falsified
 

@@ -36,9 +36,7 @@ _QUALITY = 78
 
 async def refined(database: Path) -> str:
     """A run with something to see in every part of its page."""
-    wanted = RefineConfig(
-        goals={"coverage": 0.5, "consistency": 0.9, "keyfact_recall": 0.3}, rounds=3, allow_self_check=True
-    )
+    wanted = RefineConfig(goals={"coverage": 0.5, "consistency": 0.9, "keyfact_recall": 0.3}, rounds=3)
     judging = JudgeConfig(metrics=tuple(wanted.goals))
     given = (ROOT / "examples" / "a-first-summary.md").read_text("utf-8")
     async with Session(database, settings=DraftConfig(words=200, model="extractive")) as session:

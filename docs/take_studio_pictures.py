@@ -48,13 +48,12 @@ def full_studio(folder: Path) -> Iterator[tuple[Served, dict[str, str]]]:
         model = ModelSettings(model="openai:thinking", base_url=chat.base_url, context_tokens=8000)
         with served(folder, models={"thinking": model}) as at, at.client() as client:
             first = {"text": chapter(), "title": "The Causeway"}
-            itself = {"allow_self_check": True}
-            run = begin(client, kind="refine", words=80, goals={"coverage": 0.9, "consistency": 0.9}, **first, **itself)
+            run = begin(client, kind="refine", words=80, goals={"coverage": 0.9, "consistency": 0.9}, **first)
             at_rest(client, run)
             at_rest(client, begin(client, kind="evaluate", words=120, metrics=["coverage", "keyfact_recall"], **first))
             at_rest(client, begin(client, words=60, strategy="direct", query="Who kept the ledger?", **first))
             whole = {"text": SAMPLE.read_text("utf-8"), "title": "The Salt Ledger"}
-            waiting = begin(client, kind="refine", words=100, goals={"coverage": 0.8}, review=True, **whole, **itself)
+            waiting = begin(client, kind="refine", words=100, goals={"coverage": 0.8}, review=True, **whole)
             at_rest(client, waiting)
             live = begin(client, model="thinking", words=100, **whole)
             asyncio.run(batch_of_reports(folder, at))
@@ -75,7 +74,7 @@ async def batch_of_reports(folder: Path, at: Served) -> None:
     (folder / "reports" / "scanned.txt").write_text("", "utf-8")
     async with Session(at.told.database) as session:
         goals = {"coverage": 0.4, "consistency": 0.9}
-        options = {"words": 60, "goals": goals, "rounds": 1, "allow_self_check": True}
+        options = {"words": 60, "goals": goals, "rounds": 1}
         await redraft.batch(session, [folder / "reports"], name="reports", **options)
 
 
@@ -85,7 +84,6 @@ def planned(page: Any, at: Served) -> None:
     page.wait_for_selector("html[data-ready]", state="attached")
     page.set_input_files("[data-file]", str(SAMPLE))
     page.check("[data-kind][value=refine]")
-    page.check("[name=allow_self_check]")
     page.click("text=Show the plan")
     page.wait_for_selector("h1:has-text('Plan for')")
 

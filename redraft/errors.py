@@ -28,7 +28,7 @@ _BARE = {
     "replies": "ModelSettings.replies",
 }
 """How Python names a setting whose option has another name, with a value and without."""
-_FLAGS = frozenset({"by_chapter", "review", "allow_self_check", "partial", "second_look"})
+_FLAGS = frozenset({"by_chapter", "review", "partial", "second_look"})
 _COMMANDS = {
     "resume": "await session.resume({})",
     "show": "await session.result({})",

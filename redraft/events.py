@@ -116,7 +116,7 @@ class MetricScored:
     judged: int
     unjudged: int
     reason: str = ""
-    self_check: bool = False
+    offline_check: bool = False
     """Whether the built-in model judged its own summary."""
 
 

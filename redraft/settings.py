@@ -416,9 +416,6 @@ class RefineConfig(Settings):
         None,
         "--review/--no-review",
     )
-    allow_self_check: bool = setting(
-        False, "Allow goals even if the built-in model judges its own summary.", "refining"
-    )
     decider: str | None = setting(
         None, "Model that decides with --policy agent, instead of --model.", "refining", "NAME", found="model"
     )
@@ -431,7 +428,7 @@ class RefineConfig(Settings):
     def asks(self) -> dict[str, object]:
         """Return the settings that change what is asked; those that came later only where they are set."""
         unset = {name for name in ("feedback", "free_length") if not getattr(self, name)}
-        return self.model_dump(mode="json", exclude={"allow_self_check", *unset})
+        return self.model_dump(mode="json", exclude=unset)
 
 
 class Limits(Settings):

@@ -206,12 +206,16 @@ def bare_ignores(module: Module, modules: Modules) -> Iterator[str]:
             yield f"line {number}: silences a checker without saying what about"
 
 
+_DOORS = ("facade", "stand_in")
+"""The model, and the stand-in of dry runs."""
+
+
 def one_door(module: Module, modules: Modules) -> Iterator[str]:
     """The built-in model is a house of its own: whoever is outside goes through its door."""
     if module.path.startswith("builtin/"):
         return
     for each, target in own_imports(module, modules):
-        if is_within(target, f"{PACKAGE}.builtin") and target != f"{PACKAGE}.builtin.facade":
+        if is_within(target, f"{PACKAGE}.builtin") and target.rpartition(".")[2] not in _DOORS:
             yield f"line {each.line}: imports {target}, and not from the built-in model's door"
 
 

@@ -31,7 +31,7 @@ BLOCKS = {
 PAGES = [name for name, found in BLOCKS.items() if found]
 _RUN = """\
 import redraft
-refinement = redraft.RefineConfig(goals={"coverage": 0.1}, rounds=1, allow_self_check=True)
+refinement = redraft.RefineConfig(goals={"coverage": 0.1}, rounds=1)
 session = redraft.Session("book.db", refinement=refinement)
 judged = await session.evaluate("book.txt", "Hester Vane came to Sarn.", metrics=["coverage"])
 run, summary = judged.run.id, judged.summary or ""

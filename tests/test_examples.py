@@ -273,7 +273,6 @@ def test_a_web_application_that_outlives_its_server(tmp_path: Path, excerpt: Pat
         "words": 80,
         "rounds": 2,
         "review": True,
-        "allow_self_check": True,
     }
     with serving(tmp_path) as server:
         run = server.start(path=excerpt.name, **wanted)

@@ -134,9 +134,7 @@ def test_the_environment_and_the_file_name_a_preset(command: Inside) -> None:
 
 @pytest.mark.slow
 def test_drafts_are_judged_and_redrafted_as_the_preset_has_it(command: Inside) -> None:
-    done = command.run(
-        "refine", "book.md", "summary.md", "--preset", "longsumeval", "--rounds", "1", "--allow-self-check", "--json"
-    )
+    done = command.run("refine", "book.md", "summary.md", "--preset", "longsumeval", "--rounds", "1", "--json")
     assert done.json["goals"].keys() == {"coverage", "consistency"}
     assert [goal["at_least"] for goal in done.json["goals"].values()] == [0.6, 0.73]
     with redraft.Store(command.database) as store:
@@ -158,7 +156,6 @@ def test_goals_and_metrics_of_ones_own_take_the_place_of_all_of_the_presets(comm
         "longsumeval",
         "-g",
         "coverage=0.1",
-        "--allow-self-check",
         "--json",
     )
     assert list(done.json["goals"]) == ["coverage"]
@@ -258,7 +255,5 @@ def test_a_preset_that_judges_otherwise_needs_goals_of_its_own(command: Inside, 
         assert refused.code == 2
         assert "has no goals for them" in refused.err
         assert goals in " ".join(refused.err.split())
-    taken = command.run(
-        "refine", "book.md", "summary.md", "--preset", name, "-g", "coverage=0.5", "--allow-self-check", "--dry-run"
-    )
+    taken = command.run("refine", "book.md", "summary.md", "--preset", name, "-g", "coverage=0.5", "--dry-run")
     assert taken.code == 0, taken.err

@@ -4,7 +4,7 @@
     REDRAFT_DB=runs.db BOOKS=examples uvicorn --app-dir examples/embed app:app
 
     curl localhost:8000/runs \
-        -d '{"path": "the-salt-ledger.md", "goals": {"coverage": 0.5}, "review": true, "allow_self_check": true}'
+        -d '{"path": "the-salt-ledger.md", "goals": {"coverage": 0.5}, "review": true: true}'
     curl -N localhost:8000/runs/RUN/events
     curl localhost:8000/runs/RUN/question
     curl localhost:8000/runs/RUN/answer -d '{"drop": [2], "add": ["Name the auditor."]}'
@@ -30,7 +30,7 @@ from starlette.routing import Route
 import redraft
 
 BOOKS = Path(os.environ.get("BOOKS", ".")).resolve()
-OPTIONS = {"words", "strategy", "goals", "rounds", "review", "allow_self_check"}
+OPTIONS = {"words", "strategy", "goals", "rounds", "review"}
 
 
 class Feed:

@@ -40,7 +40,6 @@ class Mail(Received):
 
     words: int
     goals: dict[str, float]
-    allow_self_check: bool
     run: str
     summary: str
     scores: dict[str, float | None]
@@ -50,7 +49,7 @@ class Mail(Received):
 
 async def receive(state: Mail) -> dict[str, Any]:
     """Decide what is wanted of the summary."""
-    return {"words": 120, "goals": {"coverage": 0.2}, "allow_self_check": True}
+    return {"words": 120, "goals": {"coverage": 0.2}}
 
 
 async def reply(state: Mail, runtime: Runtime[Around]) -> dict[str, Any]:

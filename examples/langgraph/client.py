@@ -44,7 +44,7 @@ async def refine(client: LangGraphClient, text: str, summary: str) -> Any:
     thread = (await client.threads.create())["thread_id"]
     task: dict[str, Any] = {"text": text, "summary": summary, "words": 40, "goals": {"coverage": 0.9}, "rounds": 1}
     # The server was started without a model, so the built-in one judges its own text.
-    task |= {"review": True, "allow_self_check": True}
+    task |= {"review": True}
     state: Any = await client.runs.wait(thread, "refine", input=task)
     while "__interrupt__" in state:
         question = state["__interrupt__"][0]["value"]

@@ -82,6 +82,8 @@ class StoredAnswer(CitedPlace):
 
     answered: bool | Unsure
     answer: str
+    share: float | None = None
+    """How much of a claim's wording the document has, if the judge measures that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,9 +311,7 @@ def entries_per_request(room: int, tokens: float) -> int:
 
 def _shown(statements: Sequence[Statement]) -> dict[str, Any]:
     """Return the prompt fields for some sentences of a summary."""
-    lines = [
-        SummaryLine(id=statement.id, sentence=statement.sentence, quoted=statement.quoted) for statement in statements
-    ]
+    lines = [SummaryLine(id=statement.id, sentence=statement.sentence) for statement in statements]
     return {"context": statements[0].before if statements else "", "sentences": lines}
 
 
@@ -344,7 +344,7 @@ def _remembered(answer: qa.DocumentAnswer, reader: EvidenceReader, spans: Sequen
         return StoredAnswer(answered=UNSURE if answer.answered == UNSURE else False, answer="")
     words = one_line(answer.answer, _LONGEST_ANSWER)
     cited = CitedPlace.fields_of(reader.sentence(answer.quote or words, spans))
-    return StoredAnswer(answered=True, answer=words, **cited)
+    return StoredAnswer(answered=True, answer=words, share=answer.share, **cited)
 
 
 @dataclass(frozen=True, slots=True)

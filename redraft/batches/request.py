@@ -14,7 +14,6 @@ from pydantic.dataclasses import dataclass as record
 from redraft.batches.sources import add_items, documents_in
 from redraft.domain import DEFERRED, Document, content_id, record_json
 from redraft.errors import RedraftError, UsageError
-from redraft.evaluators.metric_info import refuse_self_check
 from redraft.llm.budget import PriceTable
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
@@ -61,9 +60,6 @@ class BatchRequest:
         """Return the default name of a batch of these sources: the same for the same command."""
         asked = record_json(self)
         asked["settings"].pop("found", None)
-        if asked["refinement"]:
-            # Permitting self-checks does not change the identity of a batch.
-            del asked["refinement"]["allow_self_check"]
         return content_id(json.dumps([asked, list(sources), folder], sort_keys=True))[:_NAME_LENGTH]
 
 
@@ -99,7 +95,6 @@ def open_batch(
 
     `left_out` says which files could not be read, and why: it is stored beside the settings, and is none of them.
     """
-    refuse_self_check(asked.settings, asked.judging, asked.refinement)
     called = name or asked.name([_called(source) for source in sources], folder)
     stored = record_json(asked) | ({"left_out": list(left_out)} if left_out else {})
     store.batches.open(Batch(called, stored, limits.model_dump(mode="json"), folder))

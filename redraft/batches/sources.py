@@ -48,7 +48,7 @@ class BatchItem:
     """Whether the summary is based on the whole document."""
     stop_reason: str | None
     scores: Mapping[str, float | None]
-    self_check: bool
+    offline_check: bool
     """Whether the built-in model judged its own summary."""
     goals: Mapping[str, bool | None]
     """Whether each goal is met; None where too few items have a verdict."""
@@ -90,7 +90,7 @@ def item_of(store: Store, item: BatchItemRow, folder: str = "") -> BatchItem:
         complete=result.complete if result else None,
         stop_reason=result.run.stop_reason if result else None,
         scores=result.scores if result else {},
-        self_check=bool(result and result.self_checked),
+        offline_check=bool(result and result.offline_checked),
         goals={name: _met(goal["met"]) for name, goal in result.goals.items()} if result else {},
         gaps=len(result.gaps) if result else None,
         calls=usage.calls if usage else None,

@@ -23,7 +23,7 @@ from redraft.batches.worker import Tell, WorkerTerms, deliver
 from redraft.domain import computed, record_json
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import RESAMPLES
-from redraft.evaluators.metric_info import NOT_QUALITY, SELF_CHECK
+from redraft.evaluators.metric_info import COMPARES_WORDS, OFFLINE_CHECK
 from redraft.report.dossier.comparison.sides import MIN_VALUES, interval_of_mean
 from redraft.report.tables import Cell, Report, Table, figure, plain, unmarked
 from redraft.sources import write
@@ -195,7 +195,7 @@ class BatchTotals:
     figures: dict[str, _RunningMean] = field(default_factory=dict)
     unscored: Counter[str] = field(default_factory=Counter)
     goals: dict[str, Counter[str]] = field(default_factory=dict)
-    self_checked: set[str] = field(default_factory=set)
+    offline_checked: set[str] = field(default_factory=set)
     """The metrics by which the built-in model judged its own summaries."""
     troubles: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """The number of items by state, code and message."""
@@ -224,7 +224,7 @@ class BatchTotals:
                 self.figures.setdefault(name, _RunningMean()).add(value)
             elif name in item.scores:
                 self.unscored[name] += 1
-        self.self_checked |= set(item.scores) if item.self_check else set()
+        self.offline_checked |= set(item.scores) if item.offline_check else set()
         for name, met in item.goals.items():
             stands = "unsure" if met is None else "met" if met else "missed"
             self.goals.setdefault(name, Counter())[stands] += 1
@@ -239,7 +239,7 @@ class BatchTotals:
         return Report("batch", f"Batch {snapshot.name}", (_line(snapshot),), {}, tuple(tables), ())
 
     def _figures(self) -> Table:
-        named = {name: f"{name} ({SELF_CHECK})" if name in self.self_checked else name for name in self.figures}
+        named = {name: f"{name} ({OFFLINE_CHECK})" if name in self.offline_checked else name for name in self.figures}
         rows = tuple(
             (
                 named[name],
@@ -259,8 +259,8 @@ class BatchTotals:
             f" {RESAMPLES:,} resamples of the documents are between low and high (fewer resamples for more than"
             f" {_RESAMPLED} documents); with fewer than {MIN_VALUES} documents there is no interval."
         )
-        if self.self_checked:
-            basis += f" {NOT_QUALITY}"
+        if self.offline_checked:
+            basis += f" {COMPARES_WORDS}"
         columns = ("figure", "documents", "without", "mean", "low", "high", "least", "most", "sum")
         return Table("figures", "Figures", caption, basis, columns, rows)
 
@@ -433,7 +433,7 @@ def _entry(item: BatchItem) -> str:
     parts = [f"- {shown}: {item.state}"]
     parts += [f"[dossier]({quote(item.dossier)})"] if item.dossier else []
     parts += [*(f"{plain(metric)} {figure(of)}" for metric, of in item.scores.items())]
-    parts += [SELF_CHECK] if item.scores and item.self_check else []
+    parts += [OFFLINE_CHECK] if item.scores and item.offline_check else []
     parts += [f"run `{item.run}`"] if item.run else []
     parts += [unmarked(_error(item.source, item.error))] if item.error else []
     return ", ".join(parts)

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from redraft.builtin.prose import LAST_RESORT, NO_SENTENCE, ProseSentence, cut, matter_around, read
-from redraft.builtin.references import NamedPeople, has_outside_reference
+from redraft.builtin.names import has_outside_reference
+from redraft.builtin.prose import LAST_RESORT, NO_SENTENCE, ProseSentence, cut, read
 from redraft.prompts.summarization import (
     BeginInput,
     ChunkInput,
@@ -20,9 +20,8 @@ from redraft.prompts.summarization import (
     UpdateInput,
     WholeInput,
 )
-from redraft.text.languages import is_foreign, language_of, language_spans_beside
+from redraft.text.languages import ENGLISH, is_foreign, language_of, language_spans_beside
 from redraft.text.pagerank import RankedSentences, choose, rank, rank_towards
-from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors, Weights
 from redraft.text.words import count_words, has_words
 
@@ -38,58 +37,32 @@ _WORDS_IN_ONE_PARAGRAPH, _PARAGRAPH_WORDS = 180, 110
 # The room that a full summary gives up for the next part of the document: one sentence, and at most this
 # share, so that it does not lose its own beginning after a few parts.
 _NEWS_WORDS, _NEWS_SHARE = 30, 1 / 8
-
 _UNSPACED_END = re.compile(r"(?<=[。！？」])[ ]")
-_BLANK_LINES = re.compile(r"\n\s*\n\s*")
+
+DraftingInput = BeginInput | ChunkInput | WholeInput | MergeInput | UpdateInput | CompressInput | TidyInput
 
 
-def summarize_part(given: BeginInput | ChunkInput) -> str:
-    """Return the most important sentences of an excerpt."""
-    return compose([given.excerpt], [1], given.words, given.query)
-
-
-def summarize_whole(given: WholeInput) -> str:
-    """Return the most important sentences of the document, from all its parts."""
+def summarize(given: DraftingInput) -> str:
+    """Return the most important sentences of a document, an excerpt or a summary. Of summaries to merge, each gets room
+    in proportion to its length, so that beginning, middle and end all survive; what comes before them gets that of an
+    average one. An excerpt that is added to a summary gets the room that the summary leaves, or that of a sentence."""
+    match given:
+        case TidyInput():
+            return given.summary
+        case CompressInput():
+            return compose([given.summary], [1], given.words - 1, given.query)
+        case UpdateInput():
+            added = max(given.words - count_words(given.summary), min(_NEWS_WORDS, given.words * _NEWS_SHARE))
+            shares = [given.words - added, added]
+            return compose([given.summary, given.excerpt], shares, given.words, given.query, stages=False)
+        case MergeInput():
+            sizes: list[float] = [count_words(summary) for summary in given.summaries]
+            before = [given.context] if isinstance(given, MergeOnwardInput) else []
+            usual = [min(count_words(text), sum(sizes) / max(1, len(sizes))) for text in before]
+            return compose([*before, *given.summaries], [*usual, *sizes], given.words, given.query)
+        case BeginInput() | ChunkInput():
+            return compose([given.excerpt], [1], given.words, given.query)
     return compose([given.document], [1], given.words, given.query)
-
-
-def merge(given: MergeInput) -> str:
-    """Merge summaries; each gets room in proportion to its length, so that beginning, middle and end all survive."""
-    return compose(given.summaries, [count_words(summary) for summary in given.summaries], given.words, given.query)
-
-
-def merge_onward(given: MergeOnwardInput) -> str:
-    """Merge summaries after a context that covers everything before them; it gets the share of an average summary."""
-    shares = [count_words(summary) for summary in given.summaries]
-    of_context = min(count_words(given.context), sum(shares) / max(1, len(shares)))
-    return compose([given.context, *given.summaries], [of_context, *shares], given.words, given.query)
-
-
-def update(given: UpdateInput) -> str:
-    """Add an excerpt to a summary, in the room that the summary leaves, or at least that of one sentence."""
-    former = count_words(given.summary)
-    news = max(given.words - former, min(_NEWS_WORDS, given.words * _NEWS_SHARE))
-    shares = [given.words - news, news]
-    return compose([given.summary, given.excerpt], shares, given.words, given.query, stages=False)
-
-
-def compress(given: CompressInput) -> str:
-    """Drop the least important sentences."""
-    return compose([given.summary], [1], given.words - 1, given.query)
-
-
-def tidy(given: TidyInput) -> str:
-    """Remove text around a summary that is not part of it; the rest stays literally the same."""
-    text, kept, end = given.summary, "", 0
-    around = matter_around(language_of(text))
-    for span in sentences(text):
-        gap, sentence = text[end : span.start], text[span.start : span.end]
-        tidied = "" if around.search(sentence) else sentence
-        if tidied or _BLANK_LINES.search(gap):
-            kept += gap + tidied
-        end = span.end
-    kept += text[end:]
-    return text if kept == text else _BLANK_LINES.sub("\n\n", kept.strip()) or text.strip()
 
 
 def compose(
@@ -140,10 +113,9 @@ def _in_their_order(parts: Sequence[str], languages: Sequence[str]) -> list[Pros
 
 def with_dependent_last(found: Sequence[ProseSentence], language: str) -> list[ProseSentence]:
     """Return the sentences with those that need their context, and dialogue, marked as a last resort."""
-    people = NamedPeople([sentence.text for sentence in found if not sentence.spoken])
     return [
         replace(sentence, standing=min(sentence.standing, LAST_RESORT))
-        if sentence.spoken or (not is_foreign(language) and has_outside_reference(sentence.text, people))
+        if sentence.spoken or (not is_foreign(language) and has_outside_reference(sentence.text))
         else sentence
         for sentence in found
     ]
@@ -156,7 +128,7 @@ def _chosen(
     words = np.asarray([sentence.words for sentence in found], dtype=np.int64)
     part = np.asarray([sentence.part for sentence in found], dtype=np.int64)
     standing = np.asarray([sentence.standing for sentence in found])
-    worth = rank_towards(vectors, asked) * standing if asked else centrality(vectors, found)
+    worth = rank_towards(vectors, asked) * standing if asked else _centrality(vectors, found)
     if asked:
         # The answer to a question may be anywhere, so no part is guaranteed a share.
         part, room = np.zeros_like(part), np.asarray([float(limit)])
@@ -180,7 +152,14 @@ def _of_each_stage(worth: Weights, words: np.ndarray, limit: int) -> list[int]:
     return chosen
 
 
-def centrality(vectors: SentenceVectors, found: Sequence[ProseSentence]) -> Weights:
+def ranked_prose(text: str) -> tuple[list[ProseSentence], Weights]:
+    """Return the sentences of an English text, and the value of each for a summary."""
+    prose = with_dependent_last(read([text], ENGLISH), ENGLISH)
+    worth = _centrality(SentenceVectors([sentence.text for sentence in prose]), prose) if prose else np.zeros(0)
+    return prose, worth
+
+
+def _centrality(vectors: SentenceVectors, found: Sequence[ProseSentence]) -> Weights:
     """Return each sentence's value for a summary: central, well formed, and early rather than late."""
     words = np.asarray([sentence.words for sentence in found], dtype=np.int64)
     earliness = np.maximum(0.0, 1 - (np.cumsum(words) - words) / _OPENING_WORDS)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from redraft.builtin.identity import IDENTITY, NOT_UNDERSTOOD, VERSION
 from redraft.llm.base import Model
-from redraft.prompts.contract import Prompt
-from redraft.prompts.summarization import MERGE, MergeInput
 from redraft.text.languages import is_foreign
+from redraft.text.words import count_words
 
-__all__ = ["IDENTITY", "NOT_UNDERSTOOD", "VERSION", "is_answered", "open_model", "reads", "shortened"]
+__all__ = ["IDENTITY", "NOT_UNDERSTOOD", "VERSION", "open_model", "reads", "shortened"]
 
 
 def open_model() -> Model:
@@ -26,15 +24,8 @@ def reads(language: str) -> bool:
     return not is_foreign(language)
 
 
-def is_answered(prompt: Prompt[Any, Any]) -> bool:
-    """Return whether it answers a prompt; it does not answer those of other packages."""
-    from redraft.builtin.model import HANDLERS
-
-    return prompt.name in HANDLERS
-
-
 def shortened(texts: Sequence[str], words: int) -> str:
-    """Return sentences of some texts, in order and literally, within a limit."""
-    from redraft.builtin.model import handler_for
+    """Return sentences of some texts, in order and literally, within a limit; each gets room for its length."""
+    from redraft.builtin.draft import compose
 
-    return handler_for(MERGE)(MergeInput(summaries=list(texts), words=words))
+    return compose(texts, [count_words(text) for text in texts], words)

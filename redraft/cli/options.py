@@ -409,7 +409,7 @@ goal_options = grouped(
     rounds,
     of_field(RefineConfig, "policy"),
     decider,
-    *(of_field(RefineConfig, name) for name in ("judged_share", "allow_self_check")),
+    of_field(RefineConfig, "judged_share"),
     of_field(RefineConfig, "feedback"),
     free_length,
 )

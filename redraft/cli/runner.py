@@ -111,7 +111,7 @@ class _Review:
             for line in self._draft.text.split("\n"):
                 say(line)
             say("")
-            for line in render.score_lines(result.scores, {}, result.goals, result.self_checked):
+            for line in render.score_lines(result.scores, {}, result.goals, result.offline_checked):
                 say(line)
             for name, text in (("why", self._request["why"]), ("instruction", self._request["instruction"])):
                 if text:

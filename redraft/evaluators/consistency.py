@@ -205,6 +205,8 @@ class Consistency(Evaluator):
         }
         # Algorithm 1, line 11: similarities up to the threshold count 0, others count as they are.
         points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
+        # A judge that compares words says how much of a claim the document has.
+        points |= {n: points[n] * share for n in points if (share := answers[n].share) is not None}
         return JudgeVerdicts(judge.name, by_item, points, results.trouble or item_results.trouble, compared)
 
     def _is_to_be_asked(self, claim: _Claim, answer: StoredAnswer, likeness: float) -> bool:

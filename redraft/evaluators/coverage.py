@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import NamedTuple
 
 from typing_extensions import override
@@ -20,6 +18,7 @@ from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, PanelVerdicts
 from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
+from redraft.prompts import qa
 from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
     ANSWER_FROM_SUMMARY,
@@ -33,11 +32,11 @@ from redraft.prompts.qa import (
 )
 from redraft.settings import FormulaName, JudgeConfig
 from redraft.text.sanitizer import one_line
-from redraft.text.units import are_quoted, indexed, units
 from redraft.text.vectors import Encoder
 from redraft.text.word_keys import telling
 
 UNANSWERED, PARTLY, ANSWERED, CONTRADICTED = "unanswered", "partly answered", "answered", "contradicted"
+KEY_SENTENCE_MISSING = "key sentence missing"
 _VERDICTS: Mapping[Verdict, str | None] = {
     "full": ANSWERED,
     "unclear": None,
@@ -97,9 +96,6 @@ class Coverage(Evaluator):
         questions = case.yardstick.pack.questions[: self.top_k] if case.yardstick.pack else ()
         if case.yardstick.pack is None or not questions:
             return self.not_applicable("the document's pack has no questions")
-        statements = await asyncio.to_thread(_with_quotations, case)
-        case = replace(case, statements=statements)
-
         weights = [question.weight for question in questions] if self.formula == "weighted" else []
 
         async def judged(judge: Judge, numbers: Sequence[int]) -> JudgeVerdicts[_CheckedAnswer]:
@@ -185,19 +181,6 @@ class Coverage(Evaluator):
         return checked, results.trouble or compared.trouble
 
 
-def _with_quotations(case: Case) -> tuple[Statement, ...]:
-    """Return the sentences of the summary, each with whether it is nearly a quotation of the document."""
-    found = are_quoted([units(statement.sentence) for statement in case.statements], _indexed(case.document.text))
-    return tuple(
-        statement.model_copy(update={"quoted": is_quoted})
-        for statement, is_quoted in zip(case.statements, found, strict=True)
-    )
-
-
-_indexed = lru_cache(maxsize=2)(indexed)
-"""Cached, since all drafts of a run use the index of the document."""
-
-
 def _is_borne_out(answer: SummaryAnswer, question: PackQuestion, statements: Sequence[Statement]) -> bool:
     """Return whether an answer is the document's in its words, and the sentences that it cites have them too."""
     cited = [statement.sentence for statement in statements if statement.id in answer.sentences]
@@ -226,6 +209,9 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight
         weight=weight,
         counts=weight or 1,
     )
+    if qa.sentence_in(question.text):
+        explanation = "The summary lacks this key sentence of the document."
+        return replace(finding, kind=KEY_SENTENCE_MISSING, question="", explanation=explanation)
     objection = item.objection(ANSWERED)
     if objection == UNANSWERED:
         return finding

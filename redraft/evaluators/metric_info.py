@@ -11,8 +11,7 @@ from pydantic.dataclasses import dataclass as record
 
 from redraft import plugins
 from redraft.domain import DEFERRED, Evaluation, Finding, Ruling
-from redraft.errors import UsageError
-from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, NEWCOMER, DraftConfig, JudgeConfig, RefineConfig
+from redraft.settings import EXTRACTIVE, NEWCOMER, DraftConfig, JudgeConfig, RefineConfig
 from redraft.text.words import count
 
 ABSTAINED = "abstained"
@@ -112,9 +111,9 @@ def aim_of(name: str) -> MetricAim | None:
     return found.aim if found else None
 
 
-SELF_CHECK = "self-check"
-"""The label for scores that the built-in model gives its own summary."""
-NOT_QUALITY = f"A {SELF_CHECK}, in which the built-in model judges its own text, does not measure quality."
+OFFLINE_CHECK = "offline check"
+"""The label for figures of the built-in model, which compares words and understands nothing."""
+COMPARES_WORDS = f"An {OFFLINE_CHECK} by the built-in model compares words; it does not measure quality."
 GoalStatus = Literal["met", "missed", "unsure"]
 """Whether a draft meets a goal; `unsure` where too few items have a verdict."""
 
@@ -122,27 +121,14 @@ MIN_SHARE = 0.5
 """A score needs verdicts on at least this share of its items."""
 
 
-def self_checks(settings: DraftConfig, judging: JudgeConfig | None, refinement: RefineConfig | None) -> frozenset[str]:
-    """Return the metrics by which the built-in model judges its own summary. It has not written a summary that is only
-    judged, and metrics without prompts do not ask it."""
-    writes = refinement is not None or settings.strategy != GIVEN_STRATEGY
-    if judging is None or not writes or {settings.model, *judging.judges} != {EXTRACTIVE}:
+def offline_checks(
+    settings: DraftConfig, judging: JudgeConfig | None, refinement: RefineConfig | None
+) -> frozenset[str]:
+    """Return the metrics that only the built-in model judges by; those without prompts ask no judge."""
+    if judging is None or {*(judging.judges or (settings.model,))} != {EXTRACTIVE}:
         return frozenset()
     metrics = (*judging.metrics, *(refinement.goals if refinement else ()))
-    return frozenset(name for name in metrics if (one := metric_info(name)) is not None and one.prompts)
-
-
-def refuse_self_check(settings: DraftConfig, judging: JudgeConfig | None, refinement: RefineConfig | None) -> None:
-    """Refuse goals that the built-in model would call met in its own work, unless that is what is wanted."""
-    if refinement is None or refinement.allow_self_check:
-        return
-    goals = sorted(self_checks(settings, judging, refinement) & refinement.goals.keys())
-    if goals:
-        raise UsageError(
-            f"the built-in model would judge its own text: that is a {SELF_CHECK} and says nothing about"
-            f" quality, so {' and '.join(goals)} cannot be {'a goal' if len(goals) == 1 else 'goals'}",
-            hint="name another judge (--judge openai:gpt-5-mini), or allow it (--allow-self-check)",
-        )
+    return frozenset(name for name in metrics if (info := metric_info(name)) is not None and info.prompts)
 
 
 def goal_status(evaluation: Evaluation | None, least: float, share: float) -> GoalStatus:

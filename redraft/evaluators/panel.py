@@ -115,15 +115,7 @@ def _conflict(remove: Finding, add: Finding) -> bool:
 # Errors that are no metric's fault and would recur with the next one. A wrong test script must fail the test.
 _ENDS_THE_RUN = (BudgetError, StoreError, ProviderError, RateLimited, TransientError, ScriptError)
 
-BEYOND_COUNTING = (
-    "the built-in judge only recognizes near-quotations, and cannot judge paraphrases: name a language model or a local"
-    " entailment model as judge (--judge openai:MODEL, --judge nli:MODEL)"
-)
-_BEYOND_WORDING = (
-    "the built-in judge finds repetitions and words that refer to nothing, but cannot tell that a sentence is clear:"
-    " name a language model as judge (--judge openai:MODEL)"
-)
-
+_ABSTAINS = "the built-in model does not judge this: name a language model as judge (--judge openai:MODEL)"
 _IN_ENGLISH_ALONE = (
     "the built-in model judges English only, and there is text here in another language ({}): name a language model as"
     " judge (--judge openai:MODEL)"
@@ -290,16 +282,15 @@ class Panel:
         case = Case(statements, panel or self.panel, self.reader, yardstick, self.query, text, self.confirmer)
         given: Any = evaluator.evaluate(case)
         found = await given if isawaitable(given) else given
-        evaluation = self._advised(with_enough_verdicts(evaluator.checked(found)), evaluator.aim)
+        evaluation = self._advised(with_enough_verdicts(evaluator.checked(found)))
         return _with_reference(yardstick, evaluator, evaluation)
 
-    def _advised(self, evaluation: Evaluation, aim: MetricAim | None) -> Evaluation:
-        """Return the evaluation with advice on other judges, where the built-in judge cannot give a score."""
+    def _advised(self, evaluation: Evaluation) -> Evaluation:
+        """Return the evaluation with advice on other judges, where the built-in model abstains."""
         built_in = all(judge.model.identity == IDENTITY for judge in self.panel)
         if evaluation.outcome != "failed" or not evaluation.unjudged or not built_in:
             return evaluation
-        takes = for_reader(_BEYOND_WORDING if aim == "form" else BEYOND_COUNTING)
-        return replace(evaluation, reason=f"{evaluation.reason}; {takes}")
+        return replace(evaluation, reason=for_reader(_ABSTAINS))
 
     async def _yardstick(self, evaluator: Evaluator, *, build: bool) -> DocumentPack:
         """Return the pack for a metric: the part that it needs is built if missing, the part that it uses only loaded.

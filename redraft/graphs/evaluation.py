@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from redraft.agents.accounts import gather_all
 from redraft.domain import REVISION_OF, Evaluation, Parent, Round
 from redraft.errors import RedraftError
-from redraft.evaluators.metric_info import self_checks
+from redraft.evaluators.metric_info import offline_checks
 from redraft.evaluators.preference import prefer
 from redraft.events import FindingFound, MetricScored, Notice, StageStarted
 from redraft.graphs.job import Job
@@ -125,7 +125,7 @@ def metric_verdict(evaluation: Evaluation) -> MetricVerdict:
 def _report(evaluation: Evaluation, number: int, job: Job) -> None:
     said = (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged, evaluation.reason)
     run = job.run
-    itself = evaluation.metric in self_checks(run.settings, run.judging, run.refinement)
+    itself = evaluation.metric in offline_checks(run.settings, run.judging, run.refinement)
     job.observe(MetricScored(evaluation.metric, number, *said, itself))
     for finding in evaluation.findings:
         job.observe(FindingFound(number, finding))

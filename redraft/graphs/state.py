@@ -99,7 +99,6 @@ class Options(TypedDict, total=False):
     review: bool
     feedback: str | None
     free_length: bool
-    allow_self_check: bool
 
 
 class CallOptions(Options, Tracing, total=False):

@@ -129,25 +129,23 @@ class McpTools:
 
     session: Session
     root: Path
-    allow_self_check: bool = False
-    """Whether the model that writes may judge itself where there are goals."""
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
     _jobs: dict[str, _Job] = field(default_factory=dict)
     _indexes: dict[tuple[object, ...], tuple[Document, Passages]] = field(default_factory=dict)
 
     async def start_summary(self, order: SummarizeArguments) -> dict[str, Any]:
         """Start drafting a summary of a document; with goals it is judged and revised until it meets them."""
-        options = self._options(order, order.goals)
+        options = self._options(order)
         return await self._begin(lambda source: self.session.summarize(source, **options), order.source)
 
     async def start_refinement(self, order: RefineArguments) -> dict[str, Any]:
         """Start revising a summary of a document until it meets its goals."""
-        options = self._options(order, True)
+        options = self._options(order)
         return await self._begin(lambda source: self.session.refine(source, order.summary, **options), order.source)
 
     async def start_evaluation(self, order: EvaluateArguments) -> dict[str, Any]:
         """Start judging a summary against its document."""
-        options = self._options(order, False)
+        options = self._options(order)
         return await self._begin(lambda source: self.session.evaluate(source, order.summary, **options), order.source)
 
     async def resume(self, of: RunArguments) -> dict[str, Any]:
@@ -195,7 +193,7 @@ class McpTools:
             {"title": _short(chapter.title), "summary": chapter.result.summary if chapter.result else None}
             for chapter in found.chapters
         ]
-        kept = {"run", "kind", "status", "stop_reason", "words", "scores", "initial_scores", "self_check", "goals"}
+        kept = {"run", "kind", "status", "stop_reason", "words", "scores", "initial_scores", "offline_check", "goals"}
         kept |= {"unscored", "certificates", "notes", "error"}
         return {
             **found.record().model_dump(mode="json", include=kept),
@@ -233,9 +231,8 @@ class McpTools:
             job.task.cancel()
         await asyncio.gather(*(job.task for job in self._jobs.values()), return_exceptions=True)
 
-    def _options(self, order: _JudgingArguments, refined: object) -> dict[str, Any]:
-        given = order.model_dump(exclude_none=True, exclude_defaults=True, exclude={"source", "summary"})
-        return given | ({"allow_self_check": True} if refined and self.allow_self_check else {})
+    def _options(self, order: _JudgingArguments) -> dict[str, Any]:
+        return order.model_dump(exclude_none=True, exclude_defaults=True, exclude={"source", "summary"})
 
     def _is_at_work(self, run: str) -> bool:
         return run in self._jobs and not self._jobs[run].task.done()

@@ -217,7 +217,7 @@ def _evaluation(event: MetricScored) -> dict[str, Any]:
             "redraft.round": event.round,
             "redraft.judged": event.judged,
             "redraft.unjudged": event.unjudged,
-            "redraft.self_check": event.self_check,
+            "redraft.offline_check": event.offline_check,
         }
     )
 

@@ -39,7 +39,8 @@ from redraft.text.units import words
 
 SUPPORTED, CONTRADICTED, ABSENT = "supported", "contradicted", "absent"
 """The answers about a claim, besides `UNSURE`."""
-_NOT_SO = "No"  # the document's answer to a claim that it contradicts
+NOT_SO = "No"
+"""The document's answer to a claim that it contradicts."""
 _BEFORE, _AFTER = "Is this so: “", "”?"
 _USUAL_IMPORTANCE = 3
 _CATEGORIES: Mapping[str, Category | Unsure] = {
@@ -84,7 +85,13 @@ def nearest_sentence(claim: str, text: str) -> str:
     return max(candidates, key=lambda sentence: len(claimed & set(words(sentence))))
 
 
-def _ask(given: AskSummaryInput) -> ClaimSet:
+def claim_in(question: str) -> str:
+    """Return the claim that a question of `claims_asked` is about; empty for any other question."""
+    is_claim = question.startswith(_BEFORE) and question.endswith(_AFTER)
+    return question.removeprefix(_BEFORE).removesuffix(_AFTER) if is_claim else ""
+
+
+def claims_asked(given: AskSummaryInput) -> SummaryQuestions:
     """Return one question per sentence: whether it is true."""
     asked = [line for line in given.sentences if not given.only or line.id in given.only]
 
@@ -94,7 +101,11 @@ def _ask(given: AskSummaryInput) -> ClaimSet:
         )
 
     lists = [SentenceQuestions(id=line.id, questions=[question(one_line(line.sentence))]) for line in asked]
-    return ClaimSet((), {}, lambda _: SummaryQuestions(sentences=lists))
+    return SummaryQuestions(sentences=lists)
+
+
+def _ask(given: AskSummaryInput) -> ClaimSet:
+    return ClaimSet((), {}, lambda _: claims_asked(given))
 
 
 def _compare(given: CompareInput) -> ClaimSet:
@@ -102,7 +113,7 @@ def _compare(given: CompareInput) -> ClaimSet:
     comparisons = [
         Comparison(id=pair.id, reason="by the entailment model", verdict="contradicts" if contradicted else "full")
         for pair in given.pairs
-        for contradicted in [pair.document == _NOT_SO]
+        for contradicted in [pair.document == NOT_SO]
         # A long answer is stored by its beginning.
         if contradicted or pair.summary.startswith(pair.document.removesuffix("…"))
     ]
@@ -111,16 +122,12 @@ def _compare(given: CompareInput) -> ClaimSet:
 
 def _answer(given: AnswerFromDocumentInput) -> ClaimSet:
     """Ask whether claims hold; other questions are left open."""
-    claims = {
-        item.id: item.question.removeprefix(_BEFORE).removesuffix(_AFTER)
-        for item in given.questions
-        if item.question.startswith(_BEFORE) and item.question.endswith(_AFTER)
-    }
+    claims = {item.id: claim for item in given.questions if (claim := claim_in(item.question))}
 
     def answer_to(number: int, answer: ClaimAnswer | None) -> DocumentAnswer:
         if answer is None or answer.verdict == UNSURE:
             return DocumentAnswer(id=number, quote="", answered=UNSURE, answer="")
-        words_of = {SUPPORTED: claims[number], CONTRADICTED: _NOT_SO, ABSENT: ""}
+        words_of = {SUPPORTED: claims[number], CONTRADICTED: NOT_SO, ABSENT: ""}
         return DocumentAnswer(
             id=number,
             quote=answer.quote(claims[number]),

@@ -6,6 +6,7 @@ import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic.json_schema import SkipJsonSchema
 
 from redraft.domain import QuestionType, QuestionWord
 from redraft.prompts.contract import (
@@ -17,6 +18,7 @@ from redraft.prompts.contract import (
     Excerpt,
     Fence,
     FencedLines,
+    InternalField,
     ItemTags,
     Language,
     MaxItems,
@@ -101,19 +103,16 @@ Importance = Annotated[Whole, AfterValidator(lambda value: min(5, max(1, value))
 
 
 class Statement(TaggedItem):
-    """A sentence of a summary; `before` is what it refers back to, if anything. `quoted` says whether the document has
-    it nearly in these words, for judges that can read no others; no prompt shows it."""
+    """A sentence of a summary; `before` is what it refers back to, if anything."""
 
     before: str = ""
     sentence: str
-    quoted: bool = Field(default=False, exclude=True)
 
 
 class SummaryLine(TaggedItem):
     """A sentence of a summary among the others."""
 
     sentence: str
-    quoted: bool = Field(default=False, exclude=True)
 
 
 class QuestionItem(TaggedItem):
@@ -155,6 +154,19 @@ class Candidate(TaggedItem):
 
     question: str
     answer: str
+
+
+_KEY_SENTENCE = "Key sentence: "
+
+
+def key_sentence(sentence: str) -> str:
+    """Return what a pack has in place of a question, of a judge that asks none: a sentence that a summary needs."""
+    return f"{_KEY_SENTENCE}{sentence}"
+
+
+def sentence_in(question: str) -> str:
+    """Return the key sentence in place of a question; empty for a question."""
+    return question.removeprefix(_KEY_SENTENCE) if question.startswith(_KEY_SENTENCE) else ""
 
 
 class AskDocumentInput(PromptInput):
@@ -311,6 +323,10 @@ class AnswerFromDocumentInput(DocumentView):
     again: bool = False
 
 
+Share = Annotated[float | None, InternalField(), SkipJsonSchema(), Field(exclude_if=lambda share: share is None)]
+"""How much of a claim's wording the document has, of a judge that compares words."""
+
+
 class DocumentAnswer(ReplyModel):
     """The words of the document that an answer rests on, whether there is one, and what it is."""
 
@@ -318,6 +334,7 @@ class DocumentAnswer(ReplyModel):
     quote: Quote
     answered: Answered
     answer: Aside
+    share: Share = None
 
 
 class DocumentAnswers(ReplyModel):

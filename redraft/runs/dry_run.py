@@ -17,11 +17,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from redraft.agents.structured_writer import Completion, Flaw, StructuredWriter
 from redraft.agents.writer import Writer
 from redraft.domain import GIVEN, OTHER, Document, TextKind, Usage
-from redraft.errors import for_reader
 from redraft.evaluators.base import METRIC, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
-from redraft.evaluators.metric_info import refuse_self_check
-from redraft.evaluators.panel import BEYOND_COUNTING, Panel
+from redraft.evaluators.panel import Panel
 from redraft.events import Observer, ignore_event
 from redraft.graphs.job import Job
 from redraft.graphs.state import Scope, Task
@@ -55,7 +53,6 @@ from redraft.runs.request import chapter_spec, with_places
 from redraft.runs.roster import known_window, with_windows
 from redraft.settings import (
     COMPUTED,
-    EXTRACTIVE,
     BuildKeyfacts,
     BuildQuestions,
     DraftConfig,
@@ -348,7 +345,6 @@ class DryRuns:
         ]
         chapters = [self.plan_of_run(part, chapter_spec(order), prices) for part in parts]
         others = [self.plan_of_run(draft, RunSpec(), prices) for draft in drafts]
-        beyond = (for_reader(BEYOND_COUNTING),) if _is_beyond_the_built_in_judge(order, prepared.settings) else ()
         plans, (drafting, *stages) = [*chapters, *others], _stages(work, order)
         everything: list[StageUsage | RunPlan] = [*work, *plans]
         free = [usage.settings.model for usage in work if usage.cost(prices) is None]
@@ -373,7 +369,7 @@ class DryRuns:
             max_cost_usd=total_cost([*dearest, *(plan.max_cost_usd for plan in plans)]),
             unpriced=tuple(dict.fromkeys([*free, *(name for plan in plans for name in plan.unpriced)])),
             seconds=None,
-            warnings=(*prepared.warnings, *notes, *beyond),
+            warnings=(*prepared.warnings, *notes),
             chapters=tuple(chapters),
             others=tuple(others),
             settings=prepared.settings,
@@ -416,7 +412,6 @@ def prepare_plan(
 ) -> tuple[PreparedDocument, RunSpec, list[str]]:
     """Prepare a run of this order; return that, the completed order, and notes. No server is asked for its window."""
     settings, order = order.settled(settings), with_places(order, settings)
-    refuse_self_check(settings, order.judging, order.refinement)
     settings, order, notes = with_windows(settings, order, known_window)
     return prepare(document, settings, given=order.given), order, notes
 
@@ -505,11 +500,3 @@ def without_person(order: RunSpec) -> RunSpec:
         unmet = {"goals": goals} if order.refinement.policy == "paper" else {}
         changes["refinement"] = order.refinement.model_copy(update={"review": False, **unmet})
     return replace(order, purpose=order.purpose.model_copy(update=changes))
-
-
-def _is_beyond_the_built_in_judge(order: RunSpec, settings: DraftConfig) -> bool:
-    """Return whether only the built-in judge is to judge a summary that may be in words of its own."""
-    if order.given is None or order.parent is not None or order.judging is None:
-        return False
-    of_content = any(evaluator.prompts and evaluator.aim != "form" for evaluator in without_person(order).evaluators())
-    return of_content and {*(order.judging.judges or (settings.model,))} == {EXTRACTIVE}

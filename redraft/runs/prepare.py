@@ -6,19 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from redraft.builtin.facade import is_answered, reads
+from redraft.builtin.facade import reads
 from redraft.domain import GIVEN, OTHER, Chunk, Document, Finding, Span, content_id
 from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
-from redraft.evaluators.metric_info import refuse_self_check
 from redraft.graphs.plan import Plan, choose_strategy, fitting_words
 from redraft.graphs.review import reviewed
 from redraft.graphs.strategies import draft_plan, strategy_named, version_with
 from redraft.llm.addresses import name_of
 from redraft.llm.base import Model
 from redraft.llm.servers import window_of_family
-from redraft.prompts.book import PromptBook, prompt_choice
+from redraft.prompts.book import PROMPTS, PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FACT_PROMPTS, RULE_ON_FINDINGS
@@ -291,7 +290,6 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
     known = order.evaluators(encoder)
     check_goals(order.refinement.goals if order.refinement else (), known)
-    refuse_self_check(prepared.settings, judging, order.refinement)
     judges = judge_settings_of(prepared.settings, judging)
     has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
     check_judges(prepared.settings, judging, order.refinement, known, has_facts)
@@ -307,7 +305,8 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
             hint="name a judge that can read it, such as --judge openai:gpt-5-mini",
         )
     for evaluator in known:
-        if EXTRACTIVE in {judge.model for judge in judges} and not all(map(is_answered, evaluator.prompts)):
+        has_own = any(prompt.name not in PROMPTS for prompt in evaluator.prompts)
+        if has_own and EXTRACTIVE in {judge.model for judge in judges}:
             raise UsageError(
                 f"the metric {evaluator.name} has a prompt of its own, which the built-in model cannot answer",
                 hint="name a judge that can, such as --judge openai:gpt-5-mini",

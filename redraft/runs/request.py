@@ -170,7 +170,7 @@ def _near(unknown: str, known: Sequence[str]) -> str:
 
 
 _OF_DRAFTS = frozenset({"strategy", "by_chapter", "until", "merge", "drafts"})
-_OF_REFINING = frozenset(RefineConfig.model_fields) - {"allow_self_check"}
+_OF_REFINING = frozenset(RefineConfig.model_fields)
 _OF_JUDGING = frozenset(JudgeConfig.model_fields) - frozenset(DraftConfig.model_fields)
 _IDLE: Mapping[str, frozenset[str]] = {
     "summarize": _OF_JUDGING,
@@ -202,11 +202,9 @@ def answer_spec(
     judging: JudgeConfig,
     question: str,
     *,
-    allow_self_check: bool = False,
     config: Mapping[str, Any] | None = None,
 ) -> tuple[DraftConfig, RunSpec]:
-    """What a run is to do that answers a question. The answer is judged where a judge is named; the model that answers
-    judges itself only where that is allowed."""
+    """What a run is to do that answers a question. The answer is judged where a judge is named."""
     if not isinstance(question, str):
         raise UsageError(f"the question is of the type {type(question).__name__}", hint="pass it as text")
     question = one_line(question)
@@ -214,8 +212,7 @@ def answer_spec(
         raise UsageError("the question is empty", hint="write it in words, such as: Why did the bank break?")
     if len(question) > _LONGEST_QUESTION:
         raise UsageError(f"the question has {len(question):,} characters", hint=f"use at most {_LONGEST_QUESTION:,}")
-    judged = bool(judging.judges) or allow_self_check
-    purpose = Ask(judging=judging.model_copy(update={"metrics": ("consistency",)}) if judged else None)
+    purpose = Ask(judging=judging.model_copy(update={"metrics": ("consistency",)}) if judging.judges else None)
     return settings.model_copy(update={"query": question}), RunSpec(purpose, config=config or {})
 
 

@@ -241,14 +241,13 @@ class Session:
 
         `source` may also be the id of a run, for its document. Where the document does not say, the answer is
         `redraft.Answer.answered` False. With judges its sentences are judged for consistency, as those of a summary
-        are; the model that answers judges them only with `allow_self_check=True`.
+        are.
         """
         refuse_idle("ask", options)
         request = self._with(settings, judging, None, (), options)
         settings = self._model_roles.settings(request.settings)
         panel = self._model_roles.judging(request.judging, settings)
-        allowed = request.refinement is not None and request.refinement.allow_self_check
-        settings, order = answer_spec(settings, panel, question, allow_self_check=allowed, config=request.config)
+        settings, order = answer_spec(settings, panel, question, config=request.config)
         document = await off_loop(document_asked_about, self.store, source)
         result = await self.begin_order(document, settings, order)
         return await off_loop(read_answer, self.store, result.run.id)

@@ -14,7 +14,7 @@ from pydantic.v1 import ValidationError as OldValidationError
 from redraft.agents import decider
 from redraft.domain import Draft, Finding
 from redraft.errors import RedraftError, UsageError
-from redraft.evaluators.metric_info import self_checks
+from redraft.evaluators.metric_info import offline_checks
 from redraft.fields import error_text
 from redraft.graphs.evaluation import metric_verdict
 from redraft.report.history.results import document_read
@@ -95,7 +95,7 @@ class MetricReport(BaseModel):
     unjudged: int
     findings: dict[str, int]
     reason: str
-    self_check: bool
+    offline_check: bool
     """Whether the built-in model judged its own summary."""
 
 
@@ -107,7 +107,7 @@ class DraftReport(BaseModel):
     words: int
     text: str
     scores: dict[str, float | None]
-    self_check: bool
+    offline_check: bool
 
 
 class RevisionReport(BaseModel):
@@ -118,7 +118,7 @@ class RevisionReport(BaseModel):
     accepted: bool
     reason: str
     scores: dict[str, float | None]
-    self_check: bool
+    offline_check: bool
 
 
 class FinishReport(BaseModel):
@@ -226,7 +226,7 @@ class _RunTools:
         )
         itself = _judges_itself(run, shown.round, scores)
         told = {"round": shown.round, "words": shown.words, "text": shown.text}
-        return DraftReport(run=shown.run, **told, scores=scores, self_check=itself)
+        return DraftReport(run=shown.run, **told, scores=scores, offline_check=itself)
 
     async def _best(self, key: str) -> Draft:
         run = await off_loop(self._session.store.runs.get, key)
@@ -239,7 +239,7 @@ class _RunTools:
                 itself = _judges_itself(job_factory.run, (await self._best(given.run)).round, [metric])
                 short = metric_verdict(evaluation)
                 return MetricReport(
-                    run=job_factory.run.id, metric=metric, reason=evaluation.reason, self_check=itself, **short
+                    run=job_factory.run.id, metric=metric, reason=evaluation.reason, offline_check=itself, **short
                 )
 
         return judge
@@ -255,7 +255,7 @@ class _RunTools:
             accepted=state["accepted"],
             reason=state["reason"],
             scores=state["scores"],
-            self_check=itself,
+            offline_check=itself,
         )
 
     async def finish(self, given: FinishInput) -> FinishReport:
@@ -270,4 +270,4 @@ def _judges_itself(run: StoredRun, round_: int, metrics: Iterable[str]) -> bool:
     """Return whether the built-in model alone judges its own draft by these metrics."""
     judging = (run.judging or JudgeConfig()).model_copy(update={"metrics": tuple(metrics)})
     refinement = run.refinement or (RefineConfig(goals={}) if round_ else None)
-    return bool(self_checks(run.settings, judging, refinement))
+    return bool(offline_checks(run.settings, judging, refinement))

@@ -15,7 +15,7 @@ from redraft.batches.tables import BatchSnapshot, pace_of, read_snapshot, report
 from redraft.domain import record_json
 from redraft.errors import RunError
 from redraft.llm.addresses import shown_name
-from redraft.report.history.certificates import self_checked
+from redraft.report.history.certificates import offline_checked
 from redraft.report.history.trace import scores_of
 from redraft.report.pages.report import ReportRow, Results, ShownTable, sections
 from redraft.report.tables import Report
@@ -162,7 +162,7 @@ def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True, by_pa
         title=store.documents.title(document) if document else "",
         words=draft.words if draft else None,
         scores=scores_of(store, run) if run else {},
-        self_check=bool(run and self_checked(run)),
+        offline_check=bool(run and offline_checked(run)),
         calls=totals.calls if totals else None,
         cost_usd=totals.cost_usd if totals else None,
         error=error_on_page(item.error, "" if by_page else f"{_API}/{item.batch}"),

@@ -346,7 +346,7 @@ class ItemRow(Entry):
     """Its run: see /api/runs/RUN and /api/runs/RUN/dossier."""
     words: int | None
     scores: dict[str, float | None]
-    self_check: bool
+    offline_check: bool
     """Whether the built-in model judged its own summary."""
     calls: int | None
     cost_usd: float | None

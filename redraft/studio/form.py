@@ -104,7 +104,6 @@ _NAMES = {
     "query": "question to answer",
     "rounds": "maximum revisions",
     "review": "ask me before each revision",
-    "allow_self_check": "let the built-in model judge its own text (a self-check)",
 }
 
 
@@ -159,7 +158,7 @@ def groups(models: Sequence[str] = ()) -> tuple[ControlGroup, ...]:
     for model in SETTINGS:
         for name in named_fields(model):
             option = option_of(model, name)
-            if name not in _APART and name != "allow_self_check" and option is not None:
+            if name not in _APART and option is not None:
                 found[option.section].append(_control(model, name, tuple(models)))
     return tuple(ControlGroup(*_GROUPS[section], tuple(fields)) for section, fields in found.items())
 

@@ -16,7 +16,6 @@ from redraft.batches.request import BatchRequest
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
-from redraft.evaluators.metric_info import refuse_self_check
 from redraft.evaluators.similarity import similarity
 from redraft.fields import field_like, validated
 from redraft.graphs.strategies import STRATEGIES
@@ -197,7 +196,6 @@ def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
     judging = judging_of(asked, models, wanted, () if judges == (asked.model,) else judges)
     evaluators = metrics((*judging.metrics, *(refinement.goals if refinement else ())), with_rubrics(judging, ()))
     check_goals(refinement.goals if refinement else (), evaluators)
-    refuse_self_check(settings, judging, refinement)
     order = RunSpec(purpose_of_draft(judging, refinement), given=asked.summary)
     return settings, with_places(order, settings)
 

@@ -20,7 +20,7 @@ from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import MEANINGS
 from redraft.fields import validated
 from redraft.report.dossier.comparison.build import read_comparison
-from redraft.report.history.certificates import in_words, packaged, self_checked
+from redraft.report.history.certificates import in_words, offline_checked, packaged
 from redraft.report.history.requests import request_outcomes
 from redraft.report.history.results import document_read, with_place
 from redraft.report.history.summaries import shown_names
@@ -143,7 +143,7 @@ async def _review(request: Request, given: ReviewBody | None = None, problem: st
     values: dict[str, Any] = {"run": run.id, "question": question, "title": document.title, "earlier": earlier}
     values |= {"given": given or ReviewBody(), "part": part_read(document.notes), "characters": len(document.text)}
     values["findings"] = [with_place(finding, document) for finding in _FINDINGS.validate_python(question["findings"])]
-    values["self_check"] = bool(self_checked(run))
+    values["offline_check"] = bool(offline_checked(run))
     values["not_understood"] = NOT_UNDERSTOOD if run.settings.model == EXTRACTIVE else ""
     return page(request, "review", "runs", 422 if problem else 200, problem=problem or question["problem"], **values)
 

@@ -113,7 +113,6 @@ class ForkBody(RequestBody):
     review: bool = False
     judge: str | None = Field(default=None, max_length=200)
     """The model that judges; by default the judges of the run, or else the model of the run."""
-    allow_self_check: bool = False
     words: int | None = Field(default=None, ge=10, le=1_000_000)
     """The length of the summary; by default that of the run."""
     model: str | None = Field(default=None, max_length=200)
@@ -148,7 +147,7 @@ def plan_fork(store: Store, run: Run, asked: ForkBody, work: WorkManager, models
     goals = usual if asked.goals is None or not (asked.goals or asked.requests) else asked.goals
     evaluators = with_rubrics(run.judging, ())
     check_goals(goals, metrics(names(evaluators), evaluators))
-    said = {"goals": goals, "review": asked.review, "allow_self_check": asked.allow_self_check}
+    said = {"goals": goals, "review": asked.review}
     said |= {"rounds": asked.rounds} if asked.rounds is not None else {}
     judging = run.judging or JudgeConfig()
     if asked.judge:

@@ -225,7 +225,7 @@ def _fork_of(form: FormData) -> dict[str, Any]:
     goals = {name.removeprefix(GOAL): value for name, value in form.items() if name.startswith(GOAL)}
     said: dict[str, Any] = {
         name: form[name]
-        for name in ("rounds", "review", "judge", "allow_self_check", "words", "model", "prompts", "max_cost")
+        for name in ("rounds", "review", "judge", "words", "model", "prompts", "max_cost")
         if form.get(name)
     }
     lines = str(form.get("requests", "")).splitlines()
@@ -281,7 +281,6 @@ def _to_refine(store: Store, run: Run, asked: ForkBody) -> Mapping[str, Any]:
         "sets": SETS,
         "prompts": run.settings.prompts,
         "words": asked.words or run.settings.words or "",
-        "self_check": asked.allow_self_check or bool(run.refinement and run.refinement.allow_self_check),
         "was_judged": run.judging is not None,
         "judges": run.judging.judges if run.judging and run.judging.judges else (run.settings.model,),
         "offered": tuple(evaluator.name for evaluator in metrics(names(evaluators), evaluators) if evaluator.aim),

@@ -13,7 +13,6 @@ import pytest
 from redraft.agents.accounts import Entries, ItemResults
 from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, Scope
 from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPlan
-from redraft.builtin.questions import ask_whether
 from redraft.domain import Document, Span
 from redraft.evaluators.base import statements_of
 from redraft.prompts.coherence import FIND_STOPS
@@ -175,7 +174,7 @@ def test_of_a_sentence_with_a_name_in_brackets_the_place_is_found_and_what_stand
     document = Document("d", "The House", text)
     tokenizer = EstimatingTokenizer()
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, 4000)
-    found = reader.evidence(ask_whether("[Mrs. Lamb's] grandson Jem lived with her."), 2)
+    found = reader.evidence("Is this so: “[Mrs. Lamb's] grandson Jem lived with her.”?", 2)
     said = " ".join(reader.text(span) for span in found)
     assert "Her grandson Jem lived with her." in said
     assert "Mrs. Lamb kept the house." in said

@@ -1,4 +1,4 @@
-"""Questions about a document, and what a summary answers to them."""
+"""Key sentences: which a document has, which of them a summary has, and the key facts made of them."""
 
 from __future__ import annotations
 
@@ -8,210 +8,154 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.common import stories
-from redraft.builtin.questions import ask_document, ask_whether, question_about, rank_questions, read_claim
-from redraft.builtin.references import NamedPeople
-from redraft.prompts.qa import AskDocumentInput, Candidate, DocumentQuestion, RankInput
-from redraft.text.words import count_words
-from tests.builtin.support import (
-    STORY,
-    UNANSWERABLE,
-    UNDECIDED,
-    answers,
-    contradicted,
-    coverage,
-    pack_of,
-    sample,
-    split,
+from redraft.builtin.judge import (
+    align_facts,
+    answer_from_summary,
+    ask_document,
+    ask_query,
+    assess_facts,
+    grow,
+    key_sentences,
+    split_facts,
+    validate_facts,
+    write_answer,
 )
-from tests.builtin.support import said as verdict
+from redraft.builtin.prose import plain
+from redraft.errors import RejectedRequest
+from redraft.prompts.contract import UNSURE
+from redraft.prompts.factual import (
+    AlignInput,
+    ExtractFactsInput,
+    Fact,
+    FactWithLevel,
+    QueryInput,
+    SplitFactsInput,
+    TreeFact,
+    ValidateFactsInput,
+)
+from redraft.prompts.qa import (
+    AnswerFromSummaryInput,
+    AnswerInput,
+    AskDocumentInput,
+    QuestionItem,
+    Statement,
+    SummaryLine,
+    key_sentence,
+    sentence_in,
+)
+from tests.builtin.support import STORY, sample, split
 from tests.text.hostile import raw_texts
 
 
-def _asked(excerpt: str, count: int = 6) -> list[DocumentQuestion]:
-    return ask_document(AskDocumentInput(excerpt=excerpt, count=count)).questions
+def _held(sentences: list[str], summary: list[str]) -> list[tuple[bool | str | None, list[int]]]:
+    """Which key sentences a summary has, and where."""
+    given_ = AnswerFromSummaryInput(
+        sentences=[SummaryLine(id=number, sentence=text) for number, text in enumerate(summary, 1)],
+        questions=[QuestionItem(id=number, question=key_sentence(text)) for number, text in enumerate(sentences, 1)],
+    )
+    return [(answer.answered, answer.sentences) for answer in answer_from_summary(given_).answers]
 
 
-@pytest.mark.slow
-def test_questions_are_quoted_mixed_and_from_all_parts() -> None:
-    asked = _asked(sample(), 12)
-    assert len(asked) == len({one.question for one in asked}) == 12
-    assert all(one.quote in sample() and one.question.endswith("?") for one in asked)
-    assert all(one.answer.rstrip(".") in " ".join(one.quote.split()) for one in asked)
-    places = sorted(sample().index(one.quote) / len(sample()) for one in asked)
-    assert max(after - before for before, after in pairwise(places)) < 0.25
+def test_key_sentences_are_the_documents_each_once_and_from_all_parts() -> None:
+    text = plain(sample())
+    chosen = key_sentences(sample(), 12)
+    assert len(chosen) == len(set(chosen)) == 12
+    places = sorted(text.index(sentence.rstrip(".")) / len(text) for sentence in chosen)
+    assert max(after - before for before, after in pairwise(places)) < 0.3
 
 
-def test_a_question_is_who_or_what_or_whether_a_sentence_is_so() -> None:
-    asked = [one.question for one in _asked(sample(), 30)]
-    short = [one for one in asked if not read_claim(one)]
-    assert {one.split()[0] for one in short} == {"Who", "What"}
-    assert all(count_words(one) <= 18 and '"' not in one for one in short)
-    pointing = {"he", "him", "it", "they", "them", "this", "that", "there", "i", "you", "we"}
-    assert not [one for one in short if pointing & set(one.lower().rstrip("?").split())]
+def test_a_pack_has_key_sentences_in_place_of_questions() -> None:
+    questions = ask_document(AskDocumentInput(excerpt=STORY, count=3)).questions
+    assert [sentence_in(one.question) for one in questions] == [one.answer for one in questions]
+    assert {one.answer for one in questions} <= set(split(STORY))
+    assert sentence_in("Who came?") == ""
 
 
-@pytest.mark.parametrize(
-    ("sentence", "question", "answer"),
-    [
-        (
-            "Hester Vane came to the island of Sarn in a carrier's cart.",
-            "Who came to the island of Sarn in a carrier's cart?",
-            "Hester Vane",
-        ),
-        (
-            "The ship had struck the reef below the lighthouse, and nobody was awake.",
-            "What had struck the reef below the lighthouse?",
-            "The ship",
-        ),
-        (
-            "The counting house of the saltworks stood at the head of the quay.",
-            "What stood at the head of the quay?",
-            "The counting house of the saltworks",
-        ),
-        ("The woman rowed out to the schooner in a boat.", "Who rowed out to the schooner in a boat?", "The woman"),
-    ],
-)
-def test_good_english(sentence: str, question: str, answer: str) -> None:
-    people = NamedPeople(["Hester Vane said that she was glad of it.", "Then Hester Vane ate her egg."])
-    assert question_about(sentence, people) == (question, answer)
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "He gave it to them because they had asked him.",
-        "Ruth gave it back to the old keeper of the light.",
-        "The schooner had struck the reef below the lighthouse.",
-        "The steady pressure as the truss contracted was felt on every deck.",
-        "The keeper said: the lamp of the old tower is out.",
-        "Sie ging nach Hause, weil es regnete.",
-        "",
-    ],
-)
-def test_of_a_sentence_that_makes_no_good_question_nothing_short_is_asked(sentence: str) -> None:
-    assert question_about(sentence, NamedPeople([])) is None
-
-
-def test_an_excerpt_without_sentences_gives_no_questions() -> None:
-    assert [_asked(text) for text in ("", "# Contents\n\n1. Salt\n2. Sea", "…", " \n")] == [[]] * 4
-    assert _asked(STORY, 0) == []
-
-
-@pytest.mark.slow
-def test_a_document_answers_its_own_questions() -> None:
-    for text in (sample()[:25_000], *(story["document"] for story in stories()[::16])):
-        pack = pack_of(text)
-        said = answers(pack, split(text))
-        assert [one.question for one, answer in zip(pack, said, strict=True) if verdict(answer) == UNANSWERABLE] == []
-        pairs = [(one.question, one.answer, answer.answer) for one, answer in zip(pack, said, strict=True)]
-        assert [pair for pair, wrong in zip(pairs, contradicted(pairs), strict=True) if wrong] == []
+def test_an_excerpt_without_sentences_has_none() -> None:
+    assert [key_sentences(text, 6) for text in ("", "…", " \n")] == [[]] * 3
+    assert key_sentences(STORY, 0) == []
 
 
 @pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.lists(raw_texts, max_size=4).map("\n\n".join), st.integers(1, 5))
-def test_any_text_answers_its_own_questions(text: str, count: int) -> None:
-    pack = _asked(text, count)
-    assert len(pack) <= count
-    assert all(one.quote in text for one in pack)
-    if pack:
-        assert coverage(pack, [one.quote for one in pack]) == 1.0
+def test_a_text_has_no_more_key_sentences_than_wanted(text: str, count: int) -> None:
+    assert len(key_sentences(text, count)) <= count
 
 
-def test_an_empty_summary_answers_nothing() -> None:
-    pack = pack_of(STORY)
-    assert coverage(pack, []) == coverage(pack, ["", "…"]) == 0.0
+def test_a_summary_has_a_key_sentence_in_the_sentence_with_most_of_its_words() -> None:
+    first, second = split(STORY)[0], split(STORY)[4]
+    shortened = "In November 1901 the Long Bank broke."
+    assert _held([first, second], ["It rained.", first, shortened]) == [(True, [2]), (True, [3])]
+    assert _held([first, second], ["It rained.", "Hester came."]) == [(False, []), (False, [])]
+    assert _held([first], []) == [(False, [])]
 
 
-@pytest.mark.slow
-def test_a_summary_of_another_text_answers_next_to_nothing() -> None:
-    texts = [sample(), *(story["document"] for story in stories()[12:18])]
-    packs = [pack_of(text) for text in texts]
-    covered = [coverage(pack, split(texts[n - 1])[:60]) for n, pack in enumerate(packs)]
-    assert len(texts) == 1 or sum(covered) / len(covered) < 0.1
+def test_questions_of_other_judges_are_left_open() -> None:
+    given_ = AnswerFromSummaryInput(sentences=[], questions=[QuestionItem(id=1, question="Who came?")])
+    assert answer_from_summary(given_).answers[0].answered == UNSURE
 
 
-def test_the_answer_rests_on_the_sentence_that_has_it() -> None:
-    pack = _asked(STORY, 8)
-    for one, answer in zip(pack, answers(pack, split(STORY)), strict=True):
-        assert split(STORY)[answer.sentences[-1]] == one.quote or one.quote in [
-            split(STORY)[n] for n in answer.sentences
-        ]
-
-
-@pytest.mark.parametrize(
-    ("said", "answer"),
-    [
-        ("Hester Vane came to the island of Sarn in a carrier's cart.", "Hester Vane came to the island of Sarn"),
-        ("Hester Vane came to the island of Skye in a carrier's cart.", "Hester Vane came to the island of Skye"),
-        ("Tobias Wren lit the lamp.", UNANSWERABLE),
-    ],
-)
-def test_whether_a_sentence_is_so_is_answered_by_what_the_summary_has_for_it(said: str, answer: str) -> None:
-    asked = ask_whether("Hester Vane came to the island of Sarn in a carrier's cart.")
-    one = DocumentQuestion(question=asked, kind="what", answer="Sarn", quote="")
-    assert verdict(answers([one], ["The sea was calm.", said])[0]).startswith(answer)
-
-
-@pytest.mark.parametrize(
-    ("said", "answer"),
-    [
-        ("Hester Vane was made clerk and treasurer of the works.", "Hester Vane"),
-        ("Tobias Wren was made clerk and treasurer of the works.", "Tobias Wren"),
-        ("Mr. Harrow was made chairman and treasurer of the works.", UNDECIDED),
-    ],
-)
-def test_who_it_was_is_said_only_where_all_else_is_said(said: str, answer: str) -> None:
-    asked = "Who was made clerk and treasurer of the works?"
-    one = DocumentQuestion(question=asked, kind="who", answer="Hester Vane", quote="")
-    assert verdict(answers([one], ["The clerk went home.", said])[0]) == answer
-
-
-@pytest.mark.parametrize(
-    ("document", "summary", "wrong"),
-    [
-        ("Sarn", "Skye", True),
-        ("Tobias Wren", "Mr. Edgar Harrow", True),
-        ("Tobias Wren", "Wren", False),
-        ("nineteen", "19 people", False),
-        ("nineteen", "twenty", True),
-        ("Monday, 3 March 1924", "in March 1924", False),
-        ("in 1924", "in 1926", True),
-        ("Yes", "No, never", True),
-        ("He did not steal the money", "He stole the money", True),
-        ("because he was afraid", "out of fear", False),
-        ("the old counting house", "a building", False),
-        ("", "Skye", False),
-        ("今日", "明日", False),
-    ],
-)
-def test_what_contradicts(document: str, summary: str, wrong: bool) -> None:
-    assert contradicted([("What?", document, summary), ("What?", summary, document)]) == [wrong, wrong]
-
-
-def test_two_dates_of_one_year_are_two_dates() -> None:
-    assert contradicted([("When?", "3 March 1924", "5 March 1924")]) == [True]
-
-
-def test_the_central_comes_first() -> None:
-    texts = [
-        ("Who broke the Long Bank on Sarn?", "the harbour board"),
-        ("Who painted a boat?", "Ada"),
-        ("Who broke the Long Bank on Sarn?", "the harbour board"),
-        ("When did the Long Bank on Sarn break?", "in November"),
-        ("What did the harbour board owe to Sarn?", "the money for the Long Bank"),
+def _facts(excerpt: str) -> list[list[str]]:
+    """The facts of each root: itself, its branches, their leaves."""
+    roots = grow(ExtractFactsInput(excerpt=excerpt)).roots
+    return [
+        [root.fact, *(one.fact for one in root.branches), *(leaf for one in root.branches for leaf in one.leaves)]
+        for root in roots
     ]
-    candidates = [Candidate(id=10 + n, question=asked, answer=answer) for n, (asked, answer) in enumerate(texts)]
-    order = rank_questions(RankInput(candidates=candidates)).minor
-    assert sorted(order) == [10, 11, 12, 13, 14]
-    assert order.index(11) > order.index(14)
-    assert rank_questions(RankInput(candidates=[])).weights == {}
 
 
-@pytest.mark.slow
-@settings(max_examples=20, deadline=None)
-@given(st.lists(raw_texts, max_size=8))
-def test_every_question_is_ranked_once(texts: list[str]) -> None:
-    candidates = [Candidate(id=n, question=text, answer="") for n, text in enumerate(texts)]
-    assert sorted(rank_questions(RankInput(candidates=candidates)).minor) == list(range(len(texts)))
+def test_key_facts_are_key_sentences_each_once() -> None:
+    excerpt = sample()[:14_000]
+    trees = _facts(excerpt)
+    assert 2 <= len(trees) <= 4
+    facts = [fact for tree in trees for fact in tree]
+    assert len(facts) == len(set(facts)) > 15
+    assert all(fact.rstrip(".") in plain(excerpt) for fact in facts)
+    assert len(_facts(STORY)) == 1
+
+
+@pytest.mark.parametrize("text", ["", "# A heading", "Ada rowed.", "…"])
+def test_of_a_text_without_two_sentences_there_is_no_tree(text: str) -> None:
+    with pytest.raises(RejectedRequest):
+        grow(ExtractFactsInput(excerpt=text))
+
+
+def test_only_facts_that_the_excerpt_has_word_for_word_pass() -> None:
+    facts = [split(STORY)[2], "Matthias Crane stole the money.", "The lighthouse was old."]
+    given_ = ValidateFactsInput(
+        excerpt=STORY, facts=[TreeFact(id=n, level="leaf", fact=fact) for n, fact in enumerate(facts)]
+    )
+    assert [(one.id, one.verdict) for one in validate_facts(given_).facts] == [(0, "pass")]
+    assert [(one.id, one.verdict) for one in assess_facts(given_).facts] == [(0, "pass")]
+
+
+def test_a_query_asks_about_the_first_fact() -> None:
+    def query(fact: str) -> str:
+        return ask_query(QueryInput(facts=[FactWithLevel(id=1, level="root", fact=fact)])).query
+
+    assert query("Ruth met Isaac Thorne.") == "What is said about this: “Ruth met Isaac Thorne.”?"
+    assert query("The Key Fact lay there.") == "What happens, and why?"
+
+
+def test_a_fact_is_stated_where_a_sentence_has_most_of_its_words() -> None:
+    facts = [split(STORY)[2], "Then came Zebedee to the party."]
+    given_ = AlignInput(
+        sentences=[Statement(id=10 + n, sentence=text) for n, text in enumerate(split(STORY))],
+        facts=[Fact(id=n, fact=fact) for n, fact in enumerate(facts)],
+    )
+    assert [(one.stated, one.sentences) for one in align_facts(given_).facts] == [("yes", [12]), ("no", [])]
+
+
+def test_a_sentence_is_one_fact() -> None:
+    text = "Ada rowed, and Voss fled."
+    given_ = SplitFactsInput(sentences=[Statement(id=1, sentence=text)])
+    assert [one.facts for one in split_facts(given_).sentences] == [[text]]
+
+
+def test_a_readers_question_is_answered_by_the_sentences_with_its_words() -> None:
+    asked = AnswerInput(passages=[STORY], question="When did the Long Bank break?", words=50)
+    answer = write_answer(asked)
+    assert answer.answered
+    assert [one.quote for one in answer.sentences] == [split(STORY)[4]]
+    assert not write_answer(asked.model_copy(update={"question": "Who painted the ceiling?"})).answered

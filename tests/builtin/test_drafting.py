@@ -11,25 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.builtin import draft
+from redraft.builtin.draft import summarize
 from redraft.builtin.facade import VERSION
-from redraft.builtin.model import ExtractiveModel, handler_for
-from redraft.errors import ModelError
+from redraft.builtin.model import ExtractiveModel
 from redraft.llm.base import Model, Request
-from redraft.prompts.book import PROMPTS
-from redraft.prompts.contract import Prompt
 from redraft.prompts.summarization import (
     MERGE,
-    ChunkInput,
     CompressInput,
     MergeInput,
     MergeOnwardInput,
     TidyInput,
     UpdateInput,
-    WholeInput,
 )
 from redraft.text.sentences import ends_sentence, sentences
-from redraft.text.words import count_words
+from redraft.text.words import count_words, has_words
+from tests.builtin.support import of_part, of_whole
 
 STORY = """# The Lamp
 
@@ -62,29 +58,19 @@ _WORDS = [*_SCRAPS, "\n\n", "[note]", "灯塔。", "灯", "café;", "—", "..."
 TEXT = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(_WORDS), max_size=120).map(" ".join))
 
 DRAFTERS: dict[str, Callable[[str, int], str]] = {
-    "chunk": lambda text, words: draft.summarize_part(ChunkInput(excerpt=text, words=words)),
-    "query": lambda text, words: draft.summarize_part(ChunkInput(excerpt=text, words=words, query=QUERY)),
-    "whole": lambda text, words: draft.summarize_whole(WholeInput(document=text, words=words)),
-    "merge": lambda text, words: draft.merge(MergeInput(summaries=[text, OTHER], words=words)),
-    "onward": lambda text, words: draft.merge_onward(MergeOnwardInput(context=text, summaries=[OTHER], words=words)),
-    "update": lambda text, words: draft.update(UpdateInput(summary=text, excerpt=OTHER, words=words)),
-    "compress": lambda text, words: draft.compress(CompressInput(summary=text, current_words=99, words=words + 1)),
+    "chunk": of_part,
+    "query": lambda text, words: of_part(text, words, QUERY),
+    "whole": of_whole,
+    "merge": lambda text, words: summarize(MergeInput(summaries=[text, OTHER], words=words)),
+    "onward": lambda text, words: summarize(MergeOnwardInput(context=text, summaries=[OTHER], words=words)),
+    "update": lambda text, words: summarize(UpdateInput(summary=text, excerpt=OTHER, words=words)),
+    "compress": lambda text, words: summarize(CompressInput(summary=text, current_words=99, words=words + 1)),
 }
 drafters = pytest.mark.parametrize("draft", DRAFTERS.values(), ids=DRAFTERS.keys())
 
 
 def parts_of(text: str) -> list[str]:
     return [" ".join(text[span.start : span.end].split()) for span in sentences(text)]
-
-
-@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
-def test_every_prompt_has_a_handler(prompt: Prompt) -> None:
-    assert callable(handler_for(prompt))
-
-
-def test_a_prompt_without_a_handler_is_named() -> None:
-    with pytest.raises(ModelError, match="sing"):
-        handler_for(Prompt("sing", ChunkInput, str, "a song"))
 
 
 def test_the_model_says_who_it_is_what_it_used_and_what_it_wrote() -> None:
@@ -106,7 +92,7 @@ def test_any_text_gives_whole_sentences_within_the_limit_and_always_the_same(
     summary = draft(text, words)
     assert count_words(summary) <= words
     assert draft(text, words) == summary
-    if count_words(text):
+    if has_words(text):
         assert summary
         assert ends_sentence(summary)
 
@@ -129,14 +115,14 @@ def test_the_limit_is_nearly_used_up(drafter: str) -> None:
 
 @pytest.mark.parametrize("words", [40, 60, 80])
 def test_told_sentences_come_before_speech_headings_and_asides(words: int) -> None:
-    summary = draft.summarize_part(ChunkInput(excerpt=STORY, words=words))
+    summary = of_part(STORY, words)
     for poor in ("#", "Lamp\n", '"', "?", "It was dark", "I tell you", "But nobody"):
         assert poor not in summary
 
 
 def test_a_sentence_that_points_back_follows_the_one_it_points_to() -> None:
     source = parts_of(STORY)
-    summary = parts_of(draft.summarize_part(ChunkInput(excerpt=STORY, words=110)))
+    summary = parts_of(of_part(STORY, 110))
     for at, sentence in enumerate(summary):
         if sentence.startswith(("She ", "It ", "But ")):
             assert at > 0
@@ -144,26 +130,26 @@ def test_a_sentence_that_points_back_follows_the_one_it_points_to() -> None:
 
 
 def test_a_query_decides_what_is_kept() -> None:
-    summary = draft.summarize_whole(WholeInput(document=STORY + OTHER, words=60, query=QUERY))
+    summary = of_whole(STORY + OTHER, 60, QUERY)
     assert all("Voss" in sentence or "ledgers" in sentence for sentence in parts_of(summary))
 
 
 def test_a_merge_keeps_beginning_middle_and_end() -> None:
     other_end = "Queen Maud opened the new lighthouse at Skerry Rock on 1 May 1880 before nine hundred guests."
-    summary = draft.merge(MergeInput(summaries=[STORY, OTHER, other_end], words=120))
+    summary = summarize(MergeInput(summaries=[STORY, OTHER, other_end], words=120))
     source = (parts_of(STORY), parts_of(OTHER), [other_end])
     assert all(any(sentence in part for sentence in parts_of(summary)) for part in source)
 
 
 def test_a_merge_onward_repeats_nothing_of_the_context() -> None:
     given_ = MergeOnwardInput(context=OTHER, summaries=[OTHER + " " + STORY], words=150)
-    summary = parts_of(draft.merge_onward(given_))
+    summary = parts_of(summarize(given_))
     assert len(summary) == len(set(summary))
 
 
 def test_an_update_keeps_most_of_the_summary_and_takes_in_the_news() -> None:
-    before = draft.summarize_part(ChunkInput(excerpt=STORY, words=100))
-    summary = parts_of(draft.update(UpdateInput(summary=before, excerpt=OTHER, words=100)))
+    before = of_part(STORY, 100)
+    summary = parts_of(summarize(UpdateInput(summary=before, excerpt=OTHER, words=100)))
     kept = sum(count_words(sentence) for sentence in summary if sentence in parts_of(before))
     assert 60 <= kept < 100
     assert any(sentence in parts_of(OTHER) for sentence in summary)
@@ -172,7 +158,7 @@ def test_an_update_keeps_most_of_the_summary_and_takes_in_the_news() -> None:
 @pytest.mark.parametrize("words", [60, 90, 120])
 def test_a_compression_comes_near_to_its_target(words: int) -> None:
     given_ = CompressInput(summary=STORY, current_words=count_words(STORY), words=words)
-    assert 0.8 * words <= count_words(draft.compress(given_)) < words
+    assert 0.8 * words <= count_words(summarize(given_)) < words
 
 
 @pytest.mark.parametrize(
@@ -190,7 +176,7 @@ def test_a_compression_comes_near_to_its_target(words: int) -> None:
     ],
 )
 def test_odd_texts_still_give_a_sentence(text: str, words: int) -> None:
-    summary = draft.summarize_part(ChunkInput(excerpt=text, words=words))
+    summary = of_part(text, words)
     assert 1 <= count_words(summary) <= words
     assert ends_sentence(summary)
     assert not set("#*") & set(summary)
@@ -198,49 +184,21 @@ def test_odd_texts_still_give_a_sentence(text: str, words: int) -> None:
 
 @pytest.mark.parametrize("text", ["_", "_ _", "* _ *"])
 def test_a_text_of_marks_that_count_as_words_is_not_lost(text: str) -> None:
-    assert draft.summarize_part(ChunkInput(excerpt=text, words=1))
+    assert of_part(text, 1)
 
 
 @pytest.mark.slow
 def test_a_long_summary_has_paragraphs() -> None:
     text = (Path(__file__).parents[2] / "examples" / "the-salt-ledger.md").read_text(encoding="utf-8")
-    summary = draft.summarize_whole(WholeInput(document=text, words=300))
+    summary = of_whole(text, 300)
     paragraphs = summary.split("\n\n")
     assert 2 <= len(paragraphs) <= 6
     assert all(count_words(paragraph) >= 40 for paragraph in paragraphs)
 
 
-def test_tidying_leaves_a_clean_summary_alone() -> None:
+def test_its_drafts_need_no_tidying() -> None:
     text = "Ada kept the lamp.  She was paid\nin coal.\n\nVoss stole the oil.\n"
-    assert draft.tidy(TidyInput(summary=text)) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "tidied"),
-    [
-        ("Ada kept the lamp. The ISBN is 1. Voss fled.", "Ada kept the lamp. Voss fled."),
-        ("All rights reserved.\n\nVoss fled.", "Voss fled."),
-        ("Ada rowed.\n\nSee the Project Gutenberg licence. The ISBN is 1.\n\nVoss fled.", "Ada rowed.\n\nVoss fled."),
-        ("Ada rowed\nto the reef.\nThe ISBN is 1.\nVoss  fled.", "Ada rowed\nto the reef.\nVoss  fled."),
-        ("Ada kept the lamp. The author's note thanks the coast guard.", "Ada kept the lamp."),
-        ("Ada kept the lamp. The next segment is his.", "Ada kept the lamp. The next segment is his."),
-    ],
-)
-def test_tidying_takes_out_what_stands_around_the_text(text: str, tidied: str) -> None:
-    assert draft.tidy(TidyInput(summary=text)) == tidied
-
-
-def test_tidying_never_leaves_nothing() -> None:
-    text = "This is a table of contents."
-    assert draft.tidy(TidyInput(summary=text)) == text
-
-
-@given(TEXT)
-@settings(max_examples=80, deadline=None)
-def test_tidying_any_text_adds_nothing_and_is_done_at_once(text: str) -> None:
-    tidied = draft.tidy(TidyInput(summary=text))
-    assert count_words(tidied) <= count_words(text)
-    assert bool(tidied.strip()) == bool(text.strip())
+    assert summarize(TidyInput(summary=text)) == text
 
 
 DATA = Path(os.environ.get("REDRAFT_DATA", Path(__file__).parents[3] / "shared" / "data")) / "squality" / "dev.jsonl"
@@ -254,7 +212,7 @@ def test_summaries_of_stories_resemble_peoples_more_than_their_first_words_do() 
     ours, leads = [], []
     for line in DATA.read_text(encoding="utf-8").splitlines()[12:18]:
         record = json.loads(line)
-        summary = draft.summarize_whole(WholeInput(document=record["document"], words=250))
+        summary = of_whole(record["document"], 250)
         lead = " ".join(record["document"].split()[:250])
         for answer in record["questions"][0]["responses"]:
             ours.append(scorer.score(answer["response_text"], summary)["rouge2"].fmeasure)
@@ -267,7 +225,7 @@ def test_what_stands_under_the_heading_of_an_authors_note_is_no_part_of_the_stor
     note = "The town of Bergen and every harbour of this tale are invented by Marta Lind in Oslo in 1931."
     text = f"## Chapter 1\n\n{story}\n\n## Author's note\n\n{note}\n\n{note.replace('town', 'city')}"
 
-    assert "invented" not in draft.summarize_part(ChunkInput(excerpt=text, words=60))
+    assert "invented" not in of_part(text, 60)
 
 
 @pytest.mark.parametrize(
@@ -284,10 +242,10 @@ def test_what_stands_under_the_heading_of_an_authors_note_is_no_part_of_the_stor
 def test_a_footnote_is_no_sentence_of_a_summary(note: str) -> None:
     text = f"Hester Vane came to Sarn in March 1901 to weigh the salt.[1]\n\n{note}\n\n"
     text += "Edgar Harrow locked the ledger away."
-    drawn = draft.summarize_part(ChunkInput(excerpt=text, words=60))
+    drawn = of_part(text, 60)
     assert drawn == "Hester Vane came to Sarn in March 1901 to weigh the salt. Edgar Harrow locked the ledger away."
 
 
 def test_numbered_paragraphs_are_no_footnotes() -> None:
     text = "[1] Hester Vane came to Sarn in March 1901.\n\n[2] Edgar Harrow locked the ledger away in June."
-    assert "Harrow" in draft.summarize_part(ChunkInput(excerpt=text, words=60))
+    assert "Harrow" in of_part(text, 60)

@@ -106,7 +106,7 @@ def test_a_forgotten_chapter_is_made_again_by_who_goes_on(command: Inside) -> No
 @pytest.mark.nightly
 def test_chapters_are_judged_and_refined_by_themselves(command: Inside) -> None:
     name = in_markdown(command.folder)
-    options = ("--refine", "-g", "booookscore=0.9", "--rounds", "1", "--allow-self-check", "--json", "-q")
+    options = ("--refine", "-g", "booookscore=0.9", "--rounds", "1", "--json", "-q")
     done = command.run("summarize", name, *SMALL, *options)
     made = done.json
     assert done.code == 3

@@ -21,7 +21,7 @@ from tests.support import SAMPLE, story
 
 RESULT_KEYS = {
     "run", "source", "strategy", "model", "summary", "words", "rounds", "stop_reason", "scores", "initial_scores",
-    "goals", "self_check", "unjudged", "missing", "withdrawn", "usage",
+    "goals", "offline_check", "unjudged", "missing", "withdrawn", "usage",
 }  # fmt: skip
 USAGE_KEYS = {
     "calls", "lost", "lost_tokens", "lost_usd", "over_usd", "cached", "prompt_tokens", "cached_prompt_tokens",

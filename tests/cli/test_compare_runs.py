@@ -47,7 +47,6 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Inside, list[str]]:
             "coverage=0.9",
             "--rounds",
             "1",
-            "--allow-self-check",
             "--json",
             "-q",
         )

@@ -72,9 +72,7 @@ def test_the_same_files_are_the_same_document_to_every_command(command: Inside, 
     assert all(map(named_rightly, places))
     lost = command.run("lineage", judged.json["run"], "--lost", "--json").json["lost"]
     assert {one["document"] for one in lost} == set(paths)
-    refined = command.run(
-        "refine", *paths, "summary.md", "-g", "coverage=0.1", "--allow-self-check", *SMALL, "--json"
-    ).json
+    refined = command.run("refine", *paths, "summary.md", "-g", "coverage=0.1", *SMALL, "--json").json
     assert refined["source"]["id"] == known
     assert json.loads(command.run("pack", "export", *paths, "-q").out)["document"]["id"] == known
     facts = command.run("keyfacts", *paths, "-q")

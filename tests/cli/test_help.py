@@ -125,7 +125,7 @@ def test_short_options_mean_what_the_long_ones_do(command: Inside, tmp_path: Pat
     assert done.json["settings"]["words"] == 40
     assert done.err == ""
     assert (tmp_path / "out.md").read_text() == done.json["summary"] + "\n"
-    planned = command.run("refine", "book.md", "out.md", "-g", "coverage=0.5", "--allow-self-check", "--dry-run")
+    planned = command.run("refine", "book.md", "out.md", "-g", "coverage=0.5", "--dry-run")
     assert "coverage 0.5" in planned.out
 
 

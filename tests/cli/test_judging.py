@@ -20,7 +20,7 @@ from tests.judges import Keepers, Said, Sheet, island, named, told
 from tests.support import SAMPLE
 
 GOALS = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "100")
-SELF = "--allow-self-check"
+SELF = "--allow-offline check"
 BY_FACTS = ("--metric", "keyfact_recall", "--metric", "faithfulness")
 POOR = told(1, 3, 4, wrong={2: "Bob"})
 THERE = "there is no metric 'beauty'; choose from coverage, consistency, keyfact_recall, faithfulness, booookscore"
@@ -59,7 +59,7 @@ def test_the_built_in_model_judges_and_refines_without_key_or_network(command: I
     process, inside = Command(command.folder), Inside(command.folder, COLUMNS="100")
     first = inside.run("summarize", str(SAMPLE), "--words", "150", "-q", "-o", "first.md")
     assert first.code == 0, first.err
-    done = process.run("refine", str(SAMPLE), "first.md", "--rounds", "1", "--allow-self-check")
+    done = process.run("refine", str(SAMPLE), "first.md", "--rounds", "1")
 
     assert done.code in {0, 3}, done.err
     assert 50 < count_words(done.out) <= 150
@@ -76,9 +76,9 @@ def test_the_json_of_an_evaluation_keeps_the_contract(command: Inside) -> None:
 
     assert done.err == ""
     assessed = done.json
-    assert set(assessed) >= {"run", "source", "model", "judges", "summary", "metrics", "self_check", "usage"}
+    assert set(assessed) >= {"run", "source", "model", "judges", "summary", "metrics", "offline_check", "usage"}
     # Of a summary that somebody brings along nobody has judged his own work.
-    assert assessed["self_check"] is False
+    assert assessed["offline_check"] is False
     assert (assessed["summary"], assessed["words"], assessed["sentences"]) == (POOR, 28, 4)
     metric = assessed["metrics"]["consistency"]
     assert set(metric) >= {"outcome", "score", "judged", "unjudged", "findings", "details"}
@@ -272,7 +272,7 @@ def test_a_dry_run_says_what_judging_and_refining_come_to(command: Inside, tmp_p
 @pytest.mark.slow
 def test_a_budget_that_ends_is_told_and_the_run_goes_on_where_it_stopped(command: Inside, tmp_path: Path) -> None:
     own = Inside(command.folder, REDRAFT_DB=str(tmp_path / "own.db"))
-    goals = ("--goal", "consistency=1", "--words", "100", "--allow-self-check")
+    goals = ("--goal", "consistency=1", "--words", "100")
     stopped = own.run("refine", "book.md", "poor.md", *goals, "--max-calls", "5", "--json")
     assert stopped.code == 3, stopped.err
     assert stopped.json["stop_reason"] == "budget"

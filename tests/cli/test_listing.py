@@ -79,7 +79,7 @@ def a_run(**changed: Any) -> RunSummary:
         "limit": 1200,
         "title": "A very long title of a very long book by somebody",
         "scores": {"coverage": 0.5, "consistency": 0.75, "keyfact_recall": 0.25, "faithfulness": 0.9},
-        "self_check": False,
+        "offline_check": False,
         "preferred": None,
     }
     return RunSummary.model_construct(**long | changed)
@@ -89,7 +89,7 @@ def a_run(**changed: Any) -> RunSummary:
 def test_the_list_fits_whatever_stands_in_it(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     compared = a_run(kind="compare", preferred="b", strategy="")
-    several = [a_run(), a_run(self_check=True), a_run(scores={}, kind="booookscore"), compared]
+    several = [a_run(), a_run(offline_check=True), a_run(scores={}, kind="booookscore"), compared]
     for runs in ([one] for one in several):
         assert max(map(len, run_lines(runs, NOW))) <= columns
     lines = run_lines(several, NOW)

@@ -81,7 +81,7 @@ def test_a_summary_of_any_form_is_judged_in_bounded_work(tmp_path: Path, form: s
     document = SAMPLE.read_text("utf-8")
     (tmp_path / "summary.md").write_text(FORMS[form][: len(document) - 1_000])
     command = Command(tmp_path)
-    for words in (("evaluate",), ("refine", "-g", "coverage=0.9", "--allow-self-check")):
+    for words in (("evaluate",), ("refine", "-g", "coverage=0.9")):
         done = command.run(*words, str(SAMPLE), "summary.md", "--json")
         assert done.code in (0, 3), done.err
         assert done.json["usage"]["calls"] < 2_000

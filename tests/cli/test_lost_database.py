@@ -161,7 +161,7 @@ async def test_a_session_returns_the_result_and_says_why_it_is_not_stored(
         for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
             monkeypatch.setenv(name, command.environment[name])
         async with redraft.Session(command.environment["REDRAFT_DB"], model=MODEL, observer=events.append) as session:
-            result = await session.evaluate(tmp_path / "book.md", tmp_path / "poor.md", allow_self_check=True)
+            result = await session.evaluate(tmp_path / "book.md", tmp_path / "poor.md")
     assert result.status == "done"
     assert result.scores["coverage"] is not None
     assert result.unstored.endswith(NOT_STORED)

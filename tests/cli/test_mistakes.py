@@ -118,7 +118,7 @@ def test_runs_without_scores_are_compared(command: Inside) -> None:
 
 @pytest.mark.slow
 def test_a_fork_may_have_another_writer_and_another_length(command: Inside) -> None:
-    asked = ("refine", "book.md", "good.md", "-g", "consistency=0.5", "--allow-self-check", "-q")
+    asked = ("refine", "book.md", "good.md", "-g", "consistency=0.5", "-q")
     assert command.run(*asked).code in (0, 3)
     before = command.run("runs", "--json").json["runs"][0]["run"]
     with ChatServer() as server:

@@ -49,9 +49,7 @@ def test_a_summary_is_printed_and_written_in_every_format(command: Inside, tmp_p
     assert "\nc.json: 39 words of The Keeper\n" in done.err
     assert json.loads((tmp_path / "c.json").read_text("utf-8"))["summary"] == summary
     assert done.out == ""
-    command.run(
-        "refine", "book.md", "a.docx", "-w", "60", "-g", "consistency=0.1", "--allow-self-check", "-q", "-o", "d.md"
-    )
+    command.run("refine", "book.md", "a.docx", "-w", "60", "-g", "consistency=0.1", "-q", "-o", "d.md")
     assert (tmp_path / "d.md").read_text("utf-8").strip()
 
 

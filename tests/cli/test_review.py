@@ -129,7 +129,7 @@ def test_the_trace_and_the_result_say_whether_a_request_was_met(
 def test_the_built_in_model_says_that_it_cannot_follow_a_request(tmp_path: Path) -> None:
     asked = ("refine", str(SAMPLE), str(SAMPLE.parent / "a-first-summary.md"), "-w", "150", "-g", "consistency=0.95")
     answers = b"a Say how the story ends.\n\n\n"
-    alone = Inside(tmp_path).run(*asked, "--allow-self-check", "--review", "--json", stdin=answers)
+    alone = Inside(tmp_path).run(*asked, "--review", "--json", stdin=answers)
     why = "the built-in model cannot follow requests in words"
     said = " ".join(Inside(tmp_path).run("trace", alone.json["run"]).out.split())
     assert f"request: Say how the story ends. · not met: {why}" in said
@@ -141,7 +141,7 @@ def test_the_built_in_model_says_that_it_cannot_follow_a_request(tmp_path: Path)
     assert alone.json["requests"] == [outcome]
     assert "requested by a person" not in said
     assert "added, but the built-in model cannot follow requests in words; see `redraft models`" in alone.err
-    refused = Inside(tmp_path).run(*asked, "--allow-self-check", "--query", "Why did the bell ring?")
+    refused = Inside(tmp_path).run(*asked, "--query", "Why did the bell ring?")
     assert refused.code == 2
     assert "--query is not used by the built-in model in a revision" in refused.err
     assert "name another --model" in refused.err
@@ -259,7 +259,7 @@ def test_a_request_on_the_command_line_reaches_the_reviser(tmp_path: Path) -> No
         done = court.run(*asked, "-g", "coverage=0.1", "--json")
         said = " ".join(court.run("trace", done.json["run"]).out.split())
         empty = court.run(*asked, "--request", " ")
-        refused = court.run(*asked, "-m", "extractive", "--allow-self-check")
+        refused = court.run(*asked, "-m", "extractive")
     assert "request: Say how the story ends. · the reviser did not say whether it met this" in said
     outcome = "request sent, but the reviser did not say whether it is met: “Say how the story ends.”"
     assert outcome in done.err.splitlines()

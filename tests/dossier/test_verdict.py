@@ -14,7 +14,7 @@ def score(
 ) -> Score:
     told: dict[str, Any] = dict.fromkeys(("initial", "certificate", "interval"))
     told |= {"reason": reason, "goal": goal, "met": met}
-    return Score(metric=metric, outcome="scored", score=value, judged=1, unjudged=0, missing=(), self_check=False,
+    return Score(metric=metric, outcome="scored", score=value, judged=1, unjudged=0, missing=(), offline_check=False,
                  stands_on="", details={}, **told)  # fmt: skip
 
 

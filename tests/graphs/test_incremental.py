@@ -256,7 +256,7 @@ async def test_a_beginning_is_not_refined_by_the_whole(tmp_path: Path) -> None:
                 story(60),
                 settings=DraftConfig(words=50, until=400),
                 judging=JudgeConfig(metrics=("coverage",)),
-                refinement=RefineConfig(goals={"coverage": 0.5}, allow_self_check=True),
+                refinement=RefineConfig(goals={"coverage": 0.5}),
             )
 
 

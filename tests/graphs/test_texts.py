@@ -20,7 +20,7 @@ from tests.support import Desk, prose, story
 TEXT = "# Minutes\n\nThe board met at seven. Edith Marlow was in the chair. It was cold, and nothing was agreed on."
 OTHER = "# Notes\n\nThe board met at nine. Nobody was in the chair. It was warm, and a bridge was agreed on."
 WRONG = "The board met at eight."
-GOAL = {"goals": {"consistency": 0.9}, "allow_self_check": True, "rounds": 1}
+GOAL = {"goals": {"consistency": 0.9}, "rounds": 1}
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ class Letter(TypedDict, total=False):
     text: str
     words: int
     goals: dict[str, float]
-    allow_self_check: bool
+    free_length: bool
     summary: str
     scores: dict[str, float | None]
     run: str
@@ -109,7 +109,7 @@ async def test_a_draft_is_refined_by_the_next_node(session: Session) -> None:
     mine.add_edge(START, "draft")
     mine.add_edge("draft", "refine")
     graph = mine.compile()
-    task: Letter = {"text": TEXT, "words": 12, "goals": {"consistency": 0.9}, "allow_self_check": True}
+    task: Letter = {"text": TEXT, "words": 12, "goals": {"consistency": 0.9}}
     left = await graph.ainvoke(task, context=session)
 
     drafted, refined = reversed(session.store.runs.latest(2))
@@ -118,7 +118,7 @@ async def test_a_draft_is_refined_by_the_next_node(session: Session) -> None:
     assert left["scores"] == {"consistency": 1.0, "coverage": None}
     assert left["summary"] == (await session.result(drafted.id)).summary
     assert graph.get_context_jsonschema() is not None
-    with pytest.raises(UsageError, match="allow_self_check has no effect"):
+    with pytest.raises(UsageError, match="free_length has no effect"):
         await graphs.draft("direct").compile().ainvoke({**task}, context=session)
 
 

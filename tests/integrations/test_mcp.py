@@ -220,7 +220,7 @@ async def test_a_hint_names_tools_and_no_commands(tmp_path: Path) -> None:
         unknown = await client.call_tool("status", {"run": "01234567"})
         assert unknown.structured_content["error"]["hint"] == ""
         alone = await client.call_tool("start_summary", {"source": "book.txt", "goals": {"coverage": 0.5}})
-        assert "--allow-self-check" in alone.structured_content["error"]["hint"]
+        assert "--allow-offline check" in alone.structured_content["error"]["hint"]
     assert (
         _for_agents("free some disk space, then `redraft resume` the run") == "free some disk space, then call resume"
     )

@@ -249,7 +249,7 @@ def test_every_step_from_the_file_to_the_dossier(language: str, tmp_path: Path) 
 @language
 async def test_a_goal_is_unsure_and_nothing_is_mended(language: str, tmp_path: Path) -> None:
     document = load(str(HERE / f"{language}.md"))
-    refinement = RefineConfig(goals={"coverage": 0.5, "consistency": 0.9}, rounds=2, allow_self_check=True)
+    refinement = RefineConfig(goals={"coverage": 0.5, "consistency": 0.9}, rounds=2)
     async with Session(tmp_path / "redraft.db", settings=DraftConfig(words=60)) as session:
         result = await session.summarize(document, judging=JudgeConfig(), refinement=refinement)
         assert session.store.documents.outline(document.id).language == CODES[language]

@@ -599,9 +599,7 @@ async def test_the_built_in_model_takes_the_weakest_metric(tmp_path: Path) -> No
     goals = {"coverage": 0.9, "consistency": 0.95, "booookscore": 0.95}
 
     async with Session(tmp_path / "redraft.db") as session:
-        result = await session.refine(
-            sample, poor, words=250, goals=goals, policy="agent", rounds=1, allow_self_check=True
-        )
+        result = await session.refine(sample, poor, words=250, goals=goals, policy="agent", rounds=1)
 
     reached = {metric: score / goals[metric] for metric, score in result.initial_scores.items() if score is not None}
     weakest = min(reached, key=lambda metric: reached[metric])

@@ -81,7 +81,7 @@ async def test_the_model_that_answers_judges_itself_only_if_it_may(tmp_path: Pat
     assert (await ask(court)).consistency is None
     assert {sheet.prompt for sheet in court.sheets} == {"write_answer"}
 
-    allowed = await ask(court, allow_self_check=True)
+    allowed = await ask(court)
     assert allowed.consistency is not None
     assert allowed.consistency.score == 1.0
 
@@ -227,7 +227,7 @@ _PROCESSES = multiprocessing.get_context("forkserver")
 async def _work(database: Path, url: str, observer: Callable[[Event], None] = lambda _: None) -> Answer:
     settings = DraftConfig(model="openai:m", base_url=url)
     async with Session(database, limits=Limits(concurrency=1), observer=observer) as session:
-        return await session.ask(island(), named(3), settings=settings, allow_self_check=True)
+        return await session.ask(island(), named(3), settings=settings)
 
 
 def _killed(calls: int, database: Path, url: str) -> None:

@@ -86,9 +86,7 @@ class Author(Keepers):
 async def refined(court: Court, document: Document) -> Result:
     async with court.session() as session:
         settings = court.settings({"strategy": "direct", "words": 100})
-        return await session.summarize(
-            document, settings=settings, goals={"coverage": 0.9, "consistency": 1.0}, allow_self_check=True
-        )
+        return await session.summarize(document, settings=settings, goals={"coverage": 0.9, "consistency": 1.0})
 
 
 @pytest.mark.parametrize("prompt", ["", "summarize_whole", "ask_document", "answer_from_document", "edit"])

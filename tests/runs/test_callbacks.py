@@ -163,7 +163,7 @@ async def test_where_there_is_a_draft_the_judge_is_asked_and_not_the_writer(
     with opened.served() as server:
         opened.model = None
         where = {"model": "openai:m", "base_url": server.base_url}
-        goals = RefineConfig(goals={"consistency": 0.1}, allow_self_check=True)
+        goals = RefineConfig(goals={"consistency": 0.1})
         async with opened.session(judges=["extractive"]) as session:
             settings = opened.settings(where)
             await session.refine(opened.document, told(1, 2), settings=settings, refinement=goals)

@@ -206,7 +206,6 @@ async def test_input_that_is_changed_amid_a_run_is_refused(court: Court, change:
     thread: Any = {"configurable": {"thread_id": "1"}}
     async with Session(court.store) as session:
         task = {"source": await session.add(island()), "words": 60, "goals": {"coverage": 0.9}, "rounds": 1}
-        task["allow_self_check"] = True
         await graph.ainvoke(task, thread, context=session)
         await graph.aupdate_state(thread, change, as_node="draft")
         with pytest.raises(UsageError, match=f"{next(iter(change))} was changed in the state of run") as caught:

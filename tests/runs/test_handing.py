@@ -43,8 +43,8 @@ def lost(fact: str = FACT) -> Finding:
 @pytest.mark.slow
 async def test_a_lost_fact_is_brought_in_though_the_goals_are_met(tmp_path: Path) -> None:
     async with Session(tmp_path / "a.db") as session:
-        untouched = await session.refine(book(), SUMMARY, words=60, goals=GOALS, allow_self_check=True)
-        result = await session.refine(book(), SUMMARY, words=60, goals=GOALS, allow_self_check=True, findings=[lost()])
+        untouched = await session.refine(book(), SUMMARY, words=60, goals=GOALS)
+        result = await session.refine(book(), SUMMARY, words=60, goals=GOALS, findings=[lost()])
 
     assert untouched.summary == SUMMARY
     assert FACT in (result.summary or "")
@@ -56,9 +56,7 @@ async def test_a_lost_fact_is_brought_in_though_the_goals_are_met(tmp_path: Path
 
 async def test_they_meet_no_goal_and_what_misses_one_is_mended_after_them(tmp_path: Path) -> None:
     async with Session(tmp_path / "a.db") as session:
-        result = await session.refine(
-            book(), SUMMARY, words=60, goals={"coverage": 1.0}, allow_self_check=True, findings=[lost()], rounds=3
-        )
+        result = await session.refine(book(), SUMMARY, words=60, goals={"coverage": 1.0}, findings=[lost()], rounds=3)
 
     assert result.rounds[1].aims == (REVIEW, "coverage")
     assert [made.aims for made in result.rounds[2:]] == [("coverage",)] * (len(result.rounds) - 2)
@@ -70,7 +68,7 @@ async def test_all_lost_facts_are_restored_in_one_round(tmp_path: Path) -> None:
     several = [lost(fact) for fact in [*facts, LINES[1][5:], LINES[2][14:]]]
     assert len(several) == 7
     async with Session(tmp_path / "a.db") as session:
-        result = await session.refine(book(), SUMMARY, words=200, goals=GOALS, allow_self_check=True, findings=several)
+        result = await session.refine(book(), SUMMARY, words=200, goals=GOALS, findings=several)
         first = session.store.judgments.of(result.rounds[0].draft)[REVIEW].findings
 
     assert [len(made.findings) for made in result.rounds[1:]] == [7]
@@ -83,9 +81,7 @@ async def test_without_rounds_for_all_of_them_it_says_so(tmp_path: Path) -> None
     said: list[str] = []
     async with Session(tmp_path / "a.db", observer=lambda event: said.append(str(event))) as session:
         several = [lost(line) for line in (*LINES, LINES[1][5:])]
-        result = await session.refine(
-            book(), SUMMARY, words=200, goals=GOALS, allow_self_check=True, findings=several, rounds=0
-        )
+        result = await session.refine(book(), SUMMARY, words=200, goals=GOALS, findings=several, rounds=0)
     assert result.run.stop_reason == "goals_met"
     assert any("no rounds are left for all requests" in one for one in said)
 
@@ -95,9 +91,7 @@ async def test_what_was_lost_on_the_way_of_a_run_can_be_handed_over(tmp_path: Pa
         drafted = await session.summarize(book(), words=20)
         await session.build(book())
         losses = read_losses(session.store, drafted.run.id)
-        result = await session.refine(
-            book(), drafted.summary or "", words=80, goals=GOALS, allow_self_check=True, findings=losses.findings
-        )
+        result = await session.refine(book(), drafted.summary or "", words=80, goals=GOALS, findings=losses.findings)
     assert losses.lost
     for loss in losses.lost:
         assert loss.fact.evidence.text in (result.summary or "")
@@ -115,7 +109,7 @@ async def test_findings_on_something_else_are_refused_before_anything_is_spent(
 ) -> None:
     async with Session(tmp_path / "a.db") as session:
         with pytest.raises(UsageError, match=said):
-            await session.refine(book(), SUMMARY, goals=GOALS, allow_self_check=True, findings=[lost(), finding])
+            await session.refine(book(), SUMMARY, goals=GOALS, findings=[lost(), finding])
         assert session.store.runs.latest(1) == []
 
 
@@ -174,7 +168,7 @@ def test_on_the_command_line_a_lost_fact_is_brought_in(tmp_path: Path) -> None:
     assert wanted
     (tmp_path / "losses.json").write_text(losses.out, "utf-8")
 
-    words = ("refine", "book.txt", "s.md", "-g", "consistency=0.1", "--allow-self-check", "-w", "90")
+    words = ("refine", "book.txt", "s.md", "-g", "consistency=0.1", "-w", "90")
     refined = command.run(*words, "--findings", "losses.json", "--json")
     assert refined.code == 0, refined.err
     for one in wanted:
@@ -188,7 +182,7 @@ def test_on_the_command_line_a_lost_fact_is_brought_in(tmp_path: Path) -> None:
     assert command.run("refine", "-", "s.md", "--findings", "-").code == 2
 
     again = ("fork", done.json["run"], "--round", "0", "--findings")
-    forked = command.run(*again, "losses.json", "-g", "consistency=0.1", "--allow-self-check", "--json")
+    forked = command.run(*again, "losses.json", "-g", "consistency=0.1", "--json")
     assert forked.code == 0, forked.err
     assert forked.json["parent"] == done.json["run"]
     assert [one for one in wanted if one["evidence"]["text"] in forked.json["summary"]], "the limit is that of the run"

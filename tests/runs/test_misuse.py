@@ -125,7 +125,7 @@ def test_so_is_one_of_what_is_called_without_await(wrong: Callable[[], Any], sai
 async def test_none_is_an_empty_list_of_judges_metrics_and_findings() -> None:
     async with Session(":memory:", judges=None, metrics=None, strategies=None) as session:
         made = await session.evaluate(MINUTES, WRONG, metrics=None)
-        await session.refine(MINUTES, WRONG, findings=None, goals={"consistency": 0.0}, allow_self_check=True)
+        await session.refine(MINUTES, WRONG, findings=None, goals={"consistency": 0.0})
     assert sorted(made.scores) == ["consistency", "coverage"]
 
 
@@ -159,7 +159,7 @@ async def test_a_reviewer_may_be_a_plain_function_and_is_not_asked_forever() -> 
         asked.append(question["problem"])
         return {"drop": [99]}
 
-    options: dict[str, Any] = {"goals": {"consistency": 0.95}, "review": True, "allow_self_check": True}
+    options: dict[str, Any] = {"goals": {"consistency": 0.95}, "review": True}
     async with Session(":memory:", reviewer=nonsense) as session:  # type: ignore[arg-type]
         made = await asyncio.wait_for(session.refine(MINUTES, f"{WRONG} It was cold.", **options), 20)
         waiting = await session.question(made.run.id)

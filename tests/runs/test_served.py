@@ -73,9 +73,9 @@ def test_all_public_graphs_are_served() -> None:
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("summarizer", {"words": 40, "goals": {"coverage": 0.1}, "allow_self_check": True}),
+        ("summarizer", {"words": 40, "goals": {"coverage": 0.1}}),
         ("draft", {"words": 40}),
-        ("refine", {"summary": "summary.txt", "goals": {"coverage": 0.1}, "allow_self_check": True}),
+        ("refine", {"summary": "summary.txt", "goals": {"coverage": 0.1}}),
         ("judge", {"summary": "summary.txt", "metrics": ["coverage"]}),
     ],
 )
@@ -107,7 +107,6 @@ async def test_a_question_is_answered_in_another_request(database: Path) -> None
         "source": "book.md",
         "words": 40,
         "goals": {"coverage": 1.0},
-        "allow_self_check": True,
         "review": True,
         "rounds": 1,
     }

@@ -185,14 +185,14 @@ async def test_what_the_built_in_model_says_of_its_own_text_is_marked(tmp_path: 
     async with Session(tmp_path / "redraft.db") as session:
         hands = Hands(Court(tmp_path / "court"), session)
         run = (await session.evaluate(SAMPLE, SAMPLE.with_name("a-first-summary.md"), metrics=["coverage"])).run.id
-        assert not (await hands.use("current_draft", run)).self_check, "somebody else has written it"
-        assert not (await hands.use("judge_coverage", run)).self_check
+        assert not (await hands.use("current_draft", run)).offline_check, "somebody else has written it"
+        assert not (await hands.use("judge_coverage", run)).offline_check
         revised = await hands.use("revise", run, findings=(await hands.missing(run))[:1])
         assert revised.accepted
-        assert revised.self_check
-        assert (await hands.use("current_draft", run)).self_check
-        assert (await hands.use("judge_coverage", run)).self_check
-        assert not (await hands.use("judge_spread", run)).self_check, "nobody is asked for it"
+        assert revised.offline_check
+        assert (await hands.use("current_draft", run)).offline_check
+        assert (await hands.use("judge_coverage", run)).offline_check
+        assert not (await hands.use("judge_spread", run)).offline_check, "nobody is asked for it"
         hands.court.store.close()
 
 
@@ -207,7 +207,7 @@ async def test_finish_brings_the_run_to_its_end(hands: Hands) -> None:
 
 
 async def test_finish_ends_a_run_that_waits(hands: Hands) -> None:
-    wanted = RefineConfig(goals={"consistency": 1.0}, review=True, allow_self_check=True)
+    wanted = RefineConfig(goals={"consistency": 1.0}, review=True)
     waiting = await hands.session.refine(hands.court.document, SUMMARY, refinement=wanted)
     assert waiting.run.status == "waiting"
     found = (await hands.use("list_findings", waiting.run.id, metric="consistency")).findings

@@ -208,7 +208,6 @@ async def test_chapters_are_results_and_the_events_are_those_of_the_whole(tmp_pa
             book(),
             "The alder was seen.",
             goals={"coverage": 0.1},
-            allow_self_check=True,
             settings=DraftConfig(by_chapter=True),
         )
         assert given.chapters == ()

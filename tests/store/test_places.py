@@ -189,7 +189,7 @@ def test_every_file_of_a_whole_run_is_private_whatever_the_umask(tmp_path: Path)
     command = Command(work, REDRAFT_DB=str(data / "redraft.db"))
     made: dict[str, set[str]] = {}
     for arguments in (
-        ("refine", "book.md", "book.md", "-w", "80", "--rounds", "1", "--allow-self-check"),
+        ("refine", "book.md", "book.md", "-w", "80", "--rounds", "1"),
         ("forget", "--older-than", "0d", "--yes"),
     ):
         done = subprocess.run(

@@ -55,7 +55,7 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def run(client: httpx.Client) -> str:
-    made = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, rounds=1, allow_self_check=True,
+    made = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, rounds=1,
                  text=MARKDOWN)  # fmt: skip
     at_rest(client, made)
     return made
@@ -289,7 +289,7 @@ def test_a_question_is_asked_in_the_box_and_leads_to_the_document(page: Any) -> 
 def test_runs_are_selected_in_a_list_that_scrolls_and_the_button_stays(
     blank: Any, at: Served, client: httpx.Client, run: str
 ) -> None:
-    waits = begin(client, kind="refine", words=40, goals={"coverage": 1.0}, review=True, allow_self_check=True,
+    waits = begin(client, kind="refine", words=40, goals={"coverage": 1.0}, review=True,
                   text=MARKDOWN)  # fmt: skip
     assert at_rest(client, waits)["status"] == "waiting"
     opened(blank, f"{at.url}/runs?all=true")

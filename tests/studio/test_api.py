@@ -28,9 +28,7 @@ from tests.support import chapter
 @pytest.fixture(scope="module")
 def refined(client: httpx.Client) -> str:
     """A run that was judged and refined to its end."""
-    run = begin(
-        client, kind="refine", words=60, goals={"coverage": 0.9, "consistency": 0.9}, rounds=1, allow_self_check=True
-    )
+    run = begin(client, kind="refine", words=60, goals={"coverage": 0.9, "consistency": 0.9}, rounds=1)
     assert at_rest(client, run)["status"] == "done"
     return run
 
@@ -100,7 +98,6 @@ def test_the_plan_stores_nothing_and_asks_nobody(client: httpx.Client) -> None:
     asked = {
         "text": f"{chapter()} It ends in another way.",
         "kind": "refine",
-        "allow_self_check": True,
         "dry_run": True,
     }
     reply = client.post("/api/runs", json=asked)
@@ -164,7 +161,6 @@ def test_what_cannot_be_meant_is_said(
         ("stop", {}, 409, "run RUN is not running: it is done", "GET /api/runs/RUN"),
         ("ask", {"question": " "}, 422, "question: must not be empty", ""),
         ("ask", {"question": "x" * 2001}, 422, "question: must have at most 2000 characters", ""),
-        ("fork", {"goals": {"coverage": 0.9}}, 422, "the built-in model would judge", "`allow_self_check`"),
         (f"calls/{10**30}", None, 404, f"run RUN has no call {10**30}", ""),
     ],
 )
@@ -215,10 +211,10 @@ def test_an_unknown_run_is_not_found_and_an_unknown_address_neither(client: http
 
 @pytest.mark.nightly
 def test_a_run_that_waits_is_answered_and_a_wrong_answer_is_said(client: httpx.Client) -> None:
-    run = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1, allow_self_check=True)
+    run = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1)
     assert at_rest(client, run)["status"] == "waiting"
     asked = client.get(f"/api/runs/{run}/review").json()["question"]
-    assert "self-check" in client.get(f"/runs/{run}/review").text
+    assert "offline check" in client.get(f"/runs/{run}/review").text
     assert asked["findings"]
     wrong = client.post(f"/api/runs/{run}/review", json={"drop": [999]})
     assert wrong.status_code == 422

@@ -98,7 +98,6 @@ def test_a_run_is_begun_with_its_plan_shown_first(page: Any, at: Served, client:
     page.fill("[name=words]", "60")
     page.fill("[name='goal.consistency']", "")
     page.fill("[name='goal.coverage']", "0.9")
-    page.check("[name=allow_self_check]")
     page.fill("[name=rounds]", "1")
     page.click("text=Show the plan")
     page.wait_for_selector("h1:has-text('Plan for The Salt Ledger')")
@@ -213,7 +212,6 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
         kind="refine",
         words=60,
         goals={"coverage": 1.0},
-        allow_self_check=True,
         review=True,
         rounds=2,
         text=f"{chapter()} This one is reviewed.",
@@ -326,7 +324,7 @@ def test_no_text_is_ever_markup(page: Any, at: Served, client: httpx.Client) -> 
     text = f"# {EVIL}\n\n{chapter().partition(chr(10))[2]}\n\n{EVIL} came to the island in May. {EVIL}"
     summary = f"{EVIL} Hester Vane came to the island of Sarn on Friday, 9 July 1931."
     asked = {"text": text, "title": EVIL, "query": EVIL, "summary": summary, "kind": "refine", "review": True}
-    run = begin(client, **asked, goals={"consistency": 1.0, "coverage": 1.0}, allow_self_check=True)
+    run = begin(client, **asked, goals={"consistency": 1.0, "coverage": 1.0})
     at_rest(client, run)
     with Store(at.told.database) as store:
         store.runs.set_status(run, "waiting", why=EVIL, stop_reason=EVIL, error={"code": EVIL, "message": EVIL})
@@ -397,9 +395,7 @@ def test_every_page_is_for_everybody_and_fits(
     """Nothing serious for axe-core, and nothing wider than the screen."""
     text = f"{chapter()} For everybody, at {width}."
     judged = [begin(client, kind="evaluate", metrics=["coverage"], words=words, text=text) for words in (30, 60)]
-    reviewed = begin(
-        client, kind="refine", goals={"coverage": 1.0}, allow_self_check=True, review=True, words=30, text=text
-    )
+    reviewed = begin(client, kind="refine", goals={"coverage": 1.0}, review=True, words=30, text=text)
     assert at_rest(client, reviewed)["status"] == "waiting"
     for run in judged:
         at_rest(client, run)

@@ -33,9 +33,7 @@ def requests() -> list[str]:
 def test_the_requests_of_the_page_are_answered(at: Served, tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(chapter(), "utf-8")
     with at.client() as client:
-        review = begin(
-            client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1, allow_self_check=True
-        )
+        review = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1)
         assert at_rest(client, review)["status"] == "waiting"
         asyncio.run(_batch(Path(str(at.told.database))))
         known = {"STUDIO": at.url, "TOKEN": TOKEN, "WAITING": review, "RUN": "", "PATH": "/usr/bin:/bin"}

@@ -27,8 +27,7 @@ EVIL = "<script>document.title='pwned'</script>"
 @pytest.fixture(scope="module")
 def refined(client: httpx.Client) -> str:
     """A run with a goal that is met and one that is missed."""
-    run = begin(client, kind="refine", words=60, goals={"coverage": 1.0, "consistency": 0.5}, rounds=1,
-                allow_self_check=True)  # fmt: skip
+    run = begin(client, kind="refine", words=60, goals={"coverage": 1.0, "consistency": 0.5}, rounds=1)  # fmt: skip
     assert at_rest(client, run)["status"] == "done"
     return run
 
@@ -63,8 +62,7 @@ def test_a_form_that_there_is_not_is_refused(client: httpx.Client, refined: str)
 def test_a_run_is_refined_with_a_request_of_ones_own_after_its_cost_is_shown(
     client: httpx.Client, refined: str
 ) -> None:
-    form = {"requests": "Name the auditor.\n\nSay how it ends.", "round": "0", "rounds": "1", "goal.coverage": "0.9",
-            "allow_self_check": "true"}  # fmt: skip
+    form = {"requests": "Name the auditor.\n\nSay how it ends.", "round": "0", "rounds": "1", "goal.coverage": "0.9"}
     note = re.search('<p class="drift" data-by="extractive">(.*?)</p>', client.get(f"/runs/{refined}/refine").text)
     assert note
     assert note[1] == "The built-in model cannot follow requests in words: choose another model that revises."
@@ -100,7 +98,7 @@ def test_what_is_wrong_with_a_refinement_is_said_in_the_form(client: httpx.Clien
 
 
 def test_a_draft_is_forked_by_a_program(client: httpx.Client, refined: str) -> None:
-    reply = client.post(f"/api/runs/{refined}/fork", json={"round": 0, "rounds": 1, "allow_self_check": True})
+    reply = client.post(f"/api/runs/{refined}/fork", json={"round": 0, "rounds": 1})
     assert reply.status_code == 201
     run = reply.json()["run"]
     assert at_rest(client, run)["status"] == "done"
@@ -150,7 +148,7 @@ def test_a_run_that_is_repeated_with_changes_names_the_run_of_before(client: htt
 
 
 def test_other_summaries_of_the_document_are_offered_for_comparison(client: httpx.Client, refined: str) -> None:
-    forked = client.post(f"/api/runs/{refined}/fork", json={"rounds": 1, "allow_self_check": True})
+    forked = client.post(f"/api/runs/{refined}/fork", json={"rounds": 1})
     forked = forked.json()["run"]
     other = begin(client, words=30, strategy="direct")
     alike = begin(client, words=31, strategy="direct")
@@ -187,7 +185,7 @@ def test_a_run_is_deleted_for_good(client: httpx.Client) -> None:
 
 
 def test_a_run_that_waits_says_so(client: httpx.Client) -> None:
-    run = begin(client, kind="refine", words=40, goals={"coverage": 1.0}, review=True, allow_self_check=True,
+    run = begin(client, kind="refine", words=40, goals={"coverage": 1.0}, review=True,
                 text=f"{chapter()} It waits.")  # fmt: skip
     assert at_rest(client, run)["status"] == "waiting"
     page = client.get(f"/runs/{run}").text
@@ -278,7 +276,7 @@ def test_the_built_in_model_does_not_say_that_the_document_is_silent(client: htt
 
 def test_a_draft_is_refined_to_another_length(client: httpx.Client, refined: str) -> None:
     assert 'name="words" min="10" max="1000000" value="60"' in client.get(f"/runs/{refined}/refine").text
-    form = {"words": "30", "round": "0", "rounds": "1", "goal.coverage": "0.9", "allow_self_check": "true"}
+    form = {"words": "30", "round": "0", "rounds": "1", "goal.coverage": "0.9"}
     planned = client.post(f"/runs/{refined}/refine", data={**form, "act": "plan"})
     assert 'name="words" min="10" max="1000000" value="30"' in planned.text
     started = client.post(f"/runs/{refined}/refine", data={**form, "act": "start"})
@@ -291,7 +289,7 @@ def test_a_draft_is_refined_to_another_length(client: httpx.Client, refined: str
 def test_two_forks_of_different_length_are_compared_by_their_scores(client: httpx.Client, refined: str) -> None:
     told, runs = [], []
     for words in (30, 60):
-        asked = {"round": 0, "rounds": 1, "words": words, "goals": {"coverage": 0.9}, "allow_self_check": True}
+        asked = {"round": 0, "rounds": 1, "words": words, "goals": {"coverage": 0.9}}
         runs.append(client.post(f"/api/runs/{refined}/fork", json=asked).json()["run"])
         assert at_rest(client, runs[-1])["status"] == "done"
         dossier = client.get(f"/api/runs/{runs[-1]}/dossier").json()
@@ -312,7 +310,7 @@ def test_the_review_says_what_unticking_a_finding_does_and_where_its_evidence_st
 ) -> None:
     cues = [one for one in chapter().replace("\n", " ").split(". ") if len(one) > 20][:20]
     text = "\n\n".join(f"{at}\n00:{at:02}:00,000 --> 00:{at:02}:05,000\n{cue}." for at, cue in enumerate(cues, 1))
-    asked = {"kind": "refine", "words": 20, "goal.coverage": 1.0, "review": True, "allow_self_check": True}
+    asked = {"kind": "refine", "words": 20, "goal.coverage": 1.0, "review": True}
     reply = client.post("/api/runs", data=asked, files={"file": ("talk.srt", text.encode())})
     run = str(reply.json()["run"])
     assert at_rest(client, run)["status"] == "waiting"
@@ -333,7 +331,7 @@ def test_the_review_says_what_unticking_a_finding_does_and_where_its_evidence_st
 
 def test_the_review_of_the_second_round_says_what_became_of_the_requests_of_the_first(client: httpx.Client) -> None:
     goals = {"coverage": 1.0}
-    run = begin(client, kind="refine", words=60, goals=goals, review=True, rounds=2, allow_self_check=True)
+    run = begin(client, kind="refine", words=60, goals=goals, review=True, rounds=2)
     assert at_rest(client, run)["status"] == "waiting"
     page = f"/runs/{run}/review"
     first = client.get(page).text
@@ -422,7 +420,7 @@ def test_so_is_a_batch(tmp_path: Path) -> None:
 def test_other_prompts_are_chosen_for_a_refinement(client: httpx.Client, refined: str) -> None:
     page = client.get(f"/runs/{refined}/refine").text
     assert '<option value="">as before: standard</option>' in page
-    asked = {"requests": "Shorter.", "prompts": "simple", "act": "start", "allow_self_check": "true"}
+    asked = {"requests": "Shorter.", "prompts": "simple", "act": "start"}
     run = client.post(f"/runs/{refined}/refine", data=asked).headers["location"].rpartition("/")[2]
     at_rest(client, run)
     assert client.get(f"/api/runs/{run}/dossier").json()["run"]["settings"]["prompts"] == "simple"
@@ -442,7 +440,7 @@ def test_another_model_revises_a_draft_and_the_judge_stays(tmp_path: Path, monke
             run = begin(client, kind="evaluate", words=40)
             assert at_rest(client, run)["status"] == "done"
             assert '<option value="">as before: extractive</option>' in client.get(f"/runs/{run}/refine").text
-            asked = {"model": "other", "goals": {"coverage": 1.0}, "rounds": 1, "allow_self_check": True}
+            asked = {"model": "other", "goals": {"coverage": 1.0}, "rounds": 1}
             forked = client.post(f"/api/runs/{run}/fork", json=asked)
             assert forked.status_code == 201, forked.text
             at_rest(client, forked.json()["run"])
@@ -460,7 +458,7 @@ def test_another_model_revises_a_draft_and_the_judge_stays(tmp_path: Path, monke
             assert "openai:other" not in plan
             assert told["judging"]["judges"] == ["extractive"]
             assert client.post(f"/api/runs/{run}/fork", json={"model": "nobody"}).status_code in (400, 422)
-            own = begin(client, model="other", kind="evaluate", words=40, allow_self_check=True)
+            own = begin(client, model="other", kind="evaluate", words=40)
             at_rest(client, own)
             away = client.post(f"/api/runs/{own}/fork", json=asked | {"model": "extractive"})
             at_rest(client, away.json()["run"])

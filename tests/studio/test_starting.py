@@ -121,7 +121,7 @@ def test_programs_start_batches_of_stored_documents(client: httpx.Client) -> Non
     ("asked", "said"),
     [
         ({"kind": "evaluate", "summary": "Short."}, "Your own summary belongs to one document"),
-        ({"kind": "refine", "review": "true", "allow_self_check": "true"}, "several documents"),
+        ({"kind": "refine", "review": "true"}, "several documents"),
         ({"chapters": "99"}, "“Chapters” 99"),
     ],
 )
@@ -199,9 +199,9 @@ def test_a_limit_of_cost_is_planned_with_kept_and_given_again(client: httpx.Clie
         with Store(limited.told.database) as store:
             assert store.runs.get(run).limits.max_cost == 0.75
         assert 'value="0.75"' in other.get(f"/runs/new?from={run}").text
-        page = other.post(f"/runs/{run}/refine", data={"max_cost": "0.5", "act": "plan", "allow_self_check": "true"})
+        page = other.post(f"/runs/{run}/refine", data={"max_cost": "0.5", "act": "plan"})
         assert "The run stops before it costs more than $0.50." in page.text
-        forked = other.post(f"/api/runs/{run}/fork", json={"max_cost": 0.5, "allow_self_check": True}).json()["run"]
+        forked = other.post(f"/api/runs/{run}/fork", json={"max_cost": 0.5}).json()["run"]
         at_rest(other, forked)
         batch = other.post("/api/batches", data={"max_cost": "0.5"}, files=files).json()
         assert batch["max_cost"] == 0.5

@@ -49,7 +49,6 @@ KINDS: dict[str, tuple[str, ...]] = {
         "consistency=1.0",
         "-w",
         "200",
-        "--allow-self-check",
     ),
     "redraft": (
         "summarize",
@@ -63,7 +62,6 @@ KINDS: dict[str, tuple[str, ...]] = {
         "--refine",
         "-g",
         "coverage=0.3",
-        "--allow-self-check",
     ),
     "compare": ("compare", "book.md", "poor.md", "other.md"),
     "pack": ("pack", "build", "book.md"),

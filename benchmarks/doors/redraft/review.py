@@ -23,9 +23,7 @@ def status(run, *ends):
 studio = subprocess.Popen(["redraft", "studio", "--port", "8799", "--token", "secret-token"], stderr=subprocess.PIPE)
 studio.stderr.readline()
 texts = {"text": open("document.txt").read(), "summary": "The keeper number 2 is called Bob."}
-run = call(body={"kind": "refine", "goals": {"consistency": 0.9}, "review": True, "allow_self_check": True} | texts)[
-    "run"
-]
+run = call(body={"kind": "refine", "goals": {"consistency": 0.9}, "review": True} | texts)["run"]
 status(run, "waiting")
 print(call(f"/{run}/review")["question"]["findings"])
 call(f"/{run}/review", {"add": ["Name the first keeper."]})

@@ -13,7 +13,6 @@ from redraft.cli.sections import command
 from redraft.cli.terminal import INTERRUPTED, say
 from redraft.errors import UsageError
 from redraft.plugins import require
-from redraft.settings import RefineConfig
 
 _MCP_EPILOG = """\b
 Examples:
@@ -30,8 +29,8 @@ to all runs of one server together. Models are chosen here, not by the agent.
 @command(
     epilog=_MCP_EPILOG,
     first=(
-        *("root", "model", "base-url", "judge", "allow-self-check"),
-        *("max-cost", "max-calls", "concurrency", "prices", "db"),
+        *("root", "model", "base-url", "judge"),
+        *("context-tokens", "prompts", "max-cost", "max-calls", "concurrency", "db"),
     ),
 )
 @options.typed_option(
@@ -40,12 +39,11 @@ to all runs of one server together. Models are chosen here, not by the agent.
 @options.model_options
 @options.panel_options
 @options.validator
-@options.of_field(RefineConfig, "allow_self_check", section="judging")
 @options.limit_options
 @options.max_source
 @options.prices
 @options.db
-def mcp(root: str, db: str | None, allow_self_check: bool, **given: Any) -> int:
+def mcp(root: str, db: str | None, **given: Any) -> int:
     """Serve redraft to agents over the Model Context Protocol: they start runs, poll them, and read results, passages
     and citations."""
     require("redraft mcp", "mcp", "mcp")
@@ -69,7 +67,7 @@ def mcp(root: str, db: str | None, allow_self_check: bool, **given: Any) -> int:
         budget=Budget(max_calls=limits.max_calls, max_cost=limits.max_cost),
     )
 
-    desk = McpTools(session, folder, bool(allow_self_check))
+    desk = McpTools(session, folder)
 
     async def served() -> None:
         try:

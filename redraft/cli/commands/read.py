@@ -12,7 +12,7 @@ from redraft.cli.output_files import OutputTarget, check_output
 from redraft.cli.sections import command
 from redraft.cli.terminal import prose
 from redraft.errors import UsageError
-from redraft.settings import DraftConfig, RefineConfig
+from redraft.settings import DraftConfig
 
 if TYPE_CHECKING:
     from redraft.domain import Document
@@ -67,15 +67,12 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 
 @command(
     epilog=_ASK_EPILOG,
-    first=("model", "base-url", "judge", "allow-self-check", "max-cost", "dry-run", "output", "db", "json", "quiet"),
+    first=("model", "base-url", "judge", "max-cost", "dry-run", "output", "db", "json", "quiet"),
 )
 @options.sources
 @click.argument("question")
 @options.writing_language
 @options.panel_options
-@options.of_field(
-    RefineConfig, "allow_self_check", section="judging", help="Let the model that answers judge its own answer."
-)
 @options.of_field(
     DraftConfig,
     "model",
@@ -86,7 +83,7 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 @options.typed_option("--output", "-o", section="output", metavar="FILE", help="Write the answer to a file.")
 @options.show_all
 @options.store_options
-def ask(sources: tuple[str, ...], question: str, output: str | None, allow_self_check: bool, **given: Any) -> int:
+def ask(sources: tuple[str, ...], question: str, output: str | None, **given: Any) -> int:
     """Answer QUESTION from one SOURCE or several, with citations."""
     from redraft.cli.runner import carry_out
     from redraft.runs.request import answer_spec
@@ -96,12 +93,8 @@ def ask(sources: tuple[str, ...], question: str, output: str | None, allow_self_
         raise UsageError("an answer is written as text or JSON", place=output, hint="name a .txt, .md or .json file")
     form: Format = "json" if output and output.lower().endswith(".json") else "text"
     target = OutputTarget(output, form, given["as_json"])
-    settings, order = answer_spec(
-        parse_options.settings(given),
-        parse_options.judging_without_draft(given),
-        question,
-        allow_self_check=bool(allow_self_check),
-    )
+    judging = parse_options.judging_without_draft(given)
+    settings, order = answer_spec(parse_options.settings(given), judging, question)
     return carry_out(_source(sources, given), settings, order, given, target=target)
 
 

@@ -9,8 +9,10 @@ from redraft.cli.terminal import width, wrapped
 from redraft.cli.views import render
 from redraft.cli.views.render import aligned, count, score, spaced
 from redraft.domain import Document, Evaluation, Finding
-from redraft.evaluators.metric_info import NONE, SELF_CHECK, UNSUPPORTED, got_no_reply, stops_in_words, withdrawn
+from redraft.evaluators.metric_info import NONE, OFFLINE_CHECK, UNSUPPORTED, got_no_reply, stops_in_words, withdrawn
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS
+from redraft.llm.claim_judge import claim_in
+from redraft.prompts.qa import sentence_in
 from redraft.settings import FIGURES, NEWCOMER
 from redraft.text.places import place_of
 from redraft.text.sanitizer import one_line
@@ -28,7 +30,8 @@ def breakdown(one: Evaluation) -> Iterator[str]:
     elif one.outcome == "scored" and one.metric == "booookscore":
         yield from _counted("types", details["types"])
     yield from _levels(details)
-    yield from _concise(one.metric, details.get("conciseness"))
+    needs = "have a key sentence" if _is_about_key_sentences(one) else _NEEDS.get(one.metric, "")
+    yield from _concise(needs, details.get("conciseness"))
     for trouble in one.missing:
         yield from wrapped(f"missing: {one_line(trouble, 300)}", _INDENT, 2 * _INDENT)
 
@@ -37,12 +40,12 @@ _MAX_NAMED = 12
 _NEEDS = {"coverage": "answer a question", "keyfact_recall": "state a key fact"}
 
 
-def _concise(metric: str, found: Mapping[str, Any] | None) -> Iterator[str]:
+def _concise(needs: str, found: Mapping[str, Any] | None) -> Iterator[str]:
     """Yield which sentences no item rests on."""
     if found and found["unneeded"]:
         which = ", ".join(map(str, found["unneeded"][:_MAX_NAMED]))
         more = ", ..." if len(found["unneeded"]) > _MAX_NAMED else ""
-        yield f"  {render.score(found['share'])} of the sentences {_NEEDS[metric]}; without: {which}{more}"
+        yield f"  {render.score(found['share'])} of the sentences {needs}; without: {which}{more}"
 
 
 def _levels(details: Mapping[str, Any]) -> Iterator[str]:
@@ -239,13 +242,13 @@ _ITEMS = {
 
 
 def evaluation(
-    one: Evaluation, document: Document, *, self_checked: bool = False, shown: int | None = SHOWN, rest: str = ""
+    one: Evaluation, document: Document, *, offline_checked: bool = False, shown: int | None = SHOWN, rest: str = ""
 ) -> Iterator[str]:
     """Yield a metric's score or figures, its parts and its findings; `rest` is the command that shows omitted ones."""
     if one.outcome == "measured":
         yield from lines(one)
     else:
-        yield from _scored(one, self_checked=self_checked)
+        yield from _scored(one, offline_checked=offline_checked)
     yield from _panel(one)
     for number, finding in enumerate(one.findings[:shown], 1):
         yield from numbered(number, finding, document)
@@ -257,20 +260,26 @@ def evaluation(
         yield f"  ... and {len(one.findings) - shown:,} more ({rest})"
 
 
-def _scored(one: Evaluation, *, self_checked: bool) -> Iterator[str]:
+def _scored(one: Evaluation, *, offline_checked: bool) -> Iterator[str]:
     """Yield a metric's score, or why it has none, and the parts of the score."""
-    what = _ITEMS.get(one.metric, "item")
+    what = "key sentence" if _is_about_key_sentences(one) else _ITEMS.get(one.metric, "item")
     judged = f"{count(one.judged, what)} judged"
     if one.unjudged:
         judged += f", {one.unjudged:,} without a verdict"
     if one.outcome == "scored":
-        itself = f" ({SELF_CHECK})" if self_checked else ""
+        itself = f" ({OFFLINE_CHECK})" if offline_checked else ""
         found = count(len(one.findings), "finding")
         yield f"{one.metric} {score(one.score)}{itself}: {judged}, {found}"
     else:
         says = "has no score" if one.outcome == "failed" and not got_no_reply(one) else spaced(one.outcome)
         yield from wrapped(f"{one.metric} {says}: {one_line(one.reason, 300)}", "", "  ")
     yield from breakdown(one)
+
+
+def _is_about_key_sentences(one: Evaluation) -> bool:
+    """Return whether an evaluation looks for key sentences in place of answers."""
+    questions = one.details.get("questions")
+    return isinstance(questions, list) and bool(questions) and bool(sentence_in(str(questions[0].get("question"))))
 
 
 def _panel(one: Evaluation) -> Iterator[str]:
@@ -323,7 +332,10 @@ def _kind(finding: Finding) -> str:
 
 def _about(finding: Finding) -> str:
     """Return the subject of a finding: its question, what is missing, or else the explanation."""
-    return finding.expected if _is_missing(finding) else finding.question or finding.explanation
+    if _is_missing(finding):
+        return finding.expected
+    # The question whether a sentence is so would only repeat the sentence.
+    return finding.explanation if claim_in(finding.question) else finding.question or finding.explanation
 
 
 def _is_missing(finding: Finding) -> bool:
@@ -350,4 +362,6 @@ def _evidence(finding: Finding, document: Document) -> str:
     if evidence is None or not evidence.text:
         return ""
     place = f" ({place_of(document, evidence.span)})" if evidence.span else ""
+    if _is_missing(finding) and one_line(finding.expected) == one_line(evidence.text):
+        return place.strip(" ()")
     return f"“{one_line(evidence.text, _QUOTE)}”{place}"

@@ -80,14 +80,14 @@ def _round(
         yield from _changes(changes_between(base.draft.text, turn.draft.text), few)
     goals = result.goals if turn.draft.id == result.run.draft else {}
     if result.run.kind != "evaluate":
-        for line in render.score_lines(turn.scores, base.scores if base else {}, goals, result.self_checked):
+        for line in render.score_lines(turn.scores, base.scores if base else {}, goals, result.offline_checked):
             yield f"  {line}"
     if show_all or result.run.kind == "evaluate":
         shown = None if show_all else figures.SHOWN
         for name, evaluation in turn.evaluations.items():
             behind = turn.certificates.get(name)
-            checked = behind is not None and behind.self_check
-            lines = figures.evaluation(evaluation, document, self_checked=checked, shown=shown, rest="see --all")
+            checked = behind is not None and behind.offline_check
+            lines = figures.evaluation(evaluation, document, offline_checked=checked, shown=shown, rest="see --all")
             yield from terminal.indented(lines)
     else:
         yield from _found(turn)
@@ -233,7 +233,7 @@ def diff_lines(found: DraftDiff, before: RoundTrace, after: RoundTrace, document
     """Yield the differences of two drafts, sentence by sentence."""
     one, other = before.round.number, after.round.number
     yield f"round {one} ({render.count(before.draft.words, 'word')}) -> round {other} ({after.draft.words:,})"
-    checked = [name for name, certificate in after.certificates.items() if certificate.self_check]
+    checked = [name for name, certificate in after.certificates.items() if certificate.offline_check]
     for line in render.score_lines(after.scores, before.scores, {}, checked):
         yield f"  {line}"
     yield f"  {_numbers(found)}" if found.changes or found.moved else "  the drafts are the same"

@@ -34,7 +34,7 @@ def pack_lines(packs: Sequence[Mapping[str, Any]], now: datetime) -> list[str]:
 
 
 def _run(run: RunSummary, now: datetime) -> dict[str, str]:
-    scores = render.scores(run.scores, self_check=run.self_check)
+    scores = render.scores(run.scores, offline_check=run.offline_check)
     return {
         "RUN": run.run,
         "WHEN (UTC)": _when(run.created, now),

@@ -13,7 +13,7 @@ from redraft.cli.output_files import OutputTarget, citation_reader
 from redraft.cli.terminal import DONE, SHORT, echo_json, json_text, prose, say, wrapped
 from redraft.cli.views import figures, history, render
 from redraft.domain import Document, Pack, record_json
-from redraft.evaluators.metric_info import SELF_CHECK
+from redraft.evaluators.metric_info import OFFLINE_CHECK
 from redraft.evaluators.reference.pack_file import keyfacts_json, pack_json
 from redraft.prompts.coherence import ASPECTS
 from redraft.report.history.results import Result, built, built_keyfacts, document_read
@@ -158,7 +158,7 @@ def _by_itself(result: Result) -> Iterator[str]:
     if result.settings.model == EXTRACTIVE:
         yield "The answer consists of the sentences that share the most words with the question."
     elif judging is None:
-        yield "The answer was not judged: name a --judge, or add --allow-self-check."
+        yield "The answer was not judged: name a --judge."
     elif not judging.judges or set(judging.judges) == {result.settings.model}:
         yield "The model judged its own answer: name another with --judge."
 
@@ -173,8 +173,8 @@ def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_
         rest = f"see --all{trace}"
         for number, (name, evaluation) in enumerate(result.evaluations.items()):
             click.echo("\n" * bool(number), nl=False)
-            checked = name in result.self_checked
-            for line in figures.evaluation(evaluation, document, self_checked=checked, shown=shown, rest=rest):
+            checked = name in result.offline_checked
+            for line in figures.evaluation(evaluation, document, offline_checked=checked, shown=shown, rest=rest):
                 click.echo(line)
         for line in ("", *render.certificate_lines(result.certificates)) if result.certificates else ():
             click.echo(line)
@@ -236,7 +236,7 @@ def _section_line(one: FilledSection) -> str:
     run = f", run {one.run}" if one.run else ""
     if one.result is not None and one.result.draft is not None:
         scores = "".join(f", {metric} {render.score(value)}" for metric, value in one.result.scores.items())
-        scores += f" ({SELF_CHECK})" if scores and one.result.self_checked else ""
+        scores += f" ({OFFLINE_CHECK})" if scores and one.result.offline_checked else ""
         words = f"{one.result.draft.words} of at most {one.section.words} words{scores}{run}"
         if one.result.complete:
             return words

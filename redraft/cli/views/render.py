@@ -10,7 +10,7 @@ import click
 from redraft.cli import hints
 from redraft.cli.terminal import echo_json, prose, say, wrapped
 from redraft.domain import SHORTENED, Pack, Piece, Totals, TypedQuestions, why_stopped
-from redraft.evaluators.metric_info import SELF_CHECK
+from redraft.evaluators.metric_info import OFFLINE_CHECK
 from redraft.report.history.certificates import UNCHECKED, Certificate
 from redraft.report.history.requests import count_unmet
 from redraft.runs.model_names import named_in, settings_by_name
@@ -99,7 +99,7 @@ def _outcome(result: Result, output: str | None) -> str:
         before = f"{_or_none(result.initial_scores[metric])} -> " if revised else ""
         goal = result.goals.get(metric)
         notes = [f"goal {goal['at_least']:g} {_standing(goal)}"] if goal else []
-        notes += [SELF_CHECK] if metric in result.self_checked else []
+        notes += [OFFLINE_CHECK] if metric in result.offline_checked else []
         shown = f"{metric} {before}{_or_none(value) if before else score(value)}"
         parts.append(f"{shown} ({', '.join(notes)})" if notes else shown)
     parts += [revisions(result)] if result.rounds[1:] else []
@@ -216,15 +216,15 @@ def score_lines(
     scores: Mapping[str, float | None],
     before: Mapping[str, float | None],
     goals: Mapping[str, Mapping[str, object]],
-    self_checked: Collection[str] = (),
+    offline_checked: Collection[str] = (),
 ) -> list[str]:
-    """Return a line per metric: the score, the earlier score if known, whether it is a self-check, and the goal."""
+    """Return a line per metric: the score, the earlier score if known, whether it is an offline check, and the goal."""
     lines = []
     width = max((len(metric) for metric in scores), default=0)
     for metric, value in scores.items():
         line = f"{metric:<{width}}  "
         line += f"{_or_none(before[metric])} -> {_or_none(value)}" if metric in before else score(value)
-        line += f"  {SELF_CHECK}" if metric in self_checked else ""
+        line += f"  {OFFLINE_CHECK}" if metric in offline_checked else ""
         if goal := goals.get(metric):
             line += f"  goal {goal['at_least']:g}: {_standing(goal)}"
         lines.append(line)
@@ -249,10 +249,10 @@ def _or_none(value: float | None) -> str:
     return "none" if value is None else score(value)
 
 
-def scores(values: Mapping[str, float | None], *, self_check: bool = False) -> str:
+def scores(values: Mapping[str, float | None], *, offline_check: bool = False) -> str:
     """Return scores in a few letters, for lists."""
     told = " ".join(f"{metric[:3]} {score(value)}" for metric, value in values.items())
-    return f"{told} {SELF_CHECK}" if told and self_check else told
+    return f"{told} {OFFLINE_CHECK}" if told and offline_check else told
 
 
 def end_reason(result: Result) -> str:
@@ -326,6 +326,6 @@ def _row(one: ChapterResult) -> list[str]:
     said = "" if result is None else words if words and result.status == "done" else result.status
     page = f"{'pages' if '-' in one.pages else 'page'} {one.pages}" if one.pages else ""
     missed = "goals missed" if result and not all(goal["met"] for goal in result.goals.values()) else ""
-    told = scores(result.scores, self_check=bool(result.self_checked)) if result else ""
+    told = scores(result.scores, offline_check=bool(result.offline_checked)) if result else ""
     judged = " ".join(part for part in (told, missed) if part)
     return [result.run.id if result else "-", said or "not begun", judged, page, one_line(one.title, _CHAPTER)]

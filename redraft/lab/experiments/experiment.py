@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar, TypeVarTuple
 from redraft.domain import Document, Totals, record_json
 from redraft.errors import BudgetError
 from redraft.evaluators.consensus import RESAMPLES
-from redraft.evaluators.metric_info import NOT_QUALITY
+from redraft.evaluators.metric_info import COMPARES_WORDS
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.plan import cost_table, plan_steps
 from redraft.lab.verdict import verdict
@@ -194,7 +194,7 @@ def self_judging_notes(writers: Iterable[str], judges: Iterable[str]) -> Iterato
     for name in dict.fromkeys(judges):
         if name in wrote:
             own = f"{plain(name)} judged texts of its own, too, and may favor them."
-            yield NOT_QUALITY if name == EXTRACTIVE else own
+            yield COMPARES_WORDS if name == EXTRACTIVE else own
 
 
 def models_and_judge(outcome: Any) -> tuple[Iterable[str], Iterable[str]]:

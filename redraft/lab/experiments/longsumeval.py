@@ -134,7 +134,6 @@ class LongSumEvalDesign:
             policy=way.policy,
             feedback=way.feedback,
             free_length=self.free_length,
-            allow_self_check=True,
         )
         if self.rounds is not None:
             refinement = refinement.model_copy(update={"rounds": self.rounds})

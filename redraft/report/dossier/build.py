@@ -215,7 +215,7 @@ def scores(result: Result) -> Iterator[Score]:
             initial=first.score if first else None,
             interval=None,
             reason=stops_in_words(evaluation) if name == NEWCOMER and evaluation.judged else evaluation.reason,
-            self_check=bool(certificate and certificate.self_check),
+            offline_check=bool(certificate and certificate.offline_check),
             certificate=record_json(certificate) if certificate else None,
             stands_on=certificate.line() if certificate else "",
         )
@@ -324,7 +324,7 @@ def chapters(result: Result) -> Iterator[ChapterEntry]:
             words=made.draft.words if made and made.draft else 0,
             summary=(made.summary if made else None) or "",
             scores=dict(made.scores) if made else {},
-            self_check=bool(made and made.self_checked),
+            offline_check=bool(made and made.offline_checked),
         )
 
 
@@ -495,7 +495,7 @@ def _rounds(trace: RunTrace, record: FindingRecord) -> Iterator[RoundEntry]:
             text=turn.draft.text,
             words=turn.draft.words,
             scores=turn.scores,
-            self_check=bool(trace.result.self_checked),
+            offline_check=bool(trace.result.offline_checked),
             unjudged={
                 name: evaluation.unjudged
                 for name, evaluation in turn.evaluations.items()

@@ -136,7 +136,7 @@ class MetricScore(DossierModel):
     reason: Scrubbed
     stands_on: Scrubbed
     """The judges and prompts, in one line."""
-    self_check: bool
+    offline_check: bool
     """Whether the built-in model judged its own text."""
 
 
@@ -162,7 +162,7 @@ class RoundEntry(DossierModel):
     text: Clean
     words: int
     scores: dict[str, float | None]
-    self_check: bool
+    offline_check: bool
     """Whether the built-in model judged its own text."""
     unjudged: dict[str, int]
     aims: tuple[str, ...]
@@ -243,7 +243,7 @@ class ChapterEntry(DossierModel):
     words: int
     summary: Clean
     scores: dict[str, float | None]
-    self_check: bool
+    offline_check: bool
     """Whether the built-in model judged its own text."""
 
 

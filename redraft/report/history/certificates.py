@@ -15,7 +15,7 @@ from pydantic import Field
 
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation, computed, content_id
-from redraft.evaluators.metric_info import SELF_CHECK, WITHOUT_JUDGE, metric_info, self_checks
+from redraft.evaluators.metric_info import OFFLINE_CHECK, WITHOUT_JUDGE, metric_info, offline_checks
 from redraft.settings import EXTRACTIVE, FIGURES, JudgeConfig
 from redraft.store.judgments import Agreement, JudgeSetup
 from redraft.store.runs import Run
@@ -52,8 +52,8 @@ class Certificate:
     spread: Mapping[str, Any] | None = None
     """The spread over repeated judgings; None if there was only one."""
     agreements: tuple[Agreement, ...] = ()
-    self_check: bool = False
-    """Whether the built-in model judged its own text; such a score says nothing about quality."""
+    offline_check: bool = False
+    """Whether only the built-in model judged, which compares words."""
     sees: Annotated[str, Field(exclude_if=lambda said: not said)] = ""
     """What the built-in judge sees, if it is the only judge."""
     misses: Annotated[str, Field(exclude_if=lambda said: not said)] = ""
@@ -74,11 +74,11 @@ class Certificate:
         """Return the certificate in one line; `brief` omits the prompt hash, the spread and the unjudged share."""
         who = " and ".join(one_line(judge, _LONGEST) for judge in self.judges)
         if self.sees:
-            who = f"{who} (no language model), which {self.sees}; it cannot tell {self.misses}"
+            who = f"{who}, an {OFFLINE_CHECK} that {self.sees}; it cannot tell {self.misses}"
+        elif self.offline_check:
+            who = f"{who}, an {OFFLINE_CHECK}"
         prompts = self.prompts and (self.prompts.rpartition(" ")[0] if brief else self.prompts)
         parts = [who, f"prompts {prompts}"] if prompts else [who]
-        if self.self_check:
-            parts.append(f"a {SELF_CHECK}, because it also wrote the summary")
         if self.spread and not brief:
             parts.append(f"{self.spread['n']} judgings, sd {self.spread['sd']:.2f}")
         if self.unjudged_share is not None and not brief:
@@ -124,14 +124,14 @@ def certificate(store: Store, run: Run, evaluation: Evaluation) -> Certificate:
         None if judged is None else 1 - judged,
         spread if isinstance(spread, dict) and spread.get("n", 0) > 1 else None,
         (*store.agreements.of(standing), *(agreement for agreement in packaged() if agreement.standing == standing)),
-        evaluation.metric in self_checked(run),
+        evaluation.metric in offline_checked(run),
         **(packaged_words().get(evaluation.metric, {}) if alone else {}),
     )
 
 
-def self_checked(run: Run) -> frozenset[str]:
-    """Return the metrics by which the built-in model judges its own text in a run."""
-    return self_checks(run.settings, run.judging, run.refinement)
+def offline_checked(run: Run) -> frozenset[str]:
+    """Return the metrics that only the built-in model judges by in a run."""
+    return offline_checks(run.settings, run.judging, run.refinement)
 
 
 def judges_of(run: Run) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from redraft.domain import (
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.metric_info import PREFERENCE, WithdrawnFinding, goal_status, withdrawn
 from redraft.report.entry import Entry
-from redraft.report.history.certificates import Certificate, certificates, self_checked
+from redraft.report.history.certificates import Certificate, certificates, offline_checked
 from redraft.report.history.requests import RequestOutcome, request_outcomes
 from redraft.report.tables import data_frame, escaped, markdown_rows
 from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig
@@ -186,9 +186,9 @@ class Result:
         return _scores(self.initial)
 
     @property
-    def self_checked(self) -> frozenset[str]:
+    def offline_checked(self) -> frozenset[str]:
         """The metrics by which the built-in model judges its own text, which do not measure quality."""
-        return self_checked(self.run)
+        return offline_checked(self.run)
 
     @property
     def statistics(self) -> Mapping[str, object] | None:
@@ -311,7 +311,7 @@ class Result:
             rounds=max((made.number for made in self.rounds), default=0),
             judges=self.run.judging.judges if self.run.judging else (),
             metrics=metrics_json(self.evaluations, self.certificates),
-            self_check=bool(self.self_checked),
+            offline_check=bool(self.offline_checked),
             certificates={metric: record_json(certificate) for metric, certificate in self.certificates.items()},
             withdrawn={
                 name: found for name, evaluation in self.evaluations.items() if (found := withdrawn(evaluation))
@@ -527,7 +527,7 @@ class RunResult(Entry, defer_build=True):
     initial_scores: dict[str, float | None]
     metrics: dict[str, dict[str, Any]]
     """The evaluations by metric, each with its findings and its certificate."""
-    self_check: bool
+    offline_check: bool
     goals: dict[str, dict[str, Any]]
     unjudged: dict[str, int]
     unscored: dict[str, str]

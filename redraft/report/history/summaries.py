@@ -13,7 +13,7 @@ from redraft.errors import RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.llm.addresses import shown_name
 from redraft.report.entry import Entry, Line
-from redraft.report.history.certificates import Certificate, self_checked
+from redraft.report.history.certificates import Certificate, offline_checked
 from redraft.report.history.results import Result, count_sentences, figures, result_of
 from redraft.report.history.trace import pick_scores
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, ExperimentPart, JudgeConfig
@@ -139,7 +139,7 @@ class RunSummary(Entry):
     """The maximum number of words that was asked for."""
     stop_reason: str
     scores: dict[str, float | None]
-    self_check: bool
+    offline_check: bool
     """Whether the built-in model judged its own text."""
     preferred: str | None
     """The better of two summaries that were compared."""
@@ -198,7 +198,7 @@ def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
             limit=run.settings.words,
             stop_reason=run.stop_reason or "",
             scores=pick_scores(run, scores),
-            self_check=bool(self_checked(run)),
+            offline_check=bool(offline_checked(run)),
             preferred=preferred(store, run),
             calls=calls,
             cost_usd=cost,

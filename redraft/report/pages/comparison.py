@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from redraft.evaluators.metric_info import SELF_CHECK
+from redraft.evaluators.metric_info import OFFLINE_CHECK
 from redraft.report.dossier.comparison.build import SHARE, signed
 from redraft.report.dossier.comparison.contents import (
     ComparedContestant,
@@ -81,8 +81,8 @@ def _score(beside: RunComparison, contestant: ComparedContestant, metric: str) -
         return "–"
     told = f"{score(found.mean)}{between(found.interval)}"
     scores = [score for run in beside.runs if run.name in contestant.runs for score in run.scores]
-    if any(score.self_check for score in scores if score.metric == metric):
-        told += f" · {SELF_CHECK}"
+    if any(score.offline_check for score in scores if score.metric == metric):
+        told += f" · {OFFLINE_CHECK}"
     if len(beside.documents) > 1:
         return f"{told} · {count(found.documents, 'document')}"
     run = next(run for run in beside.runs if run.name == contestant.runs[0])
@@ -354,7 +354,7 @@ def dossier_markdown(dossier: Dossier) -> str:
         d=dossier,
         place_said=place_said,
         chapter=_chapter,
-        self_check=f" ({SELF_CHECK})",
+        offline_check=f" ({OFFLINE_CHECK})",
         scores=[one for one in dossier.scores if one.metric not in COMPUTED],
         by_number={history.number: history for history in dossier.findings},
         missing=[history for history in dossier.findings if history.state == "open" and not history.sentence],
@@ -366,5 +366,5 @@ def _chapter(one: ChapterEntry) -> Iterator[str]:
     parts = [on_pages(one.pages), count(one.words, "word"), one.status, f"run {one.run}" if one.run else ""]
     yield from filter(None, parts)
     yield from (f"{spaced(metric)} {score(value)}" for metric, value in one.scores.items())
-    if one.scores and one.self_check:
-        yield SELF_CHECK
+    if one.scores and one.offline_check:
+        yield OFFLINE_CHECK

@@ -13,7 +13,7 @@ const TOLD = {
   started: () => line("Started."),
   stage: (told) => { stage.textContent = told.name; line(`${told.name}${told.planned ? `: about ${told.planned} ${told.planned === 1 ? "call" : "calls"}` : ""}`); },
   piece: (told) => { refresh(); line(`Part ${told.first_chunk + 1}${told.last_chunk > told.first_chunk ? `–${told.last_chunk + 1}` : ""}${told.level ? `, level ${told.level}` : ""}: ${told.words} words${told.flaw ? `. ${told.flaw}` : ""}`); },
-  score: (told) => (told.score !== null || told.reason) && judged(`${told.metric.replaceAll("_", " ")} in round ${told.round}: ${told.score === null ? `no score. ${told.reason}` : score(told.score)}${told.self_check ? " (self-check)" : ""}`),
+  score: (told) => (told.score !== null || told.reason) && judged(`${told.metric.replaceAll("_", " ")} in round ${told.round}: ${told.score === null ? `no score. ${told.reason}` : score(told.score)}${told.offline_check ? " (offline check)" : ""}`),
   finding: ({ finding }) => { found += 1; judged(`✗ ${finding.kind}${finding.sentence ? ` “${finding.sentence}”` : finding.question ? ` “${finding.question}”` : ""}`, "found"); },
   round: (told) => { line(`Round ${told.number}: ${told.accepted ? "accepted" : "rejected"}${told.reason ? `, ${told.reason}` : ""}`); refresh(); },
   failed_call: (told) => line(`${told.label}: ${told.reason}${told.again_in === null ? "" : `; retrying in ${told.again_in.toFixed(0)} s`}`),

@@ -1,10 +1,9 @@
-"""Names, numbers and pronouns in a sentence, and whether it can be understood alone."""
+"""Names and numbers in a sentence, and whether it can be understood alone."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from redraft.text.word_keys import DAYS, MONTHS, Word, carries, is_negation, is_number, listed
@@ -114,31 +113,20 @@ def _opens_as_common_word(text: str, word: Word) -> bool:
     return bool(opens and _COMMON_ENDING.search(surface))
 
 
-Gender = Literal["he", "she"]
-
-_TITLES: dict[str, Gender | None] = {
-    **dict.fromkeys(("Mr", "Sir", "Lord", "King", "Prince", "Father", "Brother", "Uncle"), "he"),
-    **dict.fromkeys(("Mrs", "Ms", "Miss", "Lady", "Queen", "Princess", "Mother", "Sister", "Aunt"), "she"),
-    **dict.fromkeys(("Dr", "Doctor", "Professor", "Captain", "Colonel", "General", "Lieutenant", "Judge"), None),
-}
-_WORD = r"[A-Z][\w’'-]*[a-z](?<![’']s)"
-_NAME = re.compile(rf"\b(?:(?:{'|'.join(_TITLES)})\b\.? )*{_WORD}(?:(?: (?:de|van|von|der|la))? (?:[A-Z]\. )?{_WORD})*")
-_NO_NAMES = {word.title() for word in DAYS | MONTHS} | listed("God Earth I")
+_CAPITALIZED = re.compile(r"\b[A-Z][\w’'-]*[a-z](?<![’']s)(?:\.? [A-Z][\w’'-]*[a-z](?<![’']s))*")
 _PLACED = re.compile(r"\b(?:in|at|into|near|through|across|around|of|on|from|throughout|the) $", re.IGNORECASE)
-
 _PRONOUN = re.compile(
-    r"\b(?:(?P<he>he|him|his|himself)|(?P<she>she|hers?|herself)|(?P<they>they|them|theirs?|themselves)"
-    r"|(?P<it>its?|itself))\b",
+    r"\b(?:(?P<they>they|them|theirs?|themselves)|(?P<it>its?|itself)|(?:s?he|him|his|hers?|himself|herself))\b",
     re.IGNORECASE,
 )
 _OBJECT = re.compile(r"(?:him|them|her(?=[.,:;!?]|$| (?:to|and|in|on|at|with|from|for|up|out|back|that|the|an?)\b))")
 _NEW_CLAUSE = re.compile(r"\b(?:that|who|which|when|while|as|because|if|until|where|what|how|whether|though)\b")
 _MEN, _WOMEN = "man|boy|father|son|brother|husband|uncle|king|prince", "woman|girl|mother|daughter|sister|wife|queen"
-_EITHER = r"person|child|stranger|[a-z]{3,}(?:er|or|ist|ain)"
-_PEOPLE: dict[Gender, re.Pattern[str]] = {
-    "he": re.compile(rf"\b(?:an?|the|one|his|her|their) (?:[a-z-]+ )?(?:{_MEN}|{_EITHER})\b(?![’'])", re.IGNORECASE),
-    "she": re.compile(rf"\b(?:an?|the|one|his|her|their) (?:[a-z-]+ )?(?:{_WOMEN}|{_EITHER})\b(?![’'])", re.IGNORECASE),
-}
+_PERSON = re.compile(
+    rf"\b(?:an?|the|one|his|her|their) (?:[a-z-]+ )?(?:{_MEN}|{_WOMEN}|person|child|stranger"
+    r"|[a-z]{3,}(?:er|or|ist|ain))\b(?![’'])",
+    re.IGNORECASE,
+)
 _SEVERAL = re.compile(
     r"\b(?:[a-z]{3,}[^s’'\W]s|men|women|people|children|crew|family|both)\b|\b[A-Z]\w+(?: [A-Z]\w+)* and "
 )
@@ -169,80 +157,30 @@ _BACK = re.compile(
 )
 
 
-class Mention(NamedTuple):
-    """A name in a sentence, and the person's gender, if known."""
-
-    name: str
-    end: int
-    gender: Gender | None
-
-
-class NamedPeople:
-    """The people named in some sentences, with genders from titles and the pronouns that follow."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        # The first word of a sentence is always capitalized: it is a name if it is capitalized elsewhere too.
-        self._known = {word for text in texts for one in _NAME.finditer(text, 1) for word in one.group().split()}
-        self._small = {word for text in texts for word in re.findall(r"\b[a-z]{3,}\b", text)}
-        counts: dict[str, Counter[Gender]] = defaultdict(Counter)
-        for text in texts:
-            named = list(self._named(text))
-            if len({name for name, _, _ in named}) == 1:
-                name, _, end = named[0]
-                for match in _PRONOUN.finditer(text, end):
-                    if match.lastgroup in ("he", "she") and not _OBJECT.match(text, match.start()):
-                        counts[name]["he" if match.lastgroup == "he" else "she"] += 1
-        self._genders = {name: next(iter(seen)) for name, seen in counts.items() if len(seen) == 1 < seen.total()}
-
-    def mentions(self, text: str) -> list[Mention]:
-        """Return the names in a sentence that are not places."""
-        return [
-            Mention(name, end, self.gender(name))
-            for name, start, end in self._named(text)
-            if not _PLACED.search(text, 0, start)
-        ]
-
-    def gender(self, name: str) -> Gender | None:
-        """Return the gender that goes with a name; None where it is unknown."""
-        first = name.split()[0].rstrip(".")
-        return _TITLES.get(first) or self._genders.get(name) or self._genders.get(first)
-
-    def _named(self, text: str) -> Iterator[tuple[str, int, int]]:
-        for match in _NAME.finditer(text):
-            name, start = match.group(), match.start()
-            first, _, rest = name.partition(" ")
-            if start == 0 and first not in _TITLES and (first.lower() in self._small or not carries(first.lower())):
-                name, start = rest, len(first) + 1
-            elif start == 0 and " " not in name and name not in self._known:
-                continue
-            if name and name not in _NO_NAMES:
-                yield name, start, match.end()
-
-
-def has_outside_reference(text: str, people: NamedPeople) -> bool:
+def has_outside_reference(text: str) -> bool:
     """Return whether a sentence refers to someone, something or a time known only from the text before it."""
     if _BACK.search(text) or _SOMEBODY.search(text) or _TIME.search(text):
         return True
-    mentions = people.mentions(text)
-    for match in _PRONOUN.finditer(text):
-        gender: Gender | None = "he" if match["he"] else "she" if match["she"] else None
-        known = (_SEVERAL if match["they"] else _THING).search(text, 0, match.start())
-        if not (_is_named(match, text, gender, mentions) if gender else known):
-            return True
-    return False
+    return any(not _has_antecedent(pronoun, text) for pronoun in _PRONOUN.finditer(text))
 
 
-def _is_named(pronoun: re.Match[str], text: str, gender: Gender, mentions: Sequence[Mention]) -> bool:
-    """Return whether the antecedent of a pronoun stands earlier in its sentence, other than as a possessive."""
-    at = pronoun.start()
-    before = [
-        mention
-        for mention in mentions
-        if mention.end <= at
-        and mention.gender in (None, gender)
-        and text[mention.end : mention.end + 1] not in ("'", "’")
-    ]
-    if _PEOPLE[gender].search(text, 0, at) or len({mention.name for mention in before}) > 1:
-        return True
-    # The subject is not the person called "him".
-    return bool(before) and not (_OBJECT.match(text, at) and not _NEW_CLAUSE.search(text, before[0].end, at))
+def _has_antecedent(pronoun: re.Match[str], text: str) -> bool:
+    """Return whether a sentence says whom or what a pronoun means before it: for a person, anybody but the subject of a
+    clause in which the pronoun is the object."""
+    start = pronoun.start()
+    if pronoun.lastgroup:
+        return (_SEVERAL if pronoun["they"] else _THING).search(text, 0, start) is not None
+    ends = [match.end() for match in _CAPITALIZED.finditer(text, 0, start) if _is_person(text, match)]
+    ends += [match.end() for match in _PERSON.finditer(text, 0, start)]
+    return len(ends) > 1 or (
+        bool(ends) and not (_OBJECT.match(text, start) and not _NEW_CLAUSE.search(text, ends[0], start))
+    )
+
+
+def _is_person(text: str, words: re.Match[str]) -> bool:
+    """Return whether capitalized words may be the name of a person."""
+    first, *others = words.group().split()
+    opens = words.start() == 0 and not others and first.lower() not in TITLES
+    if first.lower() in MONTHS | DAYS or (opens and (not carries(first.lower()) or _COMMON_ENDING.search(first))):
+        return False
+    return not _PLACED.search(text, 0, words.start())

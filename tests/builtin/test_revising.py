@@ -1,4 +1,4 @@
-"""What the built-in judge says of how a summary reads, and of two; and how the built-in writer revises."""
+"""How the built-in writer revises a summary."""
 
 from __future__ import annotations
 
@@ -10,72 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.agents.reviser import read_reply
-from redraft.builtin.model import find_confusion, prefer_summary
 from redraft.builtin.revise import revise
 from redraft.domain import Task
-from redraft.prompts.coherence import ConfusionInput, PreferenceReply, PreferInput, SummarySentence
-from redraft.prompts.contract import UNSURE
 from redraft.prompts.revision import Point, ReviseInput
 from redraft.text.words import count_words
-from tests.builtin.support import STORY, consistency, judge, split
+from tests.builtin.support import STORY, checks, split
 from tests.text.hostile import raw_texts
-
-TOLD = [
-    "Ada Quill kept the lighthouse on Skerry Rock for eleven years.",
-    "The harbour board paid Ada Quill in coal and lamp oil.",
-    "Voss fled to Antwerp with the ledgers of the board.",
-]
-DOCUMENT = " ".join(TOLD)
-
-
-def _found(sentences: list[str]) -> list[tuple[str, str]]:
-    given = ConfusionInput(
-        summary=" ".join(sentences),
-        sentences=[SummarySentence(id=n, sentence=text) for n, text in enumerate(sentences, 1)],
-    )
-    found = find_confusion(given).sentences
-    assert [one.id for one in found] == list(range(1, len(sentences) + 1))
-    return [(one.types[0], " ".join(one.questions)) for one in found]
-
-
-def test_of_a_sentence_that_only_may_confuse_nothing_is_said() -> None:
-    assert _found(TOLD) == [(UNSURE, "")] * 3
-
-
-def test_the_later_of_two_equal_sentences_is_said_twice() -> None:
-    assert [kind for kind, _ in _found([*TOLD, TOLD[0]])] == [UNSURE, UNSURE, UNSURE, "duplication"]
-
-
-def test_a_short_sentence_may_be_said_twice() -> None:
-    assert [kind for kind, _ in _found(["Ada said yes.", *TOLD, "Ada said yes."])] == [UNSURE] * 5
-
-
-def test_a_pronoun_that_begins_a_summary_means_nobody() -> None:
-    assert _found(["She kept the lighthouse for years.", TOLD[1]])[0] == (
-        "entity omission",
-        'Who or what is meant by "she"?',
-    )
-    assert _found([TOLD[0], "She had no wages for two years."])[1] == (UNSURE, "")
-
-
-def _preferred(first: str, second: str, document: str | None = DOCUMENT) -> PreferenceReply:
-    return prefer_summary(PreferInput(first=first, second=second, document=document))
-
-
-def test_the_summary_that_the_document_does_not_contradict_is_better() -> None:
-    wrong = DOCUMENT.replace("eleven", "twelve")
-    assert (_preferred(DOCUMENT, wrong).overall, _preferred(wrong, DOCUMENT).overall) == ("first", "second")
-    assert "twelve" in _preferred(DOCUMENT, wrong).reason
-
-
-@pytest.mark.parametrize(("other", "document"), [("Ada was paid in coal.", DOCUMENT), (TOLD[2], None)])
-def test_which_is_better_is_left_open_where_nothing_is_wrong_or_known(other: str, document: str | None) -> None:
-    assert _preferred(TOLD[0], other, document).overall == UNSURE
-
-
-def test_a_summary_is_no_better_than_itself() -> None:
-    assert _preferred(TOLD[0], TOLD[0]).overall == "tie"
-
 
 SENTENCES = split(STORY)
 SUMMARY = f"{SENTENCES[0]} {SENTENCES[3]}\n\n{SENTENCES[5]} {SENTENCES[6]}"
@@ -154,14 +94,15 @@ def test_a_detail_is_corrected_in_place(at: int, wrong: str, right: str, answer:
     assert revised == SUMMARY
 
 
-def test_the_judge_s_findings_mend_the_summary() -> None:
-    said = SUMMARY.replace("Sarn", "Skye").replace("twenty-two", "thirty").replace("hidden", "not hidden")
+def test_the_faults_that_the_check_finds_can_be_corrected() -> None:
+    said = SUMMARY.replace("Sarn", "Skye").replace("twenty-two", "thirty")
     points = [
-        _correct(split(said)[one.sentence], one.document, one.quote, one.question)
-        for one in judge([STORY], split(said))
-        if one.share is None
+        _correct(sentence, checked.fault.other, checked.nearest)
+        for sentence, checked in zip(split(said), checks([STORY], split(said)), strict=True)
+        if checked.fault
     ]
-    assert consistency([STORY], split(said)) < consistency([STORY], split(_revised(*points, summary=said))) == 1.0
+    assert len(points) == 2
+    assert _revised(*points, summary=said) == SUMMARY
 
 
 def _remove(sentence: str) -> Point:
@@ -220,15 +161,6 @@ def test_what_is_dropped_goes_and_of_what_stands_twice_the_first_stays() -> None
     assert _revised(_point("drop", SENTENCES[0]), summary=f"{SUMMARY} {SENTENCES[0]}") == SUMMARY
     assert _revised(_point("drop", "Nobody said this.")) == SUMMARY
     assert _revised(_point("drop", SENTENCES[3]), needed=[SENTENCES[3]]) == SUMMARY
-
-
-def test_what_is_unclear_is_led_up_to_by_what_the_document_says_of_it() -> None:
-    asked = _point("clarify", SENTENCES[5], question="Who is Ruth Crane?", evidence=f"{SENTENCES[5]} {SENTENCES[2]}")
-    expected = SUMMARY.replace(SENTENCES[5], f"{SENTENCES[2]} {SENTENCES[5]}")
-    assert _revised(asked) == expected
-    assert _revised(asked, summary=expected) == expected
-    assert _revised(_point("clarify", "Nobody said this.", evidence=SENTENCES[2])) == SUMMARY
-    assert _revised(_point("clarify", SENTENCES[5])) == SUMMARY
 
 
 _POINTS = st.builds(

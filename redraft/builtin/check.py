@@ -1,0 +1,246 @@
+"""The consistency check of the built-in model: names, numbers, dates and opposites, beside the share of word pairs that
+a sentence has in common with a text."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import Literal, NamedTuple
+
+from redraft.builtin.names import TITLES, Detail, amounts, details
+from redraft.text.sentences import sentences
+from redraft.text.word_keys import Word, carries, is_negation, listed, pairs, words
+
+# The lines examined closely: those that share most words, where adjacent pairs count more than two words.
+_PLACES, _PAIR_WEIGHT = 5, 2.0
+# A line that has this share of a sentence's words in order is about the same thing.
+_SAME = 0.6
+# This many content words are never all absent from a related text.
+_MIN_STRANGE = 3
+# Names with this many initial letters in common may be the same.
+_ALIKE_FROM = 3
+_MIN_FIGURES = 2
+# What a negation adds, as in "he saw" and "he did not see".
+_HELPERS = listed(
+    "do does did be is are was were have had has will would can could may might must should any all every some ever"
+    " everybody everyone everything always somebody someone something anybody anyone anything"
+)
+Step = tuple[str, int, int, int, int]
+"""An opcode of `difflib`."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A sentence of a text, and its words."""
+
+    text: str
+    words: list[Word]
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """Return the keys of its words."""
+        return [word.key for word in self.words]
+
+    @cached_property
+    def details(self) -> list[Detail]:
+        """Return the names and numbers in it."""
+        return details(self.text, self.words)
+
+
+class Fault(NamedTuple):
+    """What is wrong with a sentence: what it says, and what the text has instead, if anything."""
+
+    kind: Literal["name", "number", "opposite", "absent"]
+    own: str
+    other: str = ""
+
+
+class Checked(NamedTuple):
+    """What a text says about a sentence."""
+
+    share: float
+    """The share of the sentence's word pairs that the text has."""
+    nearest: str
+    """The line of the text that is closest to the sentence."""
+    fault: Fault | None = None
+
+    @property
+    def reason(self) -> str:
+        """The result in words."""
+        match self.fault:
+            case Fault("opposite"):
+                return "One of the two denies what the other says."
+            case Fault("absent", own):
+                return f"“{own}” is nowhere in the text."
+            case Fault(_, own, other):
+                return f"It says “{own}”; the text says “{other}”."
+        return f"The text has {self.share:.0%} of its word pairs."
+
+
+class SourceText:
+    """Some texts with an index of their words. A check takes time proportional to the lines that share a word."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        split = [text[span.start : span.end] for text in texts for span in sentences(text)]
+        self.lines = [Line(text, found) for text in split if (found := words(text))]
+        self._folded = "\n".join(texts).casefold()
+        self._by_term: dict[str | tuple[str, str], list[int]] = defaultdict(list)
+        for number, line in enumerate(self.lines):
+            for term in _terms(line.keys):
+                self._by_term[term].append(number)
+        self._keys = [key for line in self.lines for key in line.keys]
+        self._joined = f" {' '.join(self._keys)} "
+        self._ends = list(accumulate(len(line.words) for line in self.lines))
+
+    def find(self, keys: Sequence[str]) -> Line | None:
+        """Return the line that contains these words consecutively, or None."""
+        at = self._joined.find(f" {' '.join(keys)} ") if keys else -1
+        return None if at < 0 else self.lines[bisect_right(self._ends, self._joined.count(" ", 0, at))]
+
+    def nearest(self, keys: Sequence[str]) -> list[Line]:
+        """Return the lines that share most words with these, best first."""
+        votes: dict[int, float] = defaultdict(float)
+        for term in _terms(keys):
+            if numbers := self._by_term.get(term):
+                weight = math.log(1 + len(self.lines) / len(numbers)) * (1 if isinstance(term, str) else _PAIR_WEIGHT)
+                for number in numbers:
+                    votes[number] += weight
+        return [self.lines[number] for number, _ in sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))][
+            :_PLACES
+        ]
+
+    def check(self, sentence: str) -> Checked:
+        """Return what the texts say about a sentence."""
+        own = Line(sentence, words(sentence))
+        if line := self.find(own.keys):
+            return Checked(1.0, line.text)
+        own_pairs = list(pairs(own.keys))
+        share = sum(pair in self._by_term for pair in own_pairs) / max(1, len(own_pairs))
+        aligned = [(line, _aligned(own.keys, line.keys)) for line in self.nearest(own.keys)]
+        line, steps = max(aligned, key=lambda one: (_shared(one[1]), -len(one[1])), default=(None, []))
+        fault = self._differing(own, line, steps) if line and _shared(steps) >= _SAME * len(own.keys) else None
+        return Checked(share, line.text if line else "", fault or self._absent(own))
+
+    def _differing(self, own: Line, line: Line, steps: Sequence[Step]) -> Fault | None:
+        """Return how a line that otherwise says the same contradicts a sentence."""
+        for kind, first, end, other_first, other_end in steps:
+            if kind != "replace":
+                continue
+            # At either end the line may say more than the sentence.
+            size = max(end - first, 1)
+            if end == len(own.keys):
+                other_end = min(other_end, other_first + size)
+            elif first == 0:
+                other_first = max(other_first, other_end - size)
+            here, there = range(first, end), range(other_first, other_end)
+            for detail in own.details:
+                if detail.sure and (other := self._instead(detail, own.keys, here, line, there)):
+                    said = own.text[detail.start : detail.end]
+                    return Fault(detail.kind, said, line.text[other.start : other.end])
+        return Fault("opposite", own.text, line.text) if _is_denied(own.keys, line.keys, steps) else None
+
+    def _instead(self, detail: Detail, keys: Sequence[str], here: range, line: Line, there: range) -> Detail | None:
+        """Return the name or number that a line has in place of the sentence's, if nothing else there differs."""
+        own = _within(detail, keys, here)
+        if not own or _says_more(keys, here, own):
+            return None
+        for other in line.details:
+            instead = _within(other, line.keys, there)
+            if not instead or other.kind != detail.kind or _says_more(line.keys, there, instead):
+                continue
+            # "Mr. Crane" may be Matthias Crane but not Mrs. Crane.
+            titled = TITLES.issuperset(own) == TITLES.issuperset(instead)
+            if titled and not self._may_be_same(detail.kind, own, instead):
+                return other
+        return None
+
+    def _may_be_same(self, kind: str, own: Sequence[str], other: Sequence[str]) -> bool:
+        """Return whether two numbers are equal, or two names are alike or parts of one name, such as "Hester" and "Miss
+        Vane"."""
+        if set(own) & set(other) or kind == "number":
+            return bool(set(own) & set(other)) or amounts(own) == amounts(other)
+        if any(list(short) == [key[0] for key in long] for short, long in ((own, other), (other, own))):  # "J. R."
+            return True
+        if {key[:_ALIKE_FROM] for key in own} & {key[:_ALIKE_FROM] for key in other if len(key) >= _ALIKE_FROM}:
+            return True
+        first, second = set(own) - TITLES, set(other) - TITLES
+        return any(first & name and second & name for name in self._names)
+
+    @cached_property
+    def _names(self) -> list[set[str]]:
+        """Return the names of several words in the texts."""
+        found = [(line, detail) for line in self.lines for detail in line.details if detail.last > detail.first]
+        return [set(line.keys[detail.words]) for line, detail in found if detail.kind == "name"]
+
+    def _absent(self, own: Line) -> Fault | None:
+        """Return a name or figure of a sentence that the texts lack; the sentence where they have none of its words."""
+        telling = [key for key in own.keys if carries(key) and not is_negation(key)]
+        if len(telling) >= _MIN_STRANGE and not any(key in self._by_term for key in telling):
+            return Fault("absent", own.text)
+        for detail in own.details:
+            for at in range(detail.first, detail.last + 1):
+                word = own.words[at]
+                spelt = own.text[word.start : word.end].casefold()
+                figure = word.key.isdigit() and len(word.key) >= _MIN_FIGURES and word.key not in self._figures
+                # A word that starts like a name may be another spelling of it.
+                start = spelt[: max(_ALIKE_FROM, len(spelt) // 2)]
+                name = at > 0 and start not in self._folded and spelt not in TITLES
+                if detail.sure and (figure if detail.kind == "number" else name):
+                    return Fault("absent", own.text[detail.start : detail.end])
+        return None
+
+    @cached_property
+    def _figures(self) -> str:
+        """Return the figures in the texts, including numbers written as words."""
+        return f"{self._folded} {' '.join(amounts(self._keys))}"
+
+
+@lru_cache(maxsize=4)
+def source_text(texts: tuple[str, ...]) -> SourceText:
+    """Return the index of some texts; cached, since one document is used repeatedly."""
+    return SourceText(texts)
+
+
+def _aligned(keys: Sequence[str], others: Sequence[str]) -> Sequence[Step]:
+    return SequenceMatcher(None, keys, others, autojunk=False).get_opcodes()
+
+
+def _shared(steps: Sequence[Step]) -> int:
+    return sum(end - first for kind, first, end, _, _ in steps if kind == "equal")
+
+
+def _within(detail: Detail, keys: Sequence[str], place: range) -> Sequence[str]:
+    """Return the words of a name or number within a place."""
+    return keys[max(place.start, detail.first) : min(place.stop, detail.last + 1)]
+
+
+def _says_more(keys: Sequence[str], place: range, apart_from: Sequence[str]) -> bool:
+    """Return whether there are more than function words besides, as where "Harry Kane" replaces "the striker"."""
+    return any(carries(keys[at]) and keys[at] not in apart_from for at in place)
+
+
+def _is_denied(keys: Sequence[str], others: Sequence[str], steps: Sequence[Step]) -> bool:
+    """Return whether one of the two negates what the other says in the same words."""
+    equal = [step for step in steps if step[0] == "equal"]
+    start, end = (equal[0][3], equal[-1][4]) if equal else (0, 0)
+    if (sum(map(is_negation, keys)) - sum(map(is_negation, others[start:end]))) % 2 == 0:
+        return False
+    for kind, first, last, other_first, other_last in steps:
+        sides = keys[first:last], others[other_first:other_last]
+        turned = kind != "equal" and any(map(is_negation, sides[0])) != any(map(is_negation, sides[1]))
+        only = kind == "replace" and any(len(side) == 1 and is_negation(side[0]) for side in sides)
+        telling = any(carries(key) and not is_negation(key) and key not in _HELPERS for side in sides for key in side)
+        if turned and start <= other_first and other_last <= end and (only or not telling):
+            return True
+    return False
+
+
+def _terms(keys: Sequence[str]) -> list[str | tuple[str, str]]:
+    # In the order of the words: sums of weights depend on it, and with them the order of lines that are equally good.
+    return list(dict.fromkeys((*pairs(keys), *(key for key in keys if carries(key)))))

@@ -1,0 +1,240 @@
+"""The checks of the built-in model: consistency by names, numbers, opposites and word pairs; coverage and key facts by
+key sentences. It looks for words and understands nothing, so it abstains from everything else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from redraft.builtin.check import Checked, source_text
+from redraft.builtin.draft import ranked_prose
+from redraft.domain import Document
+from redraft.errors import RejectedRequest
+from redraft.llm.claim_judge import NOT_SO, claim_in, claims_asked
+from redraft.prompts import factual, qa
+from redraft.prompts.contract import UNSURE, Unsure
+from redraft.text.document_form import body_of
+from redraft.text.sanitizer import one_line
+from redraft.text.word_keys import carries, keys, telling
+from redraft.text.words import count_words
+
+_SHORTEST, _LONGEST = 8, 45
+# The discount for each earlier key sentence of the same stretch of the text; two fit in a stretch.
+_AGAIN, _A_STRETCH = 0.6, 2
+_HELD = 0.5
+"""A summary has a key sentence if one of its sentences has this share of its telling words."""
+# A sentence answers a question when it has this share of its telling words; so many are quoted at most.
+_ANSWERS, _SENTENCES = 0.6, 2
+# About as many key facts as in people's trees.
+_WORDS_A_ROOT, _MAX_ROOTS, _FACTS_A_ROOT, _BRANCHES = 1_000, 4, 10, 3
+_QUERY_WORDS = 12
+_CATEGORIES: Mapping[str, factual.Category] = {
+    "name": "entity",
+    "number": "entity",
+    "opposite": "relation",
+    "absent": "out_of_article",
+}
+
+
+def key_sentences(text: str, most: int) -> list[str]:
+    """Return the most central sentences of an English text that can stand alone, from all its stretches, best first."""
+    prose, worth = ranked_prose(text)
+    worded = [at for at, sentence in enumerate(prose) if telling(sentence.text)]
+    proper = [at for at in worded if prose[at].is_suitable and _SHORTEST <= prose[at].words <= _LONGEST]
+    usable = proper if len(proper) > 1 else worded
+    stretches, chosen = max(1, most // _A_STRETCH), list[int]()
+    taken: Counter[int] = Counter()
+    while usable and len(chosen) < most:
+        best = max(usable, key=lambda at: worth[at] * _AGAIN ** taken[at * stretches // len(prose)])
+        usable.remove(best)
+        taken[best * stretches // len(prose)] += 1
+        chosen.append(best)
+    return [prose[at].text for at in sorted(chosen, key=lambda at: -worth[at])]
+
+
+def _held_by(sentence: str, lines: Sequence[tuple[int, frozenset[str]]]) -> int | None:
+    """Return which line, by number, has most of a key sentence; None if none has enough of it."""
+    wanted = telling(sentence)
+    shares = {number: len(wanted & words) / max(1, len(wanted)) for number, words in reversed(lines)}
+    best = max(shares, key=shares.__getitem__, default=None)
+    return best if best is not None and shares[best] >= _HELD else None
+
+
+def ask_document(given: qa.AskDocumentInput) -> qa.DocumentQuestions:
+    """Return the key sentences of a document."""
+    text = given.excerpt or given.document or ""
+    body = text if given.excerpt else text[slice(*body_of(Document.from_text(text)).span)]
+    questions = [
+        qa.DocumentQuestion(question=qa.key_sentence(text), kind="what", answer=text, quote=text, weight=1)
+        for text in key_sentences(body, given.count)
+    ]
+    return qa.DocumentQuestions(questions=questions)
+
+
+def answer_from_summary(given: qa.AnswerFromSummaryInput) -> qa.SummaryAnswers:
+    """Return which key sentences a summary has; other questions are left open."""
+    lines = [(line.id, telling(line.sentence)) for line in given.sentences]
+    answers: list[qa.SummaryAnswer] = []
+    for item in given.questions:
+        sentence = qa.sentence_in(item.question)
+        place = _held_by(sentence, lines)
+        answered: bool | Unsure = place is not None if sentence else UNSURE
+        text, places = (sentence, [place]) if place is not None else ("", [])
+        answers.append(qa.SummaryAnswer(id=item.id, sentences=places, answered=answered, answer=text))
+    return qa.SummaryAnswers(answers=answers)
+
+
+def compare_answers(given: qa.CompareInput) -> qa.Comparisons:
+    """Compare what the document has instead of a claim, or the same key sentence twice; leave other pairs open."""
+
+    def verdict(pair: qa.Pair) -> qa.Verdict:
+        if claim_in(pair.question):
+            return "contradicts"
+        return "full" if qa.sentence_in(pair.question) and pair.summary == pair.document else "unclear"
+
+    return qa.Comparisons(
+        comparisons=[qa.Comparison(id=pair.id, reason="by words", verdict=verdict(pair)) for pair in given.pairs]
+    )
+
+
+def answer_from_document(given: qa.AnswerFromDocumentInput) -> qa.DocumentAnswers:
+    """Return what the text says about each claim; other questions are left open."""
+    source = source_text(tuple(given.texts))
+
+    def answer(number: int, claim: str) -> qa.DocumentAnswer:
+        if not keys(claim):
+            return qa.DocumentAnswer(id=number, quote="", answered=UNSURE, answer="")
+        checked = source.check(claim)
+        text = claim
+        if fault := checked.fault:
+            text = {"absent": "", "opposite": NOT_SO}.get(fault.kind, fault.other)
+        quote = checked.nearest if text else ""
+        return qa.DocumentAnswer(
+            id=number, quote=quote, answered=bool(text), answer=text, share=None if fault else checked.share
+        )
+
+    return qa.DocumentAnswers(answers=[answer(item.id, claim_in(item.question)) for item in given.questions])
+
+
+def verify_sentences(given: factual.VerifyInput) -> factual.Verifications:
+    """Return what is wrong with each sentence; one that shares few word pairs with the text is left open."""
+    source = source_text(tuple(given.texts))
+
+    def category(checked: Checked) -> factual.Category | Unsure:
+        return _CATEGORIES[checked.fault.kind] if checked.fault else "none" if checked.share >= _HELD else UNSURE
+
+    checks = [(statement.id, source.check(statement.sentence)) for statement in given.sentences]
+    return factual.Verifications(
+        sentences=[
+            factual.Verification(id=at, reason=checked.reason, quote=checked.nearest, category=category(checked))
+            for at, checked in checks
+        ]
+    )
+
+
+def grow(given: factual.ExtractFactsInput) -> factual.FactTree:
+    """Return the key sentences of an excerpt as trees: the most central ones as roots."""
+    count = max(1, min(_MAX_ROOTS, round(count_words(given.excerpt) / _WORDS_A_ROOT)))
+    facts = key_sentences(given.excerpt, count * _FACTS_A_ROOT)
+    if len(facts) < _A_STRETCH:
+        raise RejectedRequest("it does not have two sentences that can serve as facts")
+
+    def root(own: Sequence[str]) -> factual.Root:
+        branches, leaves = own[1 : 1 + _BRANCHES], own[1 + _BRANCHES :]
+        return factual.Root(
+            fact=own[0],
+            branches=[
+                factual.Branch(fact=fact, leaves=list(leaves[at :: len(branches)])) for at, fact in enumerate(branches)
+            ],
+        )
+
+    return factual.FactTree(roots=[root(facts[at::count]) for at in range(min(count, len(facts) // _A_STRETCH))])
+
+
+def _literal(given: factual.ValidateFactsInput) -> Iterator[tuple[int, str]]:
+    """Yield the facts that an excerpt has word for word, with their lines; nothing can be said about others."""
+    source = source_text((given.excerpt,))
+    for fact in given.facts:
+        if line := source.find(keys(fact.fact)):
+            yield fact.id, line.text
+
+
+def validate_facts(given: factual.ValidateFactsInput) -> factual.FactSupports:
+    """Pass the facts that are sentences of the excerpt."""
+    reason = "It is a sentence of the text."
+    passed = [
+        factual.FactSupport(id=number, reason=reason, quote=quote, verdict="pass") for number, quote in _literal(given)
+    ]
+    return factual.FactSupports(facts=passed)
+
+
+def assess_facts(given: factual.ValidateFactsInput) -> factual.FactAssessments:
+    """Pass the facts that are sentences of the excerpt, without judging them."""
+    reason = "It is a key sentence of the text."
+    return factual.FactAssessments(
+        facts=[factual.FactAssessment(id=number, reason=reason, verdict="pass") for number, _ in _literal(given)]
+    )
+
+
+def ask_query(given: factual.QueryInput) -> factual.Query:
+    """Return the question that the first of some facts answers."""
+    words = one_line(given.facts[0].fact).split(" ")
+    dots = "…" if len(words) > _QUERY_WORDS else ""
+    try:
+        return factual.Query(query=f"What is said about this: “{' '.join(words[:_QUERY_WORDS])}{dots}”?")
+    except ValueError:  # words that are refused in a reply
+        return factual.Query(query="What happens, and why?")
+
+
+def align_facts(given: factual.AlignInput) -> factual.Alignments:
+    """Return which facts a summary has, as key sentences."""
+    lines = [(statement.id, telling(statement.sentence)) for statement in given.sentences]
+    places = [(fact.id, _held_by(fact.fact, lines)) for fact in given.facts]
+    return factual.Alignments(
+        facts=[
+            factual.Alignment(id=number, stated="yes", sentences=[place])
+            if place is not None
+            else factual.Alignment(id=number, stated="no", sentences=[])
+            for number, place in places
+        ]
+    )
+
+
+def split_facts(given: factual.SplitFactsInput) -> factual.AllFacts:
+    """Return each sentence as one fact."""
+    facts = [(statement.id, one_line(statement.sentence)) for statement in given.sentences]
+    return factual.AllFacts(sentences=[factual.SentenceFacts(id=number, facts=[fact]) for number, fact in facts])
+
+
+def write_answer(given: qa.AnswerInput) -> qa.WrittenAnswer:
+    """Return the sentences that have most of the telling words of a question; none where no sentence has enough."""
+    wanted = {key for key in keys(given.question) if carries(key)}
+    lines = source_text(tuple(given.texts)).nearest(list(wanted))
+    shares = {line.text: len(wanted.intersection(line.keys)) / len(wanted) for line in lines}
+    least = max(_ANSWERS, *shares.values()) if shares else 1.0
+    best = [text for text, share in shares.items() if share >= least][:_SENTENCES]
+    return qa.WrittenAnswer(
+        answered=bool(best), sentences=[qa.AnswerSentence(quote=text, sentence=text) for text in best]
+    )
+
+
+JUDGING: Mapping[str, Callable[[Any], Any]] = {
+    qa.ASK_DOCUMENT.name: ask_document,
+    qa.ANSWER_FROM_SUMMARY.name: answer_from_summary,
+    qa.COMPARE_ANSWERS.name: compare_answers,
+    qa.ASK_SUMMARY.name: claims_asked,
+    qa.ANSWER_FROM_DOCUMENT.name: answer_from_document,
+    qa.WRITE_ANSWER.name: write_answer,
+    factual.VERIFY_SENTENCES.name: verify_sentences,
+    factual.KEYFACTS_ANALYTICAL.name: grow,
+    factual.KEYFACTS_NARRATIVE.name: grow,
+    factual.FACTS_FAITHFUL.name: validate_facts,
+    factual.FACTS_OBJECTIVE.name: assess_facts,
+    factual.FACTS_SIGNIFICANT.name: assess_facts,
+    factual.QUERY_ANALYTICAL.name: ask_query,
+    factual.QUERY_NARRATIVE.name: ask_query,
+    factual.ALIGN_FACTS.name: align_facts,
+    factual.SPLIT_FACTS.name: split_facts,
+}
+"""The functions that answer prompts, by prompt name."""

@@ -1,0 +1,63 @@
+"""Each figure of the built-in model is called an offline check."""
+
+from __future__ import annotations
+
+import pytest
+
+from redraft import DraftConfig, JudgeConfig, RefineConfig
+from redraft.evaluators.metric_info import offline_checks
+from tests.cli.inside import Inside
+
+REFINE = ("refine", "book.md", "poor.md", "-m", "extractive", "-g", "coverage=0.1", "-w", "100", "--rounds", "1")
+GOALS = {"coverage": 0.5, "consistency": 0.9}
+JUDGING = JudgeConfig(metrics=("coverage", "consistency", "spread"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "judging", "refinement", "checked"),
+    [
+        (DraftConfig(), JUDGING, RefineConfig(goals=GOALS), {"coverage", "consistency"}),
+        (DraftConfig(), JUDGING, None, {"coverage", "consistency"}),
+        (DraftConfig(strategy="given"), JUDGING, None, {"coverage", "consistency"}),
+        (DraftConfig(model="openai:m"), JUDGING, RefineConfig(goals=GOALS), set()),
+        (DraftConfig(), JUDGING.model_copy(update={"judges": ("openai:m",)}), RefineConfig(goals=GOALS), set()),
+        (DraftConfig(), JUDGING.model_copy(update={"judges": ("extractive", "openai:m")}), None, set()),
+        (
+            DraftConfig(model="openai:m"),
+            JUDGING.model_copy(update={"judges": ("extractive",)}),
+            None,
+            {"coverage", "consistency"},
+        ),
+    ],
+)
+def test_it_is_one_where_the_built_in_model_alone_judges(
+    settings: DraftConfig, judging: JudgeConfig, refinement: RefineConfig | None, checked: set[str]
+) -> None:
+    assert offline_checks(settings, judging, refinement) == checked
+
+
+@pytest.mark.slow
+def test_it_is_said_beside_every_figure(command: Inside) -> None:
+    done = command.run(*REFINE, "--json")
+    assert done.code == 3, done.err
+    assert done.json["offline_check"] is True
+    assert done.json["certificates"]["coverage"]["offline_check"] is True
+    run = done.json["run"]
+    for words in (("show", run), ("trace", run), ("runs",)):
+        shown = command.run(*words)
+        assert "offline check" in shown.out + shown.err, words
+    assert command.run("trace", run, "--json").json["result"]["offline_check"] is True
+    assert command.run("runs", "--json").json["runs"][0]["offline_check"] is True
+    assert command.run("export", run, "-o", "page.html", "-q").code == 0
+    assert "<small>offline check</small>" in (command.folder / "page.html").read_text("utf-8")
+    assert command.run("export", run, "-o", "page.md", "-q").code == 0
+    assert "(offline check)" in (command.folder / "page.md").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_what_another_model_judges_is_none(command: Inside) -> None:
+    done = command.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json")
+    assert done.code == 0, done.err
+    assert done.json["offline_check"] is False
+    shown = command.run("show", done.json["run"])
+    assert "offline check" not in shown.out + shown.err
