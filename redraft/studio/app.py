@@ -19,13 +19,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError
+from redraft.report.pages.assets import PAGES
 from redraft.runs.session import Session
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import api, experiment_pages, pages, sheets
 from redraft.studio.batches import BatchTableCache
 from redraft.studio.context import StudioConfig, StudioContext, WorkManager
-from redraft.studio.endpoints import refused
+from redraft.studio.endpoints import PACKAGE, refused
 from redraft.studio.experiment_work import ExperimentManager
 from redraft.studio.guard import Guard
 from redraft.studio.orders import ExpiringItems
@@ -45,7 +46,7 @@ class _StaticFile(NamedTuple):
 @cache
 def _files() -> dict[str, _StaticFile]:
     """Return all static files by name, read once. An address is looked up in them, and never used as a path."""
-    return dict(_found(files("redraft.report.pages") / "static", ""))
+    return {name: file for package in (PAGES, PACKAGE) for name, file in _found(files(package) / "static", "")}
 
 
 def _file(content: bytes, kind: str) -> _StaticFile:

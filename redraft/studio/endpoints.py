@@ -10,6 +10,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any, TypeVar
 
+from jinja2 import Template
 from pydantic import BaseModel, ValidationError
 from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
@@ -19,7 +20,7 @@ from starlette.routing import Route
 
 from redraft.errors import RedraftError
 from redraft.fields import first_error, validated
-from redraft.report.pages.assets import styles, template
+from redraft.report.pages.assets import Inline, environment, static
 from redraft.store.connection import off_loop
 from redraft.studio.form import in_api, on_page
 
@@ -47,6 +48,15 @@ _NAMES = {400: "bad_request", 401: "token", 403: "forbidden", 404: "not_found", 
 _PROBLEM = "studio/problem.html"
 _BARE = "default-src 'none'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 _SENTENCES = {404: "Page not found", 405: "This address does not accept that request"}
+
+
+PACKAGE = "redraft.studio"
+"""The package with the templates and the static files of the studio's own."""
+
+
+def template(name: str) -> Template:
+    """Return a template of the studio, or of the pages that it shows."""
+    return environment(PACKAGE).get_template(name)
 
 
 class Problem(BaseModel):
@@ -123,7 +133,7 @@ def refusal(path: str, status: int, problem: Problem) -> Response:
     """Return the reply to a request that access control stopped. Its page needs no other file."""
     if is_for_programs(path):
         return JSONResponse(ProblemReply(error=problem).model_dump(), status)
-    sheet = styles("base.css", "studio/studio.css")
+    sheet = Inline(f"{static('base.css')}\n{static('studio/studio.css', PACKAGE)}")
     page = template(_PROBLEM).render(status=status, problem=problem, here="", read_only=True, sheet=sheet.text)
     return HTMLResponse(page, status, {"content-security-policy": f"{_BARE}; style-src {sheet.allowed}"})
 

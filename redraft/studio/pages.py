@@ -25,7 +25,6 @@ from redraft.report.history.requests import request_outcomes
 from redraft.report.history.results import document_read, with_place
 from redraft.report.history.summaries import shown_names
 from redraft.report.pages import comparison
-from redraft.report.pages.assets import template
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -34,7 +33,7 @@ from redraft.studio import batch_api, batches, models, packs
 from redraft.studio.batches import SHOWN_AT_ONCE
 from redraft.studio.context import context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import BatchOrder, ItemFilter, ReviewBody, StrikeBody
-from redraft.studio.endpoints import NotFound, query_of
+from redraft.studio.endpoints import NotFound, query_of, template
 from redraft.studio.form import in_page_words, on_page
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.text.places import part_read

@@ -20,7 +20,6 @@ from redraft.fields import validated
 from redraft.prompts.book import SETS
 from redraft.report.dossier.build import PROMPTS_ELSEWHERE, read_dossier
 from redraft.report.history.summaries import RunSummary, shown_names
-from redraft.report.pages.assets import template
 from redraft.report.pages.dossier import view
 from redraft.report.pages.formatting import packed, page_data
 from redraft.runs.dry_run import plan_run
@@ -32,7 +31,7 @@ from redraft.store.store import Store
 from redraft.studio import run_views
 from redraft.studio.context import context_of, read, run_of, work_of
 from redraft.studio.contracts import RunStatus, StartBatchBody
-from redraft.studio.endpoints import problem_of
+from redraft.studio.endpoints import problem_of, template
 from redraft.studio.form import groups, in_page_words, on_page
 from redraft.studio.models import look
 from redraft.studio.orders import (

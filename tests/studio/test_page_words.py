@@ -12,8 +12,8 @@ import pytest
 from redraft.lab.experiments.experiment import AGAIN, table
 from redraft.report.dossier.comparison.contents import ComparedContestant
 from redraft.report.history.summaries import shown_names
-from redraft.report.pages.assets import template
 from redraft.settings import DraftConfig, JudgeConfig
+from redraft.studio.endpoints import template
 from redraft.studio.feeds import Message, sent
 from redraft.studio.form import error_on_page, groups, in_api, in_page_words, on_page, with_names
 from tests.studio.served import Served, at_rest, begin

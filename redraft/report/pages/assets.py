@@ -11,10 +11,12 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select_autoescape
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template, select_autoescape
 
 from redraft.report.pages.formatting import FILTERS
 
+PAGES = "redraft.report.pages"
+"""The package with these templates and static files."""
 # A bundled script has no imports and exports: the imported modules precede it.
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?function|class|const)", re.MULTILINE)
@@ -34,9 +36,9 @@ class Inline:
 
 
 @cache
-def static(name: str) -> str:
+def static(name: str, package: str = PAGES) -> str:
     """Return the text of a static file."""
-    return (files("redraft.report.pages") / "static" / name).read_text("utf-8")
+    return (files(package) / "static" / name).read_text("utf-8")
 
 
 @cache
@@ -89,13 +91,14 @@ def policy(*, styles: Inline, script: Inline) -> str:
 
 def template(name: str) -> Template:
     """Return a template by name."""
-    return _environment().get_template(name)
+    return environment().get_template(name)
 
 
 @cache
-def _environment() -> Environment:
+def environment(*packages: str) -> Environment:
+    """Return the templates of these pages, and of packages that add to them."""
     made = Environment(
-        loader=PackageLoader("redraft.report.pages", "templates"),
+        loader=ChoiceLoader([PackageLoader(package, "templates") for package in (*packages, PAGES)]),
         autoescape=select_autoescape(disabled_extensions=("md",), default=True),
         undefined=StrictUndefined,
         trim_blocks=True,
