@@ -15,7 +15,6 @@ from redraft.domain import Finding as Finding
 from redraft.domain import Gap as Gap
 from redraft.domain import KeyFact as KeyFact
 from redraft.domain import KeyFacts as KeyFacts
-from redraft.domain import Lookup as Lookup
 from redraft.domain import Pack as Pack
 from redraft.domain import Piece as Piece
 from redraft.domain import ReviewQuestion as ReviewQuestion

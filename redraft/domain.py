@@ -110,18 +110,6 @@ class DraftComparison:
         return f"{winner} is preferred in {'both orders' if readings == 2 else f'all {readings} readings'}"
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """What a deciding model looked up in the document before its decision, and the result."""
-
-    asked: str
-    """The search query or place that the model asked for."""
-    found: int
-    """The number of passages found."""
-    said: str = ""
-    """The message to the model where nothing was found or the request was invalid."""
-
-
 DEFERRED = ConfigDict(defer_build=True)
 """Builds validators on first use, since most commands use few kinds of records."""
 

@@ -31,12 +31,12 @@ TYPICAL: Mapping[str, int] = {
     # Words of a text.
     "question": 14, "answer": 6, "quote": 16, "reason": 17, "explanation": 17, "why": 17, "fact": 14, "facts": 8,
     "query": 18, "search": 5, "words": 5, "name": 2, "phrase": 6, "line": 30, "turning_points": 12, "sentence": 18,
-    "look_up": 6, "instruction": 5,
+    "instruction": 5,
     # Entries of a list; a list with a limit has as many as the limit allows, where that is less.
     "DocumentQuestions.questions": 999, "SentenceQuestions.questions": 3, "SentenceFacts.facts": 3, "Stops.stops": 6,
     "Outline.turning_points": 8, "Outline.cast": 10, "Outline.important": 999, "Ranking.important": 999,
     "FactTree.roots": 999, "Root.branches": 2, "Branch.leaves": 2, "WrittenAnswer.sentences": 4, "Decision.fix": 999,
-    "SummaryAnswer.sentences": 1, "Alignment.sentences": 1, "Sources.places": 1, "Confusion.types": 1,
+    "SummaryAnswer.sentences": 1, "Alignment.sentences": 1, "Confusion.types": 1,
 }  # fmt: skip
 """How long the parts of a language model's reply are, by field, or by model and field."""
 _FAVOURABLE = ("no confusion", "tie", "contradicted", "other")

@@ -301,11 +301,6 @@ async def _model_decision(
     """Return a model's decision; the plan `otherwise`, if that is invalid."""
     number = state["round"] + 1
     decision = await decider.decide(await _decision_input(state, job, judged), f"decision before revision {number}")
-    await off_loop(job.store.judgments.keep_lookups, job.run.id, number, decision.lookups)
-    contests = [RulingRequest(finding, quote) for finding, quote in decision.kept]
-    if await contest(state, job, contests, f"contested before revision {number}"):
-        # The scores are different now.
-        return {**draft_status(await job.judged(state["best"]), job.refinement), "next": "decide"}
     if decision.stop:
         return {"stop": "decided", "next": "finish", "why": decision.why}
     if not decision.findings:

@@ -23,7 +23,6 @@ from mcp.types import CallToolResult, ListToolsResult, TextContent, Tool, ToolAn
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_jsonable_python
 
-from redraft.agents.decider import SearchRequest, find_passages
 from redraft.domain import Document, record_json
 from redraft.errors import RedraftError, RunError, UsageError
 from redraft.events import Event, RunStarted, StageStarted
@@ -33,6 +32,7 @@ from redraft.report.history.citations import cited
 from redraft.report.history.results import Result, document_read
 from redraft.runs.driver import streaming
 from redraft.runs.session import Session
+from redraft.runs.tools import SearchRequest, find_passages
 from redraft.settings import DraftConfig
 from redraft.store.connection import off_loop
 from redraft.text.retrieval import Passages

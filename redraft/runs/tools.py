@@ -11,8 +11,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.v1 import ValidationError as OldValidationError
 
-from redraft.agents import decider
-from redraft.domain import Draft, Finding
+from redraft.domain import Document, Draft, Finding, Span
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import offline_checks
 from redraft.fields import error_text
@@ -23,13 +22,41 @@ from redraft.runs.session import Session, check_session
 from redraft.settings import FIGURES, JudgeConfig, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run as StoredRun
+from redraft.text.places import place_of
 from redraft.text.retrieval import Passages as DocumentPassages
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import tokenizer_named
 
-_MAX_FINDINGS = 50
+_MAX_FINDINGS, _LONGEST_READ = 50, 4000
 
 Run = Annotated[str, Field(description="The id of the run, as every tool returns it.")]
+
+
+class SearchRequest(BaseModel):
+    """What to look for in the document."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: str = Field(min_length=1, max_length=1000, description="What the passages should be about.")
+    count: int = Field(default=3, ge=1, le=10, description="How many passages.")
+
+
+class DocumentPlace(BaseModel):
+    """A place in the document."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    start: int = Field(ge=0, description="The first character.")
+    end: int = Field(gt=0, description=f"The character after the last; at most {_LONGEST_READ} are read.")
+
+
+class FoundPassage(BaseModel):
+    """Words of the document, and where they stand."""
+
+    start: int
+    end: int
+    place: str
+    text: str
 
 
 class _RunArguments(BaseModel):
@@ -42,11 +69,11 @@ class RunInput(_RunArguments):
     """A run."""
 
 
-class SearchInput(_RunArguments, decider.SearchRequest):
+class SearchInput(_RunArguments, SearchRequest):
     """What to search for in the run's document."""
 
 
-class PlaceInput(_RunArguments, decider.DocumentPlace):
+class PlaceInput(_RunArguments, DocumentPlace):
     """A place in the run's document."""
 
 
@@ -69,11 +96,21 @@ class FinishInput(_RunArguments):
     reason: str = Field(default="finished", max_length=100, description="The reason in a word or two.")
 
 
+def find_passages(document: Document, passages: DocumentPassages, search: SearchRequest) -> list[FoundPassage]:
+    """Return the passages of a document nearest to a query, the nearest first."""
+    return [_passage(document, passage.span) for passage in passages.nearest(search.query, search.count)]
+
+
+def _passage(document: Document, span: Span) -> FoundPassage:
+    text = document.text[span.start : span.end]
+    return FoundPassage(start=span.start, end=span.end, place=place_of(document, span), text=text)
+
+
 class FoundPassages(BaseModel):
     """The passages found, nearest first."""
 
     run: str
-    passages: list[decider.FoundPassage]
+    passages: list[FoundPassage]
 
 
 class Findings(BaseModel):
@@ -198,11 +235,20 @@ class _RunTools:
     def _found(self, run: StoredRun, given: SearchInput) -> FoundPassages:
         document = document_read(self._session.store, run)
         index = DocumentPassages(document, tokenizer_named(run.tokenizer))
-        return FoundPassages(run=run.id, passages=decider.find_passages(document, index, given))
+        return FoundPassages(run=run.id, passages=find_passages(document, index, given))
 
-    async def read(self, given: PlaceInput) -> decider.FoundPassage:
+    async def read(self, given: PlaceInput) -> FoundPassage:
         run = await off_loop(self._session.store.runs.get, given.run)
-        return decider.read_span(await off_loop(self._session.store.documents.get, run.document), given)
+        document = await off_loop(self._session.store.documents.get, run.document)
+        length = len(document.text)
+        # No request reads a whole document, however short.
+        end = min(given.end, given.start + min(_LONGEST_READ, (length + 1) // 2), length)
+        if given.start >= end:
+            raise UsageError(
+                f"there is nothing from character {given.start:,} to {given.end:,}",
+                hint=f"the document has {length:,} characters",
+            )
+        return _passage(document, Span(given.start, end))
 
     async def findings(self, given: FindingsInput) -> Findings:
         draft = await self._best(given.run)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from redraft.domain import Evaluation, Finding, Lookup, Round, Ruling
+from redraft.domain import Evaluation, Finding, Round, Ruling
 from redraft.store.connection import (
     Repository,
     Row,
@@ -79,31 +79,12 @@ class Judgments(Repository):
     def forget_rounds(self, run: str, after: int) -> bool:
         """Delete the rounds after this one, because the run continues differently; return whether there were any."""
         with self._connection.writing_named() as raw:
-            # The next step has been decided already.
-            raw.execute("DELETE FROM lookups WHERE run = ? AND round > ?", (run, after + 1))
             return raw.execute("DELETE FROM rounds WHERE run = ? AND number > ?", (run, after)).rowcount > 0
 
     def rounds(self, run: str) -> list[Round]:
         """Return the rounds of a run in order."""
         rows = self._connection.rows("SELECT * FROM rounds WHERE run = ? ORDER BY number", (run,))
         return [record_in(Round, row) for row in rows]
-
-    def keep_lookups(self, run: str, number: int, lookups: Sequence[Lookup]) -> None:
-        """Store the lookups before the decision on a round, replacing earlier ones."""
-        rows = [
-            (run, number, at, storable(lookup.asked), lookup.found, storable(lookup.said))
-            for at, lookup in enumerate(lookups)
-        ]
-        with self._connection.writing_named() as raw:
-            raw.execute("DELETE FROM lookups WHERE run = ? AND round = ?", (run, number))
-            raw.executemany("INSERT INTO lookups VALUES (?, ?, ?, ?, ?, ?)", rows)
-
-    def lookups(self, run: str) -> dict[int, list[Lookup]]:
-        """Return the lookups before each decision, by round; the decision to stop has no round."""
-        found: dict[int, list[Lookup]] = {}
-        for row in self._connection.rows("SELECT * FROM lookups WHERE run = ? ORDER BY round, idx", (run,)):
-            found.setdefault(row["round"], []).append(record_in(Lookup, row))
-        return found
 
     def verdicts(self, keys: Sequence[str]) -> dict[str, str]:
         """Return the stored verdicts on these items."""

@@ -34,7 +34,7 @@ _OF_RUN = (
     "UPDATE runs SET draft = NULL WHERE id = :run",
     "UPDATE candidates SET run = NULL WHERE run = :run",
     "DELETE FROM candidates WHERE whole = :run",
-    *(f"DELETE FROM {table} WHERE run = :run" for table in ("rounds", "lookups", "opinions")),  # noqa: S608
+    *(f"DELETE FROM {table} WHERE run = :run" for table in ("rounds", "opinions")),  # noqa: S608
     "DELETE FROM evaluations WHERE draft IN (SELECT id FROM drafts WHERE run = :run)",
     *(f"DELETE FROM {table} WHERE run = :run" for table in ("parents", "drafts", "pieces", "gaps")),  # noqa: S608
     "DELETE FROM budget_runs WHERE run = :run",

@@ -526,17 +526,6 @@ CREATE TABLE rounds (
 CREATE INDEX rounds_draft ON rounds(draft);
 CREATE INDEX rounds_base ON rounds(base);
 
--- What a leading model looked up before its decision on a round.
-CREATE TABLE lookups (
-    run TEXT NOT NULL REFERENCES runs(id),
-    round INTEGER NOT NULL,
-    idx INTEGER NOT NULL,
-    asked TEXT NOT NULL,
-    found INTEGER NOT NULL,
-    said TEXT NOT NULL,
-    PRIMARY KEY (run, round, idx)
-) STRICT, WITHOUT ROWID;
-
 -- Batches of many documents
 CREATE TABLE batches (
     name TEXT PRIMARY KEY,

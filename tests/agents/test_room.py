@@ -179,14 +179,10 @@ def asks(judge: Judge, room: int) -> Decision:
         scoreboard=[],
         findings=[],
         tried=[],
-        answers=[],
-        passages=[],
         rounds_left=1,
         length=97,
         words=123,
         at_most=1,
-        looks=0,
-        requests=1,
     )
     return asyncio.run(judge.ask(DECIDE, given, room, "deciding")).value
 

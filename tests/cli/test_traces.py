@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.inside import Inside
 
-ROUND_KEYS = {"round", "draft", "to_fix", "lookups", "scores", "metrics"}
+ROUND_KEYS = {"round", "draft", "to_fix", "scores", "metrics"}
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_the_json_of_a_trace_keeps_the_contract(command: Inside, refined: Any) -
     traced = command.run("trace", refined["run"], "--json").json
 
     shown = command.run("show", refined["run"], "--json").json
-    assert set(traced) == {"result", "rounds", "lookups", "policy"}
+    assert set(traced) == {"result", "rounds", "policy"}
     assert (traced["result"], traced["policy"]) == (shown, "editor")
     assert [set(made) for made in traced["rounds"]] == [ROUND_KEYS] * 2
     first, second = traced["rounds"]

@@ -227,17 +227,10 @@ GIVEN: dict[str, BaseModel] = {
             ),
         ],
         tried=["Revision 1 was refused.", "Revision 2 was taken."],
-        answers=["search: lamp: 1 passage", "read: 1924: that is no place"],
-        passages=[
-            revision.DecisionPassage(place="characters 0-18, at 0% of the document", text="The lamp went out."),
-            revision.DecisionPassage(place="characters 19-31, at 50% of the document", text="It was 1924."),
-        ],
         rounds_left=2,
         length=97,
         words=123,
         at_most=6,
-        looks=2,
-        requests=3,
     ),
     "keyfacts_analytical": factual.ExtractFactsInput(excerpt="The lamp went out."),
     "keyfacts_narrative": factual.ExtractFactsInput(excerpt="The lamp went out."),
@@ -276,7 +269,7 @@ GIVEN: dict[str, BaseModel] = {
     ),
 }
 TAGS = (
-    "answer", "attempt", "before", "context", "document", "errors", "excerpt", "fact", "finding", "first", "keep",
+    "attempt", "before", "context", "document", "errors", "excerpt", "fact", "finding", "first", "keep",
     "may-go", "metric", "must-know", "outline", "pair", "part", "passage", "passages", "place", "point", "question",
     "questions", "second", "sentence", "source", "stops", "summary",
 )  # fmt: skip

@@ -157,7 +157,6 @@ SAYS = {
     "at most 120 words": ["revise"],
     "(it|the summary) has 97 words and may have at most 123": ["decide"],
     "first (choose what is false|take those with .task: correct)": ["decide"],
-    r"correct\"? or (\"task: )?remove": ["decide"],
 }
 """What prompts of both sets say, in small letters, and which of them."""
 

@@ -119,9 +119,7 @@ def test_items_are_tagged_or_numbered_by_their_ids_in_the_order_given(book: Prom
 
 
 @BOTH
-@pytest.mark.parametrize(
-    ("name", "tag"), [("edit", "part"), ("revise", "passage"), ("decide", "attempt"), ("decide", "passage")]
-)
+@pytest.mark.parametrize(("name", "tag"), [("edit", "part"), ("revise", "passage"), ("decide", "attempt")])
 def test_plain_texts_are_numbered_from_one(book: PromptBook, name: str, tag: str) -> None:
     assert names(rendered(book, name), tag) == ["1", "2"]
 
@@ -277,15 +275,13 @@ def test_a_revision_is_told_what_it_sees_of_the_document(book: PromptBook) -> No
 
 
 @BOTH
-def test_whoever_decides_is_told_of_searches_only_while_they_are_allowed(book: PromptBook) -> None:
-    assert "look_up" in rendered(book, "decide")
-    assert "look_up" not in rendered(book, "decide", looks=0)
+def test_whoever_decides_is_told_how_many_revisions_are_left(book: PromptBook) -> None:
     assert "12" in outside(rendered(book, "decide", rounds_left=12)), "the revisions that are left"
 
 
 @BOTH
-def test_a_first_decision_speaks_of_no_attempts_and_no_passages(book: PromptBook) -> None:
-    text = rendered(book, "decide", tried=[], passages=[])
-    assert blocks(text, "attempt") == blocks(text, "passage") == []
+def test_a_first_decision_speaks_of_no_attempts(book: PromptBook) -> None:
+    text = rendered(book, "decide", tried=[])
+    assert blocks(text, "attempt") == []
     assert len(blocks(text, "finding")) == 2
     assert "\n\n\n" not in text

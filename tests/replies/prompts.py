@@ -93,14 +93,10 @@ def _cases() -> dict[str, Case]:
         scoreboard=[],
         findings=options,
         tried=[],
-        answers=[],
-        passages=[],
         rounds_left=2,
         length=97,
         words=123,
         at_most=3,
-        looks=0,
-        requests=3,
     )
     parts = [summarization.PartSummary(id=n, summary=f"{one} lit it.") for n, one in enumerate(NAMES, 1)]
     outline = summarization.OutlineInput(summaries=parts)
@@ -293,8 +289,6 @@ def _cases() -> dict[str, Case]:
             decide,
             {
                 "why": "It is first.",
-                "look_up": [],
-                "read": [],
                 "mend": [found.tag("findings", n) for n in (2, 4)],
                 "instruction": "",
                 "stop": False,

@@ -25,7 +25,6 @@ from redraft.domain import (
     Gap,
     KeyFact,
     KeyFacts,
-    Lookup,
     Objection,
     Pack,
     PackQuestion,
@@ -128,7 +127,6 @@ STANDING = JudgeSetup(MODEL, "consistency", 3, "3f2a9c41", '{"threshold":0.1}')
 AGREEMENT = Agreement(
     STANDING, "QAGS Ünïcode \U0001f600", "consistency", "summaries", "tau-b", 108, 1 / 3, None, 0.5, "2026-11-22"
 )
-LOOKUPS = [Lookup("search: lamp", 2), Lookup("read: nöwhere", 0, "that is no place \U0001f600")]
 VERDICTS = {"verdict-1": "agrees", "verdict-2": "Ünïcode \U0001f600"}
 
 
@@ -271,7 +269,6 @@ def fill_judged(store: Store, parent: str) -> str:
         store.judgments.keep(first, one)
     for round_ in rounds(first, second):
         store.judgments.keep_round(fork, round_)
-    store.judgments.keep_lookups(fork, 1, LOOKUPS)
     store.judgments.keep_verdicts(VERDICTS, content_id(PRINTABLE))
     store.rulings.keep([RULING])
     store.opinions.keep(HumanOpinion(fork, finding().id, first, agrees=False, note="She did nöt. \U0001f600"))

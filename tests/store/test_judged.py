@@ -19,7 +19,6 @@ from redraft.domain import (
     Evaluation,
     Evidence,
     Finding,
-    Lookup,
     Outcome,
     Pack,
     PackQuestion,
@@ -45,7 +44,6 @@ from redraft.store.store import Store
 from tests.store.support import (
     FAILED,
     JUDGING,
-    LOOKUPS,
     REFINEMENT,
     add_call,
     as_stored,
@@ -432,23 +430,6 @@ def test_the_rounds_of_a_run_are_forgotten_and_no_others(store: Store, draft: st
     assert store.judgments.rounds(RUN) == []
     assert store.judgments.rounds("another") == rounds(draft, draft)
     assert store.judgments.rounds("none") == []
-
-
-def test_what_was_looked_up_is_replaced_and_forgotten_with_what_came_of_it(store: Store, draft: str) -> None:
-    store.runs.add(run("another"))
-    for name in (RUN, "another"):
-        for number in (1, 2, 3):
-            store.judgments.keep_lookups(name, number, [Lookup(f"read: {number}%", 1), *LOOKUPS])
-    store.judgments.keep_lookups(RUN, 2, LOOKUPS)
-    store.judgments.keep_lookups(RUN, 3, [])
-    whole = [Lookup("read: 1%", 1), *LOOKUPS]
-    assert store.judgments.lookups(RUN) == {1: whole, 2: LOOKUPS}
-    store.judgments.forget_rounds(RUN, after=1)
-    assert store.judgments.lookups(RUN) == {1: whole, 2: LOOKUPS}, "what comes next has been decided on already"
-    store.judgments.forget_rounds(RUN, after=0)
-    assert store.judgments.lookups(RUN) == {1: whole}
-    assert len(store.judgments.lookups("another")) == 3
-    assert store.judgments.lookups("none") == {}
 
 
 # Verdicts.

@@ -19,7 +19,6 @@ from tests.store.support import (
     ASKED,
     FAILED,
     JUDGING,
-    LOOKUPS,
     MODEL,
     PARENTS,
     PRINTABLE,
@@ -70,7 +69,6 @@ def expect_judged(store: Store, fork: str) -> None:
     assert store.typed.latest(found.document) == typed(text=PRINTABLE)
     assert store.judgments.of(first) == {"coverage": evaluation(), "consistency": FAILED}
     assert store.judgments.rounds(fork) == rounds(first, second)
-    assert store.judgments.lookups(fork) == {1: LOOKUPS}
     assert store.judgments.verdicts(list(VERDICTS)) == VERDICTS
     assert store.agreements.of(STANDING) == store.agreements.all() == [AGREEMENT]
 

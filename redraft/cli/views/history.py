@@ -8,7 +8,7 @@ from itertools import groupby
 
 from redraft.cli import hints, terminal
 from redraft.cli.views import figures, render
-from redraft.domain import GIVEN, REVIEW, Document, Finding, KeyFact, KeyFacts, Lookup, PointAnswer, Round, Span, Tree
+from redraft.domain import GIVEN, REVIEW, Document, Finding, KeyFact, KeyFacts, PointAnswer, Round, Span, Tree
 from redraft.evaluators.metric_info import got_no_reply, withdrawn
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
@@ -67,7 +67,6 @@ def _round(
     turn: RoundTrace, base: RoundTrace | None, document: Document, result: Result, *, show_all: bool
 ) -> Iterator[str]:
     few = None if show_all else _FEW
-    yield from _looked_up(turn.lookups)
     yield from _reasons(turn.round)
     if base is not None:
         told = {answer.finding for answer in turn.round.answers}
@@ -141,15 +140,6 @@ def _withdrawn(turn: RoundTrace) -> Iterator[str]:
             yield from terminal.wrapped(f"{name}: {about} · the document says so: “{quote}”", "  withdrawn: ")
 
 
-def _looked_up(lookups: Sequence[Lookup]) -> Iterator[str]:
-    """Yield what a model looked up in the document before its decision."""
-    if lookups:
-        yield "  looked up first:"
-    for lookup in lookups:
-        became = one_line(lookup.said) or render.count(lookup.found, "passage")
-        yield from terminal.wrapped(f"{one_line(lookup.asked)} -> {became}", "    · ")
-
-
 def _found(turn: RoundTrace) -> Iterator[str]:
     """Yield the number of findings by kind, and the figures that a revision may change."""
     for name, evaluation in turn.evaluations.items():
@@ -217,7 +207,6 @@ def _end(trace: RunTrace) -> Iterator[str]:
     elif run.refinement and result.status == "done":
         best = trace.number(run.draft)
         yield f"{render.end_reason(result)}; the result is the draft of round {best}"
-        yield from _looked_up(trace.lookups)
         if run.why:
             yield from terminal.wrapped(one_line(run.why), "  why: ")
     elif result.status != "done":

@@ -505,9 +505,6 @@ def _rounds(trace: RunTrace, record: FindingRecord) -> Iterator[RoundEntry]:
             found=record.numbered(turn.findings),
             taken=made.accepted,
             reasons=tuple(made.comparison.reasons) if made.comparison else (),
-            looked_up=tuple(
-                replace(lookup, asked=one_line(lookup.asked), said=one_line(lookup.said)) for lookup in turn.lookups
-            ),
             notes=turn.draft.notes,
             result=turn.draft.id == trace.run.draft,
             withdrawn=tuple(gone for evaluation in turn.evaluations.values() for gone in withdrawn(evaluation)),

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, ConfigDict
 
-from redraft.domain import Document, Finding, Lookup, Span
+from redraft.domain import Document, Finding, Span
 from redraft.evaluators.metric_info import WithdrawnFinding
 from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedDict, ScrubbedLine
 from redraft.report.history.lineage import LineageStep
@@ -176,7 +176,6 @@ class RoundEntry(DossierModel):
     instruction: Clean
     reasons: tuple[Clean, ...] = ()
     """Why judges prefer this draft or its base."""
-    looked_up: tuple[Lookup, ...]
     notes: tuple[Scrubbed, ...]
     result: bool
     """Whether its draft is the result of the run."""

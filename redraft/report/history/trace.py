@@ -14,7 +14,6 @@ from redraft.domain import (
     Draft,
     Evaluation,
     Finding,
-    Lookup,
     Parent,
     Piece,
     Round,
@@ -200,8 +199,6 @@ class RoundTrace:
     to_fix: tuple[Finding, ...]
     certificates: Annotated[Mapping[str, Certificate], Field(exclude=True)] = field(default_factory=dict)
     """The certificates of the draft's scores by metric."""
-    lookups: tuple[Lookup, ...] = ()
-    """What a model looked up before it decided on this round."""
 
     @computed
     def scores(self) -> dict[str, float | None]:
@@ -226,8 +223,6 @@ class RunTrace:
 
     result: Result
     rounds: tuple[RoundTrace, ...]
-    lookups: tuple[Lookup, ...] = ()
-    """What a model looked up after the last round, for example before it stopped."""
 
     @property
     def run(self) -> Run:
@@ -259,7 +254,6 @@ def read_trace(store: Store, key: str) -> RunTrace:
     if not rounds and run.draft is not None and run.kind != "compare":
         rounds = [Round(0, run.draft)]
     judged = {made.draft: evaluations_of(store, made.draft, result.outline) for made in rounds}
-    looked_up = store.judgments.lookups(run.id)
     turns = tuple(
         RoundTrace(
             made,
@@ -271,11 +265,10 @@ def read_trace(store: Store, key: str) -> RunTrace:
                 run,
                 {name: evaluation for name, evaluation in judged[made.draft].items() if name not in _UNSCORED},
             ),
-            tuple(looked_up.pop(made.number, ())),
         )
         for made in rounds
     )
-    return RunTrace(result, turns, tuple(lookup for lookups in looked_up.values() for lookup in lookups))
+    return RunTrace(result, turns)
 
 
 def result_at_round(store: Store, result: Result, number: int) -> Result:

@@ -527,16 +527,6 @@ CREATE TABLE rounds (
 CREATE INDEX rounds_draft ON rounds(draft);
 CREATE INDEX rounds_base ON rounds(base);
 
-CREATE TABLE lookups (
-    run text COLLATE "C" NOT NULL REFERENCES runs(id) DEFERRABLE,
-    round bigint NOT NULL,
-    idx bigint NOT NULL,
-    asked text COLLATE "C" NOT NULL,
-    found bigint NOT NULL,
-    said text COLLATE "C" NOT NULL,
-    PRIMARY KEY (run, round, idx)
-);
-
 CREATE TABLE batches (
     name text COLLATE "C" PRIMARY KEY,
     asked text COLLATE "C" NOT NULL,
