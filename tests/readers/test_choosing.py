@@ -306,8 +306,8 @@ def test_other_files_are_refused_with_what_there_is(folder: Path) -> None:
         load(str(folder / "a.mobi"))
     assert caught.value.message == ".mobi files cannot be read"
     assert caught.value.hint == (
-        "convert it to .txt or .md first; redraft reads .txt, .md, .docm, .docx, .dotx, .eml, .epub, .htm, .html, .odt, .pdf,"
-        " .rtf, .srt, .vtt, .xhtml; installed packages read .asking, .broken, .lost, .numbered, .plain, .silent,"
+        "convert it to .txt or .md first; redraft reads .txt, .md, .docm, .docx, .dotx, .eml, .epub, .htm, .html, .odt,"
+        " .pdf, .rtf, .srt, .vtt, .xhtml; installed packages read .asking, .broken, .lost, .numbered, .plain, .silent,"
         " .wild"
     )
 
