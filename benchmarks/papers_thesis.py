@@ -39,7 +39,7 @@ from redraft.lab.experiments.context.records import (
 )
 from redraft.lab.experiments.qa.experiment import QaItem
 from redraft.lab.experiments.qa.tables import similarity_table
-from redraft.text.origin_chains import EmbeddingSimilarity, SentenceSimilarity, TermSimilarity
+from redraft.lab.experiments.context.similarity import EmbeddingSimilarity, SentenceSimilarity, TermSimilarity
 from redraft.text.origins import OriginTracer
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Encoder, load_encoder

@@ -199,7 +199,7 @@ class TextBuilder:
             return Span(self.length, self.length)
         start = self.length + (len(between) if self.parts else 0) + len(before)
         for at, anchor in anchors:
-            self._turn(start + at if at else self.length, anchor)
+            self._turn(start + at if at else start - len(before), anchor)
         return self._put(before + text, between)
 
     def verbatim(self, text: str) -> Span:

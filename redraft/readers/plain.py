@@ -35,14 +35,8 @@ _FOREIGN = {
     b"{\\rtf": "an RTF file",
     b"\xd0\xcf\x11\xe0": "an old Office file",
 }
-# Encodings by a sequence that hardly any other ASCII text contains. Terminal escapes do not begin with `ESC $`.
-_SEQUENCES = {
-    re.compile(rb"\x1b\$\)C"): ("iso2022_kr",),
-    re.compile(rb"\x1b\$(?:[@AB]|\([CDOPQ])"): ("iso2022_jp_2", "iso2022_jp_ext", "iso2022_jp_2004"),
-    re.compile(rb"~\{(?:[!-)0-w][!-~])++~\}"): ("hz",),
-    re.compile(rb"\A(?:(?:[^+]|\+-)*+\+[A-Za-z0-9+/]{3,}+){3}"): ("utf-7",),
-}
-_ISO_2022_CN = re.compile(rb"\x1b\$\)[AEG][^\x0e]*+\x0e")
+# Begins other letters in an encoding of the family ISO 2022; terminal escapes do not begin so.
+_ISO_2022 = re.compile(rb"\x1b\$(?:[@AB]|[()][A-Q])")
 _DETECTION_BYTES = 200_000
 _WESTERN = "cp1252"
 _UNREADABLE = "\ufffd"
@@ -75,28 +69,20 @@ def decode(data: bytes, name: str) -> DecodedText:
         raise DocumentError(
             "the file contains NUL bytes and is not a text file", place=name, hint="save it as UTF-8 text first"
         )
-    return _seven_bit(data, name) or _utf8(data) or _guess(data, name)
+    return _iso_2022(data, name) or _utf8(data) or _guess(data, name)
 
 
-def _seven_bit(data: bytes, name: str) -> DecodedText | None:
-    """Return the text in an encoding that writes other letters as sequences of ASCII characters; else None."""
-    if data.isascii() and _ISO_2022_CN.search(data):
-        raise DocumentError("ISO-2022-CN cannot be read", place=name, hint="save the file as UTF-8 text first")
-    for sequence, encodings in _SEQUENCES.items() if data.isascii() else ():
-        if not sequence.search(data):
-            continue
-        texts = {encoding: data.decode(encoding, "replace") for encoding in encodings}
-        encoding, text = min(texts.items(), key=lambda pair: _damaged(pair[1]))
-        damaged = _damaged(text)
-        if damaged * 20 <= len(text) - len(text.encode("ascii", "ignore")):
-            notes = [f"the text was read as {encoding}, but {_places(damaged)} not"] if damaged else []
-            return DecodedText(text, encoding, tuple(notes))
-    return None
-
-
-def _damaged(text: str) -> int:
-    """Return the number of characters that are neither printed nor space."""
-    return sum(not (sign.isprintable() or sign.isspace()) or sign == _UNREADABLE for sign in text)
+def _iso_2022(data: bytes, name: str) -> DecodedText | None:
+    """Return the text in the encodings of old Japanese and Korean e-mails; else None."""
+    if not data.isascii() or (match := _ISO_2022.search(data)) is None:
+        return None
+    encoding = "iso2022_kr" if match[0].endswith(b")C") else "iso2022_jp_2"
+    text = data.decode(encoding, "replace")
+    damaged, is_chinese = text.count(_UNREADABLE), match[0][-2:] in (b")A", b")E", b")G")
+    if is_chinese or damaged * 20 > len(text):
+        raise DocumentError("the file is in an unknown encoding", place=name, hint="save it as UTF-8 text first")
+    notes = [f"the text was read as {encoding}, but {_places(damaged)} not"] if damaged else []
+    return DecodedText(text, encoding, tuple(notes))
 
 
 def without_nul(text: str, name: str) -> str:

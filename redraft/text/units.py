@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import chain
 from math import gcd
 from typing import NamedTuple
 
@@ -94,8 +93,6 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", _STACK.sub(rf"\g<0>{_JOINER}", folded)).replace(_JOINER, "")
 
 
-_UNKNOWN = -1
-_AT_ONCE = 1_000_000
 # A text is quoted if this share of it is in runs of at least this many units.
 _QUOTED, _SHORTEST_RUN = 0.75, 3
 
@@ -108,15 +105,57 @@ class ExtractiveStats(NamedTuple):
 
 
 def longest_matches(summary: Sequence[str], source: UnitIndex) -> list[int]:
-    """Return for each unit of the summary the length of the longest run from it that the source has."""
-    numbers: dict[str, int] = {}
-    numbered = [numbers.setdefault(unit, len(numbers)) for unit in summary]
-    table = np.full(len(source.numbers), _UNKNOWN, dtype=np.int32)
-    for unit, number in numbers.items():
-        if (there := source.numbers.get(unit)) is not None:
-            table[there] = number
-    # The automaton finds where matches end; reversed texts give where they begin.
-    return _Automaton(numbered[::-1]).longest(_backwards(source, table))[::-1]
+    """Return for each unit of the summary the length of the longest run from it that the source has.
+
+    Summary and source are sorted together by what follows each place, by doubling the compared length. The longest run
+    is in common with the nearest place of the source before or after it.
+    """
+    codes = {unit: number for number, unit in enumerate(dict.fromkeys(summary), 2)}
+    table = np.zeros(len(source.numbers), dtype=np.int64)
+    for unit, code in codes.items():
+        if (number := source.numbers.get(unit)) is not None:
+            table[number] = code
+    stream = table[source.places]
+    # One sign stands for all units in a row that the summary does not have.
+    stream = stream[(stream != 0) | (np.roll(stream, 1) != 0)]
+    whole = np.concatenate([np.array([codes[unit] for unit in summary], dtype=np.int64), [1], stream, [len(codes) + 2]])
+    ranks = _ranks(whole, len(summary))
+    order = np.argsort(ranks[-1], kind="stable")
+    steps = np.arange(len(order))
+    is_source = order > len(summary)
+    before = np.maximum.accumulate(np.where(is_source, steps, -1))
+    after = len(order) - 1 - np.maximum.accumulate(np.where(is_source[::-1], steps, -1))[::-1]
+    place_of = np.empty(len(order), dtype=np.int64)
+    place_of[order] = steps
+    places = place_of[: len(summary)]
+    nearest = (order[np.clip(some[places], 0, len(order) - 1)] for some in (before, after))
+    lengths = [_common_run(ranks, np.arange(len(summary)), others) for others in nearest]
+    matches: list[int] = np.maximum(*lengths).tolist()
+    return matches
+
+
+def _ranks(units: npt.NDArray[np.int64], most: int) -> list[npt.NDArray[np.int64]]:
+    """Return for each place the rank of the run of 1, 2, 4 ... units from it, until no two are equal or longer ones are
+    not needed."""
+    ranks = [np.unique(units, return_inverse=True)[1].astype(np.int64)]
+    while 2 ** (len(ranks) - 1) <= most and ranks[-1].max() < len(units) - 1:
+        following = np.zeros_like(units)
+        width = 2 ** (len(ranks) - 1)
+        following[:-width] = ranks[-1][width:] + 1
+        ranks.append(np.unique(ranks[-1] * (len(units) + 1) + following, return_inverse=True)[1].astype(np.int64))
+    return ranks
+
+
+def _common_run(
+    ranks: Sequence[npt.NDArray[np.int64]], ones: npt.NDArray[np.int64], others: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return how many units from each place of `ones` are the same from the place of `others` beside it."""
+    length = np.zeros_like(ones)
+    last = len(ranks[0]) - 1
+    for width, rank in reversed([(2**power, rank) for power, rank in enumerate(ranks)]):
+        same = rank[np.minimum(ones + length, last)] == rank[np.minimum(others + length, last)]
+        length += width * (same & (ones + length < last) & (others + length <= last))
+    return length
 
 
 def are_quoted(texts: Sequence[Sequence[str]], source: UnitIndex) -> list[bool]:
@@ -153,84 +192,6 @@ def _fragments(matches: Sequence[int]) -> Iterator[int]:
         if matches[at]:
             yield matches[at]
         at += matches[at] or 1
-
-
-def _backwards(source: UnitIndex, table: npt.NDArray[np.int32]) -> Iterator[int]:
-    """Return the source reversed, by the summary's numbers; one unknown unit replaces any run of them."""
-    stream = table[source.places][::-1]
-    known = stream != _UNKNOWN
-    known[1:] |= known[:-1].copy()
-    stream = stream[known]
-    return chain.from_iterable(stream[at : at + _AT_ONCE].tolist() for at in range(0, len(stream), _AT_ONCE))
-
-
-class _Automaton:
-    """The suffix automaton of a text. A state stands for substrings that end at the same places; its link leads to the
-    shorter ones that end at more."""
-
-    def __init__(self, text: Sequence[int]) -> None:
-        self._next: list[dict[int, int]] = [{}]
-        self._links = [-1]
-        self._lengths = [0]
-        self._ends: list[int] = []
-        """The state of each prefix of the text."""
-        for unit in text:
-            self._ends.append(self._extended(self._ends[-1] if self._ends else 0, unit))
-
-    def _extended(self, last: int, unit: int) -> int:
-        following, links, lengths = self._next, self._links, self._lengths
-        new = self._state({}, 0, lengths[last] + 1)
-        at = last
-        while at >= 0 and unit not in following[at]:
-            following[at][unit] = new
-            at = links[at]
-        if at < 0:
-            return new
-        target = following[at][unit]
-        if lengths[target] > lengths[at] + 1:
-            longer, target = target, self._state(dict(following[target]), links[target], lengths[at] + 1)
-            links[longer] = target
-            while at >= 0 and following[at].get(unit) == longer:
-                following[at][unit] = target
-                at = links[at]
-        links[new] = target
-        return new
-
-    def _state(self, following: dict[int, int], link: int, length: int) -> int:
-        self._next.append(following)
-        self._links.append(link)
-        self._lengths.append(length)
-        return len(self._next) - 1
-
-    def longest(self, other: Iterable[int]) -> list[int]:
-        """Return for each position the longest substring ending there that the other text has too."""
-        links, lengths = self._links, self._lengths
-        best = self._met(other)
-        by_length = sorted(range(1, len(best)), key=lengths.__getitem__)
-        for state in reversed(by_length):
-            if best[state]:
-                best[links[state]] = lengths[links[state]]
-        for state in by_length:
-            best[state] = best[state] or best[links[state]]
-        return [best[state] for state in self._ends]
-
-    def _met(self, other: Iterable[int]) -> list[int]:
-        """Return by state the longest substring that reading the other text ended in."""
-        following, links, lengths = self._next, self._links, self._lengths
-        best = [0] * len(lengths)
-        state = length = 0
-        for unit in other:
-            after = following[state].get(unit)
-            while after is None and state:
-                state = links[state]
-                length = lengths[state]
-                after = following[state].get(unit)
-            if after is not None:
-                state = after
-                length += 1
-                if length > best[state]:
-                    best[state] = length
-        return best
 
 
 _PAIRS = 20_000

@@ -86,10 +86,7 @@ def test_legacy_encodings(text: str, codec: str, times: int) -> None:
     ("text", "codec"),
     [
         (JAPANESE, "iso2022_jp"),
-        (JAPANESE + "ｱｲｳ", "iso2022_jp_ext"),
         (KOREAN, "iso2022_kr"),
-        (CHINESE, "hz"),
-        (RUSSIAN, "utf-7"),
     ],
 )
 def test_encodings_of_seven_bits(text: str, codec: str) -> None:
@@ -117,7 +114,7 @@ def test_ascii_that_looks_like_another_encoding_stays(text: str) -> None:
 
 
 def test_iso_2022_cn_is_refused() -> None:
-    assert "ISO-2022-CN" in refusal(b"\x1b$)A\x0e1D\x0f").message
+    assert "in an unknown encoding" in refusal(b"\x1b$)A\x0e1D\x0f").message
 
 
 @pytest.mark.parametrize("shift", range(4))

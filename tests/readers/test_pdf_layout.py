@@ -14,6 +14,7 @@ from redraft.errors import DocumentError
 from redraft.readers.documents import load
 from redraft.readers.pdf.file import _PdfReader, read
 from redraft.readers.pdf.lines import Letter, LetterRun, is_leftward, joined, parted, rows, word
+from redraft.text.places import pages_of
 from tests.browser import browser, need_browser
 from tests.readers import makers
 from tests.readers.webpages import texts
@@ -81,6 +82,36 @@ def test_heads_that_alternate_are_found_in_a_file_of_few_pages(pages: int) -> No
     found = " ".join(paragraphs(made))
     assert not [head for head in HEADS.values() if head in found]
     assert re.sub(r"\W", "", " ".join(wanted)) == re.sub(r"\W", "", found)
+
+
+def test_heads_with_the_titles_of_short_chapters_are_found_and_chapters_end_on_their_last_page() -> None:
+    class Titled(makers.Book):
+        chapter, is_opening = "", True
+
+        def header(self) -> None:
+            self.set_font_size(9)
+            if not self.is_opening:
+                self.cell(0, 5, self.chapter if self.page_no() % 2 else "The salt road", align="C")
+            self.ln(12)
+
+    made = Titled(format=(148, 210))
+    made.set_auto_page_break(True, 20)
+    made.set_font("Helvetica", size=10)
+    said = [one.encode("ascii", "ignore").decode() for one in texts(0, 60)]
+    wanted, pages = [], []
+    for at, count in enumerate((3, 11, 4, 10, 3)):
+        made.chapter, made.is_opening = f"Of {('rain', 'light', 'storms', 'salt', 'the clerk')[at]}", True
+        made.add_page()
+        made.is_opening, first = False, made.page_no()
+        makers.heading(made, made.chapter, 16)
+        own, said = said[: count + 4], said[count + 4 :]
+        for one in own:
+            write(made, one)
+        wanted += [f"# {made.chapter}", *own]
+        pages.append(f"{first}-{made.page_no()}" if made.page_no() > first else str(first))
+    found = read(bytes(made.output()), "x.pdf").as_document("x.pdf")
+    assert found.text.split("\n\n") == wanted
+    assert [pages_of(found, section.span) for section in found.sections] == pages
 
 
 @pytest.mark.parametrize("size", [14, 10])

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
 from itertools import combinations
 from math import log
 from statistics import fmean
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +15,6 @@ from hypothesis import strategies as st
 from redraft.domain import Span
 from redraft.evaluators.statistics import uniformity
 from redraft.text import units as overlap
-from redraft.text.origin_chains import EmbeddingSimilarity, TermSimilarity
 from redraft.text.origins import (
     Link,
     OriginMass,
@@ -42,7 +39,6 @@ from redraft.text.units import (
     repeated,
     units,
 )
-from redraft.text.vectors import Embeddings
 from tests.vocabularies import DATA
 
 # Few different words, so that texts share long stretches, overlapping ones too.
@@ -141,31 +137,6 @@ def test_long_texts_take_linear_time(summary: str, source: str) -> None:
     matches = longest_matches(found, indexed(source))
     assert len(matches) == len(found)
     assert novel(found, matches, 4) is not None
-
-
-def test_words_weigh_by_their_rarity_in_the_document() -> None:
-    likeness = TermSimilarity("Ann slept. Ben slept. Cleo came.")
-    # Three sentences: "slept" is in two of them, "Ann" in one, "Dora" in none.
-    slept, ann, dora = (log(4 / (1 + count)) + 1 for count in (2, 1, 0))
-    found = likeness.between(["Ann slept.", "Dora slept."], ["Ben slept.", "ANN slept!", "And then?", "Dora slept."])
-    assert found[0] == pytest.approx([slept**2 / (slept**2 + ann**2), 1.0, 0.0, found[1][1]], abs=1e-5)
-    assert found[1][0] == pytest.approx(slept**2 / ((slept**2 + ann**2) * (slept**2 + dora**2)) ** 0.5, abs=1e-5)
-    assert found[1][3] == 1.0
-    assert likeness.between([], ["Ann slept."]).shape == (0, 1)
-    assert (likeness.name, likeness.threshold) == ("TF-IDF cosine", 0.5)
-
-
-def test_meanings_are_compared_by_the_encoder_and_by_its_threshold() -> None:
-    class Four:
-        name = weights = "four"
-
-        def encode(self, texts: Sequence[str]) -> Embeddings:
-            rows = {"north": (0.0, 1.0), "east": (1.0, 0.0), "north-east": (0.6, 0.8), "south": (0.0, -1.0)}
-            return np.array([rows[text] for text in texts], dtype=np.float32)
-
-    likeness = EmbeddingSimilarity(Four())
-    assert likeness.between(["north"], ["north", "east", "north-east", "south"])[0] == pytest.approx([1, 0, 0.8, 0])
-    assert (likeness.name, likeness.threshold) == ("cosine of four", 0.7)
 
 
 WORDS = st.integers(1, 4).flatmap(lambda size: st.lists(st.sampled_from("abcd"[:size]), max_size=80))

@@ -158,7 +158,7 @@ _EDGE = 2
 _NEAR = 4
 """The number of pages before and after one in which the same head must recur."""
 _TWICE = 2
-_NEARLY_ALL = 0.8
+_NEARLY_ALL, _MOST = 0.8, 0.6
 _DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(
     r"\W*(?:(?:page|seite|p\.|página|pagina|стр\.?)\s*)?(\d{1,5}|[ivxlcdm]{1,8})\W*(?:(?:of|/|von|de|di|из)\s*\d{1,5}\W*)?",
@@ -166,7 +166,7 @@ _NUMBER = re.compile(
 )
 _AT_AN_EDGE = re.compile(r"\A(\d{1,5})\b|\b(\d{1,5})\Z")
 _LONGEST = 120
-_GAP, _OTHER_SIZE = 1.35, 0.1
+_GAP, _OTHER_SIZE, _OTHER_TEXT = 1.35, 0.1, 0.04
 _LARGER = 1.2
 _MARGIN = 0.15
 
@@ -181,6 +181,11 @@ class RunningHeads:
         margin = _MARGIN * (high - low)
         self._edges = [_at_edges(lines, low + margin, high - margin) for lines in pages]
         self._keys = [{key: line for line, key in edge} for edge in self._edges]
+        self._usual = median([line.size for lines in pages for line in lines] or [1.0])
+        self._titles: dict[str, float] = {}
+        """The largest letters in which a line occurs, by its text."""
+        for line in (line for lines in pages for line in lines):
+            self._titles[_key(line, True)[0]] = max(line.size, self._titles.get(_key(line, True)[0], 0.0))
         self._places = self._places_of_heads()
         self.heads = 0
         self.numbers = 0
@@ -194,7 +199,8 @@ class RunningHeads:
             if number and self._is_number(page, number[1]):
                 self.numbers += 1
             elif (
-                self._is_repeated(page, line, key)
+                line.size * _LARGER < self._titles[key[0]]
+                or self._is_repeated(page, line, key)
                 or self._is_numbered(page, line.text, key)
                 or (_place(line, key) in self._places and not _may_be_note(line, key))
             ):
@@ -231,22 +237,24 @@ class RunningHeads:
             # "3 Ibid." and "4 Ibid." are two notes; a foot that begins with a date is the same on each page.
             same = [pdf_line for pdf_line in same if pdf_line.text == line.text]
         found = sum(1 for pdf_line in same if line.size <= _LARGER * pdf_line.size)
+        if abs(line.size - self._usual) > _OTHER_TEXT * self._usual and key[1]:
+            found += sum(1 for pdf_line in same if _place(pdf_line, key) == _place(line, key))
         return found >= min(_TWICE, max(1, len(self._pages) - 2)) and len(self._pages) > _TWICE
 
     def _places_of_heads(self) -> set[tuple[int, int, bool]]:
-        """Return the places of heads and feet: occupied on all pages but the first, and mostly by recurring text."""
+        """Return the places of heads and feet: occupied on most pages, and mostly by recurring text."""
         found: dict[tuple[int, int, bool], list[tuple[str, bool]]] = {}
         for edge in self._edges[1:]:
             for line, key in (one for one in edge if not _may_be_note(*one)):
                 found.setdefault(_place(line, key), []).append(key)
-        on_all = {place: keys for place, keys in found.items() if len(keys) >= max(_TWICE, len(self._edges) - 1)}
-        again = {place for place, keys in on_all.items() if 2 * sum(keys.count(key) > 1 for key in keys) > len(keys)}
-        usual = median(line.size for lines in self._pages for line in lines) if on_all else 0.0
+        on_most = {place: keys for place, keys in found.items() if len(keys) >= max(_TWICE, _MOST * len(self._edges))}
+        on_all = {place: keys for place, keys in on_most.items() if len(keys) >= len(self._edges) - 1}
+        again = {place for place, keys in on_most.items() if 2 * sum(keys.count(key) > 1 for key in keys) > len(keys)}
         larger = {
             _place(line, key)
             for edge in self._edges[1:]
             for line, key in edge
-            if line.bold or line.size > 1.05 * usual or ends_sentence(line.text) or len(line.text) > _LONGEST / 2
+            if line.bold or line.size > 1.05 * self._usual or ends_sentence(line.text) or len(line.text) > _LONGEST / 2
         }
         # In a file of few pages, the heads of left and right pages may occur only once.
         return again | {place for place in on_all if place[2] and place not in larger}

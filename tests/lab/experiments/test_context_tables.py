@@ -26,6 +26,7 @@ from redraft.lab.experiments.context.records import (
     parse_steps,
     plan_steps,
 )
+from redraft.lab.experiments.context.similarity import TermSimilarity
 from redraft.lab.experiments.context.tables import (
     accuracy_table,
     changes_table,
@@ -40,7 +41,6 @@ from redraft.lab.experiments.context.tables import (
 from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.experiments.plan import NamedModel
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.text.origin_chains import TermSimilarity
 from tests.lab.experiments.made import rows
 
 WHO = ContextContestant("a", "direct")

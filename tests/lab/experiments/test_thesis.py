@@ -15,6 +15,7 @@ from redraft.evaluators.reference.typed import TypedQuestionBuilder
 from redraft.events import ignore_event
 from redraft.lab.experiments.context.experiment import place_sentences
 from redraft.lab.experiments.context.records import PHASES, SummarySentencePlaces, phase_of
+from redraft.lab.experiments.context.similarity import TermSimilarity
 from redraft.lab.experiments.context.tables import (
     densities_table,
     halves_table,
@@ -29,7 +30,6 @@ from redraft.lab.experiments.qa.tables import similarity_table
 from redraft.lab.experiments.sources import DATASET, corpus
 from redraft.prompts.qa import ASK_TYPED, AskTypedInput
 from redraft.store.store import Store
-from redraft.text.origin_chains import TermSimilarity
 from redraft.text.words import count_words
 from tests.chatserver import Answer, Fault, Seen
 from tests.cli.inside import Inside

@@ -34,6 +34,7 @@ from redraft.lab.experiments.context.records import (
     SummarySentencePlaces,
     series,
 )
+from redraft.lab.experiments.context.similarity import SentenceSimilarity
 from redraft.lab.experiments.plan import DRAFTING, FACTS
 from redraft.lab.experiments.runner import (
     GuardedStage,
@@ -52,7 +53,6 @@ from redraft.runs.prepare import RunSpec, prepare
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.languages import ENGLISH, language_context, language_of
-from redraft.text.origin_chains import SentenceSimilarity
 from redraft.text.origins import OriginTracer
 from redraft.text.quotes import needs_context
 from redraft.text.sanitizer import one_line

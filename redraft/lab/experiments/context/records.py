@@ -12,6 +12,7 @@ from pydantic import Field, PlainSerializer
 from redraft.domain import Document, Rounded, Span, computed
 from redraft.errors import UsageError
 from redraft.graphs.plan import fitting_words
+from redraft.lab.experiments.context.similarity import EmbeddingSimilarity, SentenceSimilarity, TermSimilarity
 from redraft.lab.experiments.experiment import group_by
 from redraft.lab.experiments.plan import ModelsDesign, check_models
 from redraft.lab.experiments.runner import Used, status_of
@@ -21,7 +22,6 @@ from redraft.runs.models import resolve, tokenizer_of
 from redraft.runs.prepare import RunSpec
 from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.chunks import beginning
-from redraft.text.origin_chains import EmbeddingSimilarity, SentenceSimilarity, TermSimilarity
 from redraft.text.origins import OriginMass
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words
