@@ -161,7 +161,8 @@ def _booksum(place: str, entry: Mapping[str, Any]) -> Example:
 
 def _booksum_paths(place: str, entry: Mapping[str, Any]) -> Example:  # noqa: ARG001 - there is nothing to read in it
     raise UnreadableError(
-        "it only has the paths of texts: make a file that has the texts, such as huggingface.co/datasets/kmfoda/booksum has"
+        "it only has the paths of texts: take a file that has the texts, such as those of"
+        " huggingface.co/datasets/kmfoda/booksum"
     )
 
 
