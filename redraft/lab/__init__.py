@@ -9,6 +9,6 @@ COMMANDS = {
         "redraft.lab.commands.experiment.group:experiment", "Compare models and settings; run the papers' experiments."
     ),
     "agree": HelpEntry("redraft.lab.commands.agree:agree", "Measure how far judges agree with people."),
-    "data": HelpEntry("redraft.lab.commands.data:data", "List, check and describe public data sets."),
+    "data": HelpEntry("redraft.lab.commands.data:data", "Describe and convert public data sets."),
     "doctor": HelpEntry("redraft.lab.commands.doctor:doctor", "Test a judge on summaries with known faults."),
 }

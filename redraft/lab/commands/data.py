@@ -1,9 +1,8 @@
-"""`redraft data`: list public data sets, say where to get them, and check and convert their files."""
+"""`redraft data`: measure and convert the files of public data sets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,78 +14,19 @@ from redraft.errors import UsageError
 from redraft.lab.commands import delivery
 from redraft.text.words import count
 
-if TYPE_CHECKING:
-    from redraft.lab.experiments.data.read import DataContents
-    from redraft.report.tables import Report
-
 _EPILOG = """\b
 Examples:
-  redraft data list
-  redraft data fetch-help squality
-  redraft data check dev.jsonl
   redraft data describe dev.jsonl --sample 5
   redraft data convert xsum.jsonl --join-tokens 128000 -o long.jsonl
 
-redraft downloads nothing itself: fetch-help says what to download from where.
-Whatever `check` can read is a SOURCE of every experiment.
+redraft downloads nothing itself. Whatever `describe` can read is a SOURCE of
+every experiment.
 """
 
 
 @click.group(cls=CommandGroup, epilog=_EPILOG)
 def data() -> None:
-    """Public sets of long documents: where to get them, and what a file of one holds."""
-
-
-@command("list", short_help="List the public data sets that can be read.")
-@options.as_json
-def list_(as_json: bool) -> int:
-    """List the public sets whose files can be read, with the forms in which they are published."""
-    from redraft.cli.views.render import show
-    from redraft.lab.experiments.data.read import SETS
-
-    sets = SETS.values()
-    content = [{"name": dataset.name, "title": dataset.title, "forms": list(dataset.forms)} for dataset in sets]
-    lines = (
-        f"{dataset.name:14} {dataset.title}\n{'':14} {dataset.about}\n{'':14} forms: {'; '.join(dataset.forms)}"
-        for dataset in sets
-    )
-    show(content, lines, as_json=as_json)
-    return 0
-
-
-@command("fetch-help", short_help="Show how to download a set.")
-@click.argument("name", metavar="NAME")
-def fetch_help(name: str) -> int:
-    """Show where to download the set NAME, and its licence as far as known."""
-    from redraft.lab.experiments.data.read import SETS
-
-    if name not in SETS:
-        raise UsageError(f"there is no data set {name!r}", hint=f"choose from: {', '.join(SETS)}")
-    dataset = SETS[name]
-    click.echo(f"{dataset.title}\n{dataset.about}\n")
-    for number, step in enumerate(dataset.where, 1):
-        click.echo(f"{number}. {step}")
-    click.echo(f"\nlicence: {dataset.licence} Check it where the set is published.")
-    for file, entries in dataset.published.items():
-        click.echo(f"published: {file}, {entries:,}")
-    click.echo("then: redraft data check FILE")
-    return 0
-
-
-@command("check", short_help="Check files: form, counts, checksum, oddities.")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@options.max_source
-@delivery.output
-@options.as_json
-@options.quiet
-def check(files: tuple[str, ...], output: str | None, as_json: bool, quiet: bool) -> int:
-    """Check FILEs entry by entry: their form, how many documents and summaries, the SHA-256, and oddities.
-
-    The exit code is 3 when an entry cannot be read.
-    """
-    from redraft.lab.experiments.data.describe import check as checked
-
-    return _report(files, checked, output, as_json=as_json, quiet=quiet)
+    """Public sets of long documents: what a file of one holds."""
 
 
 @command("describe", short_help="Statistics of sets: lengths, compression, copying.")
@@ -104,10 +44,18 @@ def check(files: tuple[str, ...], output: str | None, as_json: bool, quiet: bool
 @options.as_json
 @options.quiet
 def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_json: bool, quiet: bool) -> int:
-    """Measure the summaries of FILEs against their documents, as in table 4.1 of the thesis."""
-    from redraft.lab.experiments.data.describe import description
+    """Measure the summaries of FILEs against their documents, as in table 4.1 of the thesis.
 
-    return _report(files, lambda found: description(found, sample), output, as_json=as_json, quiet=quiet)
+    The exit code is 3 when an entry cannot be read; the last table lists those.
+    """
+    from redraft.lab.experiments.data.describe import description
+    from redraft.lab.experiments.data.read import read_contents
+
+    folder = delivery.folder(output)
+    say_reading(*files, quiet=quiet)
+    contents = [read_contents(file) for file in files]
+    delivery.deliver(description(contents, sample), folder, as_json=as_json, quiet=quiet)
+    return SHORT if any(one.troubles or not one.examples for one in contents) else DONE
 
 
 @command("convert", short_help="Write the documents of a set as lines of JSON.")
@@ -149,27 +97,9 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str | None,
     if not quiet:
         say(f"{count(len(examples), 'document')} written to {output or 'stdout'}, made of {read:,}")
         if left_out:
-            say(f"left out: {left_out:,} that cannot be read; `redraft data check` lists them")
+            say(f"left out: {left_out:,} that cannot be read; `redraft data describe` lists them")
     return SHORT if left_out else DONE
 
 
-def _report(
-    files: Sequence[str],
-    describe: Callable[[list[DataContents]], Report],
-    output: str | None,
-    *,
-    as_json: bool,
-    quiet: bool,
-) -> int:
-    """Read files, and deliver a report on them; returns the exit code."""
-    from redraft.lab.experiments.data.read import read_contents
-
-    folder = delivery.folder(output)
-    say_reading(*files, quiet=quiet)
-    data_contents = [read_contents(file) for file in files]
-    delivery.deliver(describe(data_contents), folder, as_json=as_json, quiet=quiet)
-    return SHORT if any(contents.troubles or not contents.examples for contents in data_contents) else DONE
-
-
-for each in (list_, fetch_help, check, describe, convert):
+for each in (describe, convert):
     data.add_command(each)

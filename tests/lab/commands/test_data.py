@@ -12,36 +12,28 @@ STORY = (
 )
 
 
-def test_sets_are_listed_explained_checked_described_and_converted(tmp_path: Path) -> None:
+def test_sets_are_described_and_converted(tmp_path: Path) -> None:
     inside = Inside(tmp_path)
     entries = [{"id": str(n), "document": f"{STORY} {n}", "summary": "A lamp."} for n in range(3)]
     (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, entries)), "utf-8")
-    assert [one["name"] for one in inside.run("data", "list", "--json").json][:2] == ["booksum", "infinitebench"]
-    assert "squality" in inside.run("data", "list").out
-    assert "longbook_sum_eng.jsonl" in inside.run("data", "fetch-help", "infinitebench").out
-    unknown = inside.run("data", "fetch-help", "none")
-    assert (unknown.code, "choose from: booksum" in unknown.err) == (2, True)
-    checked = inside.run("data", "check", "x.jsonl", "-q", "-o", "checked")
-    assert checked.code == 0
-    assert "3 documents, 3 summaries, 0 entries that cannot be read, 0 oddities" in checked.out
     described = inside.run("data", "describe", "x.jsonl", "-q", "-o", "described")
     assert described.code == 0
-    made = inside.run("experiment", "report", "checked", "described", "-o", "report.html")
-    assert (made.code, "2 sets of results" in made.err) == (0, True)
+    made = inside.run("experiment", "report", "described", "-o", "report.html")
+    assert (made.code, "1 set of results" in made.err) == (0, True)
     joined = inside.run("data", "convert", "x.jsonl", "--join-tokens", "40", "-o", "long.jsonl")
     assert joined.code == 0
     assert len((tmp_path / "long.jsonl").read_text("utf-8").splitlines()) == 1
     assert inside.run("data", "convert", "x.jsonl", "--join-tokens", "9000", "-o", "long.jsonl").code == 2
     with (tmp_path / "x.jsonl").open("a") as more:
         more.write("\nno JSON")
-    assert inside.run("data", "check", "x.jsonl", "-q").code == 3
+    assert inside.run("data", "describe", "x.jsonl", "-q").code == 3
 
 
 def test_a_plain_text_is_told_in_one_sentence_and_not_line_by_line(tmp_path: Path) -> None:
     inside = Inside(tmp_path)
     (tmp_path / "story.txt").write_text("The lamp.\n\n1904\n\nThe storm.\n", "utf-8")
 
-    checked = inside.run("data", "check", "story.txt", "-q")
+    checked = inside.run("data", "describe", "story.txt", "-q")
 
     assert checked.code == 3
     assert checked.out.count("| story.txt") == 2, "once among the files, once among what cannot be read"

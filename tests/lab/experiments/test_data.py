@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from redraft.errors import UsageError
-from redraft.lab.experiments.data.describe import check, description
-from redraft.lab.experiments.data.read import FORMS, SETS, as_line, join_examples, read_contents, read_examples
+from redraft.lab.experiments.data.describe import description
+from redraft.lab.experiments.data.read import as_line, join_examples, read_contents, read_examples
 from redraft.lab.experiments.sources import corpus
 from redraft.text.tokens import EstimatingTokenizer
 
@@ -74,13 +74,6 @@ def test_each_published_form_is_known_and_read(tmp_path: Path, form: str) -> Non
     assert STORY in document.text, "whatever can be read is a source of experiments"
 
 
-def test_every_form_has_a_set_and_every_set_forms_that_are_read() -> None:
-    known = {one.name for one in FORMS} | {"xsum, extracts"}
-    assert {form for one in SETS.values() for form in one.forms} <= known
-    assert known - {form for one in SETS.values() for form in one.forms} == {"booksum, paths"}
-    assert {*ENTRIES, "booksum, paths", "xsum, extracts"} == known
-
-
 def test_what_belongs_to_a_question_and_to_a_section_keeps_its_place(tmp_path: Path) -> None:
     meeting = read_examples(lines(tmp_path / "m.jsonl", ENTRIES["qmsum"]))[0]
     assert meeting.text == f"Ann: {STORY}\n\nBob: Yes."
@@ -115,7 +108,7 @@ def test_extracts_of_xsum_are_read_between_their_marks(tmp_path: Path) -> None:
     assert read_contents(tmp_path / "no.data").troubles[0].message == "it is not an XSum extract"
 
 
-def test_a_check_names_what_cannot_be_read_and_what_is_odd_line_by_line(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_named_line_by_line(tmp_path: Path) -> None:
     one = ENTRIES["document and summary"]
     file = lines(
         tmp_path / "x.jsonl",
@@ -133,15 +126,9 @@ def test_a_check_names_what_cannot_be_read_and_what_is_odd_line_by_line(tmp_path
         ("line 4", "there is no object"),
         ("line 6", "this is not JSON"),
     ]
-    assert [(each.place, each.message) for each in found.oddities] == [
-        ("line 3", "it has the same id as line 1: 29"),
-        ("line 3", "a summary is as long as its document"),
-        ("line 5", "it has the same text as line 1"),
-    ]
-    report = check([found])
-    row = dict(zip(report.tables[0].columns, report.tables[0].rows[0], strict=True))
-    assert (row["documents"], row["unreadable"], row["odd"], row["sets"]) == (3, 3, 3, "xsum, govreport")
-    assert [len(table.rows) for table in report.tables] == [1, 3, 3]
+    (statistics, unreadable) = description([found], None).tables
+    assert [row[1] for row in unreadable.rows] == ["line 2", "line 4", "line 6"]
+    assert statistics.rows[0][2:4] == (3, 3)
     with pytest.raises(UsageError, match="no `document` with a text"):
         read_examples(file)
 
@@ -165,7 +152,7 @@ def test_table_4_1_is_what_comes_out_by_hand(tmp_path: Path) -> None:
     """
     text = "Ann saw seven ships. Bob found nine coins. Cid lost three keys. Dan wrote two songs."
     file = lines(tmp_path / "x.jsonl", {"id": "1", "text": text, "summary": "Bob found nine coins."})
-    (table,) = description([read_contents(file)], None).tables
+    (table, _) = description([read_contents(file)], None).tables
     row = dict(zip(table.columns, table.rows[0], strict=True))
     assert (row["documents"], row["summaries"]) == (1, 1)
     assert (row["words of a document"], row["words of a summary"]) == (16, 4)
@@ -181,7 +168,7 @@ def test_a_sample_is_spread_and_a_set_without_summaries_is_a_hole(tmp_path: Path
     report = description([read_contents(many)], 2)
     assert [item["id"] for item in report.items] == ["0", "5"]
     bare = lines(tmp_path / "b.jsonl", {"id": "1", "text": STORY})
-    (table,) = description([read_contents(bare)], None).tables
+    (table, _) = description([read_contents(bare)], None).tables
     assert table.rows[0][2:6] == (0, 0, None, None)
 
 

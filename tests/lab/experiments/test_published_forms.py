@@ -12,7 +12,6 @@ import pytest
 
 from redraft import sources
 from redraft.errors import UsageError
-from redraft.lab.experiments.data.describe import check
 from redraft.lab.experiments.data.read import Example, read_contents
 from redraft.lab.experiments.sources import corpus
 from tests.cli.inside import Inside
@@ -65,9 +64,9 @@ class TestBookSum:
             writer.writerows(rows)
         return path
 
-    def test_two_sites_summarize_one_chapter_and_that_is_not_odd(self, tmp_path: Path) -> None:
+    def test_two_sites_summarize_one_chapter(self, tmp_path: Path) -> None:
         found = read_contents(self.table(tmp_path / "test.csv", self.row("gradesaver"), self.row("shmoop")))
-        assert (found.form, found.troubles, found.oddities) == ("booksum", (), ())
+        assert (found.form, found.troubles) == ("booksum", ())
         assert [one.id for one in found.examples] == [
             f"The Prince.chapter x chapter x ({source})" for source in ("gradesaver", "shmoop")
         ]
@@ -236,11 +235,9 @@ class TestGovReport:
         (trouble,) = read_contents(lines(tmp_path / "odd.jsonl", entry)).troubles
         assert "different numbers of titles and paragraphs" in trouble.message
 
-    @pytest.mark.parametrize(("field", "set_"), [("document", "xsum, govreport"), ("report", "govreport")])
-    def test_pairs_are_read_under_either_name(self, tmp_path: Path, field: str, set_: str) -> None:
-        found = read_contents(lines(tmp_path / "p.jsonl", {"id": "GAO_1", field: CHAPTER, "summary": TOLD}))
-        row = dict(zip(check([found]).tables[0].columns, check([found]).tables[0].rows[0], strict=True))
-        assert (row["documents"], row["summaries"], row["sets"]) == (1, 1, set_)
+    @pytest.mark.parametrize("field", ["document", "report"])
+    def test_pairs_are_read_under_either_name(self, tmp_path: Path, field: str) -> None:
+        assert only(lines(tmp_path / "p.jsonl", {"id": "GAO_1", field: CHAPTER, "summary": TOLD})).text == CHAPTER
 
 
 class TestQMSum:
@@ -278,8 +275,7 @@ def test_a_compressed_file_is_read_as_it_is(tmp_path: Path) -> None:
     packed = tmp_path / "test.jsonl.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     one, other = read_contents(plain), read_contents(packed)
-    assert (one.form, one.examples, one.bytes) == (other.form, other.examples, other.bytes)
-    assert one.sha256 != other.sha256, "it is that of the file that was downloaded"
+    assert (one.form, one.examples) == (other.form, other.examples)
     assert len(corpus([str(packed)]).documents) == 40
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(f'document,summary\n"{CHAPTER}",{TOLD}\n'.encode()))
     assert only(tmp_path / "x.csv.gz").text == CHAPTER

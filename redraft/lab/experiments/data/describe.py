@@ -1,4 +1,4 @@
-"""The statistics of datasets (the traceability thesis, table 4.1), and checks of their files."""
+"""The statistics of datasets (the traceability thesis, table 4.1)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.reference.questions import evenly_spread
 from redraft.evaluators.statistics import measures
-from redraft.lab.experiments.data.read import DataContents, datasets_of_form
+from redraft.lab.experiments.data.read import DataContents
 from redraft.lab.experiments.experiment import Row, table
-from redraft.report.tables import Report, Table, figure, mean, number, plain
+from redraft.report.tables import Report, figure, mean, number, plain
 from redraft.text.tokens import Tokenizer, tokenizer_named
-from redraft.text.words import count, has_words
+from redraft.text.words import has_words
 
 VOCABULARY = "cl100k_base"
 _FIGURES: tuple[tuple[str, Callable[[dict[str, Any]], Any]], ...] = (
@@ -28,7 +28,6 @@ _FIGURES: tuple[tuple[str, Callable[[dict[str, Any]], Any]], ...] = (
     ("tokens of a summary", lambda one: one["summary"]["tokens"]),
 )
 _NAMES = tuple(name for name, _ in _FIGURES)
-_MAX_SHOWN = 100
 
 
 @table(
@@ -57,6 +56,18 @@ def _statistics(found: Sequence[DataContents], items: Sequence[dict[str, Any]], 
         )
 
 
+@table(
+    "unreadable",
+    "Entries that cannot be read",
+    "Each with its place in the file.",
+    ("file", "place", "what"),
+    lambda found: f"Based on {sum(len(one.examples) + len(one.troubles) for one in found)} entries.",
+)
+def _unreadable(found: Sequence[DataContents]) -> Iterator[Row]:
+    for contents in found:
+        yield from ((contents.path, problem.place, problem.message) for problem in contents.troubles)
+
+
 def description(found: Sequence[DataContents], sample: int | None) -> Report:
     """Return table 4.1 of some files, over all their documents or an evenly spread sample of each file."""
     tokenizer = tokenizer_named(VOCABULARY)
@@ -68,8 +79,9 @@ def description(found: Sequence[DataContents], sample: int | None) -> Report:
         f" uniformity {figure(number(record['uniformity']))}"
         for record in statistics.records[:8]
     ]
+    troubles = _unreadable(found)
     settings = {"files": [contents.path for contents in found], "sample": sample, "tokenizer": tokenizer.name}
-    return Report("data", "Statistics of sets", tuple(about), settings, (statistics,), items, tuple(lines))
+    return Report("data", "Statistics of sets", tuple(about), settings, (statistics, troubles), items, tuple(lines))
 
 
 def _measured(one: DataContents, sample: int | None, tokenizer: Tokenizer) -> Iterator[dict[str, Any]]:
@@ -84,69 +96,3 @@ def _measured(one: DataContents, sample: int | None, tokenizer: Tokenizer) -> It
             said = measures(example.text, summary.text, texts, (long, tokenizer.count(summary.text)))
             head = {"file": one.path, "place": example.place, "id": example.id, "summary": place}
             yield {**head, **{name: read(said) for name, read in _FIGURES}}
-
-
-@table(
-    "files",
-    "Contents of the files",
-    "The fields of the first entry tell the form; sets lists those that are published in it. Known: whether the SHA-256"
-    " is that of a published file.",
-    ("file", "form", "sets", "documents", "summaries", "unreadable", "odd", "bytes", "known", "SHA-256"),
-    lambda found: f"Based on {sum(len(one.examples) + len(one.troubles) for one in found)} entries.",
-)
-def _files(found: Sequence[DataContents]) -> Iterator[Row]:
-    for contents in found:
-        sets = datasets_of_form(contents.form)
-        known = [name for dataset in sets for name, told in dataset.checksums.items() if told == contents.sha256]
-        same = [
-            f"{dataset.name} {name}"
-            for dataset in sets
-            for name, n in dataset.published.items()
-            if n == len(contents.examples)
-        ]
-        said = f"the same as {known[0]}" if known else f"as many as {', '.join(same)}" if same else None
-        counts = (
-            len(contents.examples),
-            len(list(contents.summaries())),
-            len(contents.troubles),
-            len(contents.oddities),
-            contents.bytes,
-        )
-        yield (
-            contents.path,
-            contents.form or None,
-            ", ".join(dataset.name for dataset in sets) or None,
-            *counts,
-            said,
-            contents.sha256,
-        )
-
-
-def check(found: Sequence[DataContents]) -> Report:
-    """Return a report of what the files hold, what cannot be read, and what is odd."""
-    unreadable = _list_of("unreadable", "Unreadable entries", found, [contents.troubles for contents in found])
-    odd = _list_of("oddities", "Oddities, which may be intended", found, [contents.oddities for contents in found])
-    about = [f"{plain(contents.path)}: {_line(contents)}" for contents in found]
-    lines = [*about[:9], *([f"and {len(found) - 9} more files"] if len(found) > 9 else [])]
-    settings = {"files": [contents.path for contents in found]}
-    tables = (_files(found), unreadable, odd)
-    return Report("data-check", "File check", tuple(about), settings, tables, [], tuple(lines))
-
-
-def _line(one: DataContents) -> str:
-    summaries = len(list(one.summaries()))
-    return (
-        f"{count(len(one.examples), 'document')}, {count(summaries, 'summary')},"
-        f" {count(len(one.troubles), 'entry')} that cannot be read, {count(len(one.oddities), 'oddity')};"
-        f" form: {one.form or 'not known'}"
-    )
-
-
-def _list_of(name: str, title: str, found: Sequence[DataContents], lists: Sequence[Sequence[Any]]) -> Table:
-    rows = [
-        (contents.path, each.place, each.message) for contents, some in zip(found, lists, strict=True) for each in some
-    ]
-    left = len(rows) - _MAX_SHOWN
-    basis = f"Based on {len(rows)} of them" + (f"; the first {_MAX_SHOWN} are shown." if left > 0 else ".")
-    caption = "Each with its place in the file."
-    return Table(name, title, caption, basis, ("file", "place", "what"), tuple(rows[:_MAX_SHOWN]))

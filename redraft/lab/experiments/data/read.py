@@ -1,22 +1,17 @@
-"""Public datasets by name, with their terms and origin, and reading their files."""
+"""Reading the files of public datasets of long documents."""
 
 from __future__ import annotations
 
 import csv
 import gzip
-import hashlib
 import io
 import json
 import re
-import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
-
-from pydantic import BaseModel, TypeAdapter
 
 from redraft.errors import UsageError
 from redraft.lab.agreement.people import (
@@ -32,7 +27,6 @@ from redraft.lab.agreement.people import (
 from redraft.sources import read_file, readable_size, size_limit
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.tokens import Tokenizer
-from redraft.text.words import count_words
 
 
 class ReferenceSummary(NamedTuple):
@@ -71,13 +65,6 @@ class DataContents:
     form: str
     examples: tuple[Example, ...]
     troubles: tuple[FileProblem, ...] = ()
-    bytes: int = 0
-    sha256: str = ""
-    oddities: tuple[FileProblem, ...] = ()
-
-    def summaries(self) -> Iterator[tuple[Example, ReferenceSummary]]:
-        """Yield each summary with its document."""
-        return ((example, reference) for example in self.examples for reference in example.summaries)
 
 
 def join_examples(examples: Iterable[Example], tokens: int, tokenizer: Tokenizer) -> Iterator[Example]:
@@ -107,32 +94,6 @@ def as_line(example: Example) -> str:
     summaries = [{"query": reference.query, "text": reference.text} for reference in example.summaries]
     content = {"id": example.id, "title": example.title, "text": example.text, "summaries": summaries}
     return json.dumps(content, ensure_ascii=False) + "\n"
-
-
-class PublicDataset(BaseModel):
-    """A public dataset. The licence is what its publishers state, as far as is known; check it there."""
-
-    name: str
-    title: str
-    about: str
-    where: tuple[str, ...]
-    """The steps to download it. Redraft downloads nothing itself."""
-    licence: str
-    forms: tuple[str, ...]
-    published: Mapping[str, int]
-    """The number of entries of each of its files as published, by file name."""
-    checksums: Mapping[str, str] = {}
-    """The SHA-256 of known files, by file name."""
-
-
-SETS: Mapping[str, PublicDataset] = TypeAdapter(dict[str, PublicDataset]).validate_python(
-    tomllib.loads((files("redraft") / "lab" / "experiments" / "data" / "sets.toml").read_text("utf-8"))
-)
-
-
-def datasets_of_form(form: str) -> list[PublicDataset]:
-    """Return the datasets that are published in a form."""
-    return [dataset for dataset in SETS.values() if form in dataset.forms]
 
 
 _TITLE = 80
@@ -199,7 +160,10 @@ def _booksum(place: str, entry: Mapping[str, Any]) -> Example:
 
 
 def _booksum_paths(place: str, entry: Mapping[str, Any]) -> Example:  # noqa: ARG001 - there is nothing to read in it
-    raise UnreadableError("it only has the paths of texts: make a file that has the texts, as fetch-help booksum says")
+    raise UnreadableError(
+        "it only has the paths of texts: take a file that has the texts, such as those of"
+        " huggingface.co/datasets/kmfoda/booksum"
+    )
 
 
 def _pair(place: str, entry: Mapping[str, Any]) -> Example:
@@ -305,14 +269,11 @@ def detect_form(entry: Mapping[str, Any]) -> EntryForm | None:
 LINES = ".jsonl"
 SUFFIXES = frozenset({LINES, ".json", ".csv", ".data", ".summary"})
 """The suffixes of files that hold the documents of a dataset and are not documents themselves."""
-_HINT = "`redraft data list` shows which forms are known"
+_HINT = "docs/experiments-report.md lists the forms that are known"
 _PARQUET, _GZIP, _ZIPPED = b"PAR1", b"\x1f\x8b", ".gz"
 _CONVERT = """convert it to JSON lines with pandas and pyarrow:
 python -c "import pandas; pandas.read_parquet('set.parquet').to_json('set.jsonl', orient='records', lines=True)\""""
 _LONGEST_CELL = 200_000_000
-_SHORT = 20
-_OF_SUMMARIES = ("booksum",)
-"""The forms whose entries are summaries: a chapter occurs once for each of its summaries."""
 
 
 def read_contents(source: str | Path) -> DataContents:
@@ -323,15 +284,11 @@ def read_contents(source: str | Path) -> DataContents:
     except OSError as error:
         hint = "check the path; a large file is read with --max-source 2GB"
         raise UsageError(f"it cannot be read: {error.strerror}", place=str(source), hint=hint) from error
-    checksum = hashlib.sha256(data).hexdigest()
     data = _unzipped(data, str(source))
     if data.startswith(_PARQUET):
         raise UsageError("Parquet files cannot be read", place=str(source), hint=_CONVERT)
-    text = data.decode("utf-8-sig", "replace")
-    form, examples, troubles = _read(path, text)
-    odd = [FileProblem("the file", "it is not valid UTF-8")] if "\ufffd" in text else []
-    odd += _oddities(examples, form)
-    return DataContents(str(source), form, tuple(examples), tuple(troubles), len(data), checksum, tuple(odd))
+    form, examples, troubles = _read(path, data.decode("utf-8-sig", "replace"))
+    return DataContents(str(source), form, tuple(examples), tuple(troubles))
 
 
 def form_suffix(path: Path) -> str:
@@ -415,27 +372,6 @@ def _list(cell: str) -> Any:
         return json.loads(cell)
     except (ValueError, RecursionError):
         return cell
-
-
-def _oddities(examples: Iterable[Example], form: str) -> Iterator[FileProblem]:
-    """Yield what may be intended but is worth a look."""
-    ids: dict[str, str] = {}
-    texts: dict[str, str] = {}
-    for example in examples:
-        if example.id and example.id in ids:
-            yield FileProblem(example.place, f"it has the same id as {ids[example.id]}: {one_line(example.id, 60)}")
-        ids.setdefault(example.id, example.place)
-        key = hashlib.sha256(example.text.encode()).hexdigest()
-        if key in texts and form not in _OF_SUMMARIES:
-            yield FileProblem(example.place, f"it has the same text as {texts[key]}")
-        texts.setdefault(key, example.place)
-        if not example.summaries:
-            yield FileProblem(example.place, "it has no summary")
-        longest = max((len(summary.text) for summary in example.summaries), default=0)
-        if longest >= len(example.text):
-            yield FileProblem(example.place, "a summary is as long as its document")
-        if (words := count_words(example.text)) < _SHORT:
-            yield FileProblem(example.place, f"its document has {words} words")
 
 
 def read_examples(source: str | Path) -> tuple[Example, ...]:
