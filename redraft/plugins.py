@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from redraft.errors import UsageError
 
-Kind = Literal["metrics", "strategies", "models", "readers", "engines", "commands"]
+Kind = Literal["metrics", "strategies", "models", "readers", "engines", "commands", "studio"]
 """The entry-point groups are `redraft.metrics`, `redraft.strategies`, `redraft.models`, `redraft.readers`,
-`redraft.engines` and `redraft.commands`."""
+`redraft.engines`, `redraft.commands` and `redraft.studio`."""
 _ONE: dict[Kind, str] = {
     "metrics": "a metric",
     "strategies": "a strategy",
@@ -20,6 +20,7 @@ _ONE: dict[Kind, str] = {
     "readers": "a reader",
     "engines": "an engine",
     "commands": "a table of commands",
+    "studio": "an extension of the studio",
 }
 
 

@@ -18,8 +18,8 @@ MODULE_LINES, FUNCTION_LINES = 600, 60
 
 # From the top down. A module imports from its own unit, or from one further down.
 RANKS: tuple[frozenset[str], ...] = (
-    frozenset({"studio"}),
     frozenset({"lab"}),
+    frozenset({"studio"}),
     frozenset({"cli", "pytest_plugin"}),
     frozenset({""}),  # the public names: the package itself
     frozenset({"batches", "integrations"}),

@@ -25,7 +25,7 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio import models, packs, run_views
 from redraft.studio.batch_api import BATCHES
-from redraft.studio.context import context_of, read, run_of, streamed, work_of
+from redraft.studio.context import StudioContext, context_of, read, run_of, streamed, work_of
 from redraft.studio.contracts import (
     AnswerList,
     AskedQuestion,
@@ -49,7 +49,6 @@ from redraft.studio.contracts import (
     StrikeBody,
 )
 from redraft.studio.endpoints import Endpoint, is_by_page, openapi, query_of, typed
-from redraft.studio.experiment_api import EXPERIMENTS
 from redraft.studio.feeds import EVENT_STREAM, other_process_events
 from redraft.studio.form import on_page
 from redraft.studio.run_actions import ENDPOINTS as RUN_ACTIONS
@@ -167,14 +166,6 @@ async def say(request: Request) -> OpinionList:
     return await off_loop(run_views.say, work_of(request).session.store, run.id, opinion_input)
 
 
-async def sheet(request: Request) -> Response:
-    """Return the opinions on a run as a spreadsheet for `redraft agree read`."""
-    run = await run_of(request)
-    kind, text = await read(request, run_views.opinions_sheet, run.id, request.query_params.get("what"))
-    headers = {"content-disposition": f'attachment; filename="{run.id}-{kind}.csv"'}
-    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
-
-
 async def pack_list(request: Request) -> PackList:
     """List packs of questions and key facts."""
     return await read(request, packs.listed)
@@ -189,7 +180,7 @@ async def strike(request: Request) -> NewId:
 
 async def description(request: Request) -> dict[str, Any]:
     """Return the OpenAPI description of the API."""
-    return openapi([endpoint for endpoint in ENDPOINTS if endpoint.is_there(context_of(request).config.read_only)])
+    return openapi(endpoints(context_of(request)))
 
 
 _MAX_ANSWERS = 20
@@ -272,14 +263,6 @@ ENDPOINTS = (
     Endpoint("POST", f"{_RUN}/review", "Answer a run that waits for a review.", review, RunStatus, ReviewBody, 202),
     Endpoint("GET", f"{_RUN}/opinions", "The opinions on its findings.", of_run(run_views.opinions_of), OpinionList),
     Endpoint("POST", f"{_RUN}/opinions", "Agree or disagree with a finding.", say, OpinionList, OpinionInput),
-    Endpoint(
-        "GET",
-        "/runs/{run}/opinions.csv",
-        "The opinions as a spreadsheet.",
-        sheet,
-        query={"what": "claims, verification or alignment. Default: the kind with the most opinions."},
-        kind="text/csv",
-    ),
     *models.ENDPOINTS,
     Endpoint("GET", "/api/packs", "List packs of questions and key facts.", pack_list, PackList),
     Endpoint("GET", "/api/packs/{pack}", "A pack of questions.", named("pack", packs.contents), ExportedPack),
@@ -288,8 +271,13 @@ ENDPOINTS = (
     ),
     Endpoint("GET", "/api/keyfacts/{keyfacts}", "Key facts.", named("keyfacts", packs.keyfacts_contents), ExportedPack),
     *RUN_ACTIONS,
-    *EXPERIMENTS,
     *BATCHES,
     Endpoint("GET", "/api/openapi.json", "This description of the API.", description),
 )
-"""All endpoints."""
+"""All endpoints of the studio's own."""
+
+
+def endpoints(context: StudioContext) -> list[Endpoint]:
+    """Return the endpoints that a studio has, with those of its extensions."""
+    added = [endpoint for extension in context.extensions for endpoint in extension.endpoints]
+    return [endpoint for endpoint in (*ENDPOINTS, *added) if endpoint.is_there(context.config.read_only)]

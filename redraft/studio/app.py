@@ -23,11 +23,10 @@ from redraft.report.pages.assets import PAGES
 from redraft.runs.session import Session
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import api, experiment_pages, pages, sheets
+from redraft.studio import api, pages
 from redraft.studio.batches import BatchTableCache
-from redraft.studio.context import StudioConfig, StudioContext, WorkManager
+from redraft.studio.context import StudioConfig, StudioContext, WorkManager, extensions
 from redraft.studio.endpoints import PACKAGE, refused
-from redraft.studio.experiment_work import ExperimentManager
 from redraft.studio.guard import Guard
 from redraft.studio.orders import ExpiringItems
 from redraft.studio.run_pages import WORKING as RUN_PAGES
@@ -46,7 +45,8 @@ class _StaticFile(NamedTuple):
 @cache
 def _files() -> dict[str, _StaticFile]:
     """Return all static files by name, read once. An address is looked up in them, and never used as a path."""
-    return {name: file for package in (PAGES, PACKAGE) for name, file in _found(files(package) / "static", "")}
+    packages = (PAGES, PACKAGE, *(extension.package for extension in extensions()))
+    return {name: file for package in packages for name, file in _found(files(package) / "static", "")}
 
 
 def _file(content: bytes, kind: str) -> _StaticFile:
@@ -79,7 +79,6 @@ _READING = (
     Route("/packs", pages.pack_list),
     Route("/packs/{pack}", pages.pack),
     Route("/keyfacts/{keyfacts}", pages.keyfacts),
-    *experiment_pages.READING,
     *pages.BATCH_READING,
     Route("/api", pages.api),
     Route("/static/{name:path}", static_file),
@@ -93,8 +92,6 @@ _WORKING = (
     Route("/runs/{run}/review", pages.answer, methods=["POST"]),
     Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),
     *pages.BATCH_WORKING,
-    *experiment_pages.WORKING,
-    *sheets.WORKING,
     Route("/models", pages.model_list),
 )
 
@@ -103,10 +100,13 @@ def studio(config: StudioConfig) -> Starlette:
     """Return the studio of a database. A read-only studio has no routes that write."""
     # Read before the event loop starts.
     _files()
+    added = extensions()
+    endpoints = (*api.ENDPOINTS, *(endpoint for one in added for endpoint in one.endpoints))
     routes = [
-        *(() if config.read_only else _WORKING),
+        *(() if config.read_only else (*_WORKING, *(route for one in added for route in one.working))),
         *_READING,
-        *(endpoint.route() for endpoint in api.ENDPOINTS if endpoint.is_there(config.read_only)),
+        *(route for one in added for route in one.reading),
+        *(endpoint.route() for endpoint in endpoints if endpoint.is_there(config.read_only)),
         Route("/runs/{run}", run_page),
     ]
 
@@ -118,7 +118,7 @@ def studio(config: StudioConfig) -> Starlette:
 
     return Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, config=config)],
+        middleware=[Middleware(Guard, config=config, uploads=frozenset().union(*(one.uploads for one in added)))],
         exception_handlers={
             RedraftError: refused,
             ValidationError: refused,
@@ -138,9 +138,14 @@ async def _opened(config: StudioConfig, closing: AsyncExitStack) -> StudioContex
         for model in config.models.values():
             session.terms.places.add_model(model)
         await closing.enter_async_context(session)
-        experiments = ExperimentManager(session.store, config.results, config.limits, config.prices)
-        work = WorkManager(session, experiments)
+        work = WorkManager(session)
         closing.push_async_callback(work.aclose)
     reading = await off_loop(Store, config.database, to_read=True, only_read=config.read_only)
     closing.push_async_callback(off_loop, reading.close)
-    return StudioContext(config, reading, RunRows(reading), BatchTableCache(reading), work, ExpiringItems())
+    added = extensions()
+    context = StudioContext(
+        config, reading, RunRows(reading), BatchTableCache(reading), work, ExpiringItems(), extensions=added
+    )
+    for extension in added:
+        context.added[extension.package] = await closing.enter_async_context(extension.open(context))
+    return context

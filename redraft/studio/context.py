@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
 
+from redraft import plugins
 from redraft.batches.api import run_batch
 from redraft.batches.request import BatchRequest, open_again, open_batch
 from redraft.batches.sources import file_name
@@ -29,8 +32,7 @@ from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store, default_path
 from redraft.studio.batches import BatchTableCache
-from redraft.studio.experiment_orders import ExperimentPlan
-from redraft.studio.experiment_work import ExperimentManager
+from redraft.studio.endpoints import Endpoint
 from redraft.studio.feeds import EVENT_STREAM, STREAMED, Feed, Message, sent
 from redraft.studio.orders import ExpiringItems, StartableRuns, limits_of
 from redraft.studio.run_views import RunRows
@@ -43,11 +45,10 @@ _MAX_FEEDS = 200
 
 
 class WorkManager:
-    """Starts, stops and resumes runs, batches and experiments."""
+    """Starts, stops and resumes runs and batches."""
 
-    def __init__(self, session: Session, experiments: ExperimentManager) -> None:
+    def __init__(self, session: Session) -> None:
         self.session = session
-        self.experiments = experiments
         self._feeds: dict[str, Feed] = {}
         self._batches: dict[str, asyncio.Task[object]] = {}
 
@@ -178,7 +179,6 @@ class WorkManager:
 
     async def aclose(self) -> None:
         """Stop all work. It is stored as interrupted, and can be resumed."""
-        await off_loop(self.experiments.close)
         for task in self._batches.values():
             task.cancel()
         await asyncio.gather(*self._batches.values(), return_exceptions=True)
@@ -222,6 +222,52 @@ class StudioConfig:
         return (Path(str(self.database)) if is_file else default_path()).parent / "experiments"
 
 
+class MenuLink(NamedTuple):
+    """A link in the menu of all pages."""
+
+    address: str
+    here: str
+    """What its pages are called in the menu's markup."""
+    text: str
+    about: str = ""
+    works: bool = False
+    """Whether a read-only studio is without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """What another package adds to the studio, by an entry point in the group `redraft.studio`."""
+
+    package: str
+    """The package with its folders `templates` and `static`."""
+    open: Callable[[StudioContext], AbstractAsyncContextManager[Any]]
+    """Opens what it keeps while the studio is open."""
+    menu: tuple[MenuLink, ...] = ()
+    reading: tuple[Route, ...] = ()
+    working: tuple[Route, ...] = ()
+    endpoints: tuple[Endpoint, ...] = ()
+    uploads: frozenset[str] = frozenset()
+    """The addresses that take files."""
+    read_documents: Callable[[bytes, str], Sequence[Document]] | None = None
+    """Reads the documents in a file of a given name, where they may be several."""
+    own_documents: str = ""
+    """The experiment whose documents are its own, and not offered for runs."""
+
+
+@cache
+def extensions() -> tuple[Extension, ...]:
+    """Return the installed extensions, without those whose own requirements are not installed."""
+    found: list[Extension] = []
+    for name in plugins.names("studio"):
+        try:
+            found.append(plugins.load("studio", name))
+        except UsageError as error:
+            if not isinstance(error.__cause__, ModuleNotFoundError):
+                raise
+            _log.warning("the pages of %s are left out: %s is not installed", name, error.__cause__.name)
+    return tuple(found)
+
+
 @dataclass(slots=True)
 class StudioContext:
     """The context of every route. `work` is None in a read-only studio."""
@@ -233,14 +279,21 @@ class StudioContext:
     """The tables of batches."""
     work: WorkManager | None
     pending: ExpiringItems[StartableRuns]
-    planned: ExpiringItems[ExperimentPlan] = field(default_factory=ExpiringItems)
-    """The experiments waiting for confirmation."""
+    extensions: tuple[Extension, ...] = ()
+    added: dict[str, Any] = field(default_factory=dict)
+    """What each extension keeps while the studio is open, by its package."""
     notices: ExpiringItems[str] = field(default_factory=ExpiringItems)
     """What an action did, for the page that is shown after it."""
     local: dict[str, ModelSettings] = field(default_factory=dict)
     """The models found on this machine, by name."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server shuts down: all event streams end then."""
+
+    @property
+    def menu(self) -> tuple[MenuLink, ...]:
+        """The links that extensions add to the menu."""
+        links = (link for extension in self.extensions for link in extension.menu)
+        return tuple(link for link in links if not (link.works and self.config.read_only))
 
     @property
     def models(self) -> Mapping[str, ModelSettings]:

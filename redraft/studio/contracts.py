@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints
 
@@ -225,27 +225,6 @@ class RunChoices(BaseModel):
     most_bytes: int
 
 
-class ExperimentLine(BaseModel):
-    """An experiment."""
-
-    name: str
-    runs: int
-    done: int
-    cost_usd: float | None
-    latest: str
-    tables: int
-    """Tables in its folder."""
-    kind: str = ""
-    status: str = ""
-    """Its status; empty if a command ran it."""
-
-
-class ExperimentList(BaseModel):
-    """The experiments in the database and in the folder of results."""
-
-    experiments: tuple[ExperimentLine, ...]
-
-
 class TableEntry(Entry):
     """A table of an experiment."""
 
@@ -255,21 +234,6 @@ class TableEntry(Entry):
     basis: str
     columns: tuple[str, ...]
     rows: tuple[dict[str, str | int | float | None], ...]
-
-
-class ExperimentDetails(BaseModel):
-    """An experiment with its tables, pictures and runs."""
-
-    name: str
-    settings: dict[str, Any]
-    tables: tuple[TableEntry, ...]
-    pictures: tuple[str, ...]
-    runs: tuple[RunSummary, ...]
-    controls: dict[str, str] = {}
-    """Of `doctor`: the summary that each run judges, by run."""
-    kind: str = ""
-    status: str = ""
-    """Its status; empty if a command ran it."""
 
 
 BatchOrder = Literal["pause", "cancel", "resume"]

@@ -54,9 +54,9 @@ PACKAGE = "redraft.studio"
 """The package with the templates and the static files of the studio's own."""
 
 
-def template(name: str) -> Template:
-    """Return a template of the studio, or of the pages that it shows."""
-    return environment(PACKAGE).get_template(name)
+def template(name: str, *packages: str) -> Template:
+    """Return a template of the studio, of the pages that it shows, or of packages that extend it."""
+    return environment(PACKAGE, *packages).get_template(name)
 
 
 class Problem(BaseModel):
@@ -125,7 +125,8 @@ async def refused(request: Request, error: Exception) -> Response:
     if is_for_programs(request.url.path):
         return refusal(request.url.path, status, problem)
     run = "" if status == 404 else request.path_params.get("run", "")
-    known = {"here": "", "read_only": request.app.state.context.config.read_only, "sheet": "", "run": run}
+    context = request.app.state.context
+    known = {"here": "", "read_only": context.config.read_only, "menu": context.menu, "sheet": "", "run": run}
     return HTMLResponse(template(_PROBLEM).render(status=status, problem=problem, **known), status)
 
 

@@ -24,10 +24,7 @@ MAX_BYTES = 20_000_000
 _MAX_BODY_BYTES = 4_000_000
 TOKEN_SENT = "token_sent"  # noqa: S105
 """The name in a request's state of the function that tells its connection of a valid token."""
-_UPLOADS = frozenset(
-    {"/api/runs", "/api/batches", "/api/chapters", "/runs/new", "/api/experiments", "/experiments/new"}
-    | {"/sheets", "/sheets/filled"}
-)
+_UPLOADS = frozenset({"/api/runs", "/api/batches", "/api/chapters", "/runs/new"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _HERE = frozenset({"same-origin", "none"})
 _POLICY = "; ".join(
@@ -64,9 +61,10 @@ class RequestTooLarge(RedraftError):
 class Guard:
     """Middleware that checks every request, and adds headers to every reply."""
 
-    def __init__(self, app: ASGIApp, config: StudioConfig) -> None:
+    def __init__(self, app: ASGIApp, config: StudioConfig, uploads: frozenset[str] = frozenset()) -> None:
         self._app = app
         self._config = config
+        self._uploads = _UPLOADS | uploads
         self._token = config.token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,7 +81,7 @@ class Guard:
         if reply is not None:
             await reply(scope, receive, sending)
             return
-        limit = MAX_BYTES if path in _UPLOADS else _MAX_BODY_BYTES
+        limit = MAX_BYTES if path in self._uploads else _MAX_BODY_BYTES
         announced = headers.get("content-length", "0")
         if announced.isdecimal() and int(announced) > limit:
             problem = Problem(code="too_large", message=_more_than(limit))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from math import ceil
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from pydantic import TypeAdapter
@@ -31,23 +31,24 @@ from redraft.store.store import Store
 from redraft.studio import api as studio_api
 from redraft.studio import batch_api, batches, models, packs
 from redraft.studio.batches import SHOWN_AT_ONCE
-from redraft.studio.context import context_of, found_run, read, run_of, work_of
+from redraft.studio.context import StudioContext, context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import BatchOrder, ItemFilter, ReviewBody, StrikeBody
 from redraft.studio.endpoints import NotFound, query_of, template
 from redraft.studio.form import in_page_words, on_page
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.text.places import part_read
 
-Here = Literal["runs", "new", "batches", "packs", "models", "experiments", "sheets", "api", ""]
 _MAX_COMPARED = 6
 _FINDINGS: TypeAdapter[list[Finding]] = TypeAdapter(list[Finding], config=DEFERRED)
 _ROWS = 100
 
 
-def page(request: Request, name: str, here: Here, status: int = 200, **values: Any) -> Response:
+def page(request: Request, name: str, here: str, status: int = 200, **values: Any) -> Response:
     """Return a page of the studio."""
-    known = {"here": here, "read_only": context_of(request).config.read_only, "meanings": MEANINGS}
-    return HTMLResponse(template(f"studio/{name}.html").render(**known, **values), status)
+    context = context_of(request)
+    known = {"here": here, "read_only": context.config.read_only, "menu": context.menu, "meanings": MEANINGS}
+    packages = (extension.package for extension in context.extensions)
+    return HTMLResponse(template(f"studio/{name}.html", *packages).render(**known, **values), status)
 
 
 class ListPage(Sequence[Any]):
@@ -193,14 +194,15 @@ async def compare(request: Request) -> Response:
     keys = list(dict.fromkeys(request.query_params.getlist("run")))[:_MAX_COMPARED]
     if len(keys) < 2:
         raise UsageError("nothing to compare", hint="select two or more runs in the list")
-    return HTMLResponse(await read(request, _comparison_page, keys, context_of(request).config.read_only))
+    return HTMLResponse(await read(request, _comparison_page, keys, context_of(request)))
 
 
-def _comparison_page(store: Store, keys: list[str], read_only: bool) -> str:
+def _comparison_page(store: Store, keys: list[str], context: StudioContext) -> str:
     found = [found_run(store, key) for key in keys]
     names = {name: shown for run in found for name, shown in shown_names(run.settings, run.judging).items()}
     shown = comparison.view(in_page_words(read_comparison(store, [run.id for run in found]), names))
-    return template("studio/comparison.html").render(**shown, assets=None, here="runs", read_only=read_only)
+    known = {"here": "runs", "read_only": context.config.read_only, "menu": context.menu}
+    return template("studio/comparison.html").render(**shown, **known, assets=None)
 
 
 async def pack_list(request: Request) -> Response:
@@ -251,10 +253,7 @@ async def model_list(request: Request) -> Response:
 
 async def api(request: Request) -> Response:
     """Show the endpoints of the API."""
-    endpoints = [
-        endpoint for endpoint in studio_api.ENDPOINTS if endpoint.is_there(context_of(request).config.read_only)
-    ]
-    return page(request, "api", "api", endpoints=endpoints)
+    return page(request, "api", "api", endpoints=studio_api.endpoints(context_of(request)))
 
 
 class _BatchLinks:

@@ -29,7 +29,7 @@ from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio import run_views
-from redraft.studio.context import context_of, read, run_of, work_of
+from redraft.studio.context import StudioContext, context_of, read, run_of, work_of
 from redraft.studio.contracts import RunStatus, StartBatchBody
 from redraft.studio.endpoints import problem_of, template
 from redraft.studio.form import groups, in_page_words, on_page
@@ -164,7 +164,7 @@ async def run(request: Request) -> Response:
         built = "/packs" if status.kind in ("pack", "keyfacts") else ""
         return page(request, "plain", "runs", run=status, result=shown, yardstick=built)
     others = await off_loop(_comparable, context.rows.all, status)
-    return HTMLResponse(await read(request, _dossier_page, status, context.config.read_only, others))
+    return HTMLResponse(await read(request, _dossier_page, status, context, others))
 
 
 def _comparable(all_of: Callable[[], list[RunSummary]], run: RunStatus) -> list[RunSummary]:
@@ -174,8 +174,8 @@ def _comparable(all_of: Callable[[], list[RunSummary]], run: RunStatus) -> list[
     return sorted(summaries, key=lambda row: row.run != run.parent)[:_MAX_OFFERED] if run.kind != "ask" else []
 
 
-def _dossier_page(store: Store, status: RunStatus, read_only: bool, others: Sequence[RunSummary]) -> str:
-    dossier = read_dossier(store, status.run)
+def _dossier_page(store: Store, status: RunStatus, context: StudioContext, others: Sequence[RunSummary]) -> str:
+    dossier, read_only = read_dossier(store, status.run), context.config.read_only
     # Here each call shows its prompt and its reply.
     left_out = tuple(one for one in dossier.left_out if not one.startswith(PROMPTS_ELSEWHERE))
     dossier = in_page_words(dossier.model_copy(update={"left_out": left_out}), status.shown_names)
@@ -186,6 +186,7 @@ def _dossier_page(store: Store, status: RunStatus, read_only: bool, others: Sequ
         data=packed(page_data(dossier) | {"run": status.run}),
         here="runs",
         read_only=read_only,
+        menu=context.menu,
         run=status,
         said=bool(said["opinions"]),
         others=others,

@@ -13,8 +13,6 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, Field, field_validator
 
 from redraft.errors import RunError, UsageError
-from redraft.lab.agreement.sheets import ABOUT, What, questions, sheet_csv, stored_answers
-from redraft.lab.doctor.checkup import probe_names
 from redraft.report.dossier.contents import Dossier
 from redraft.report.entry import Entry
 from redraft.report.history.results import RunResult, read_result
@@ -121,10 +119,6 @@ class RunRows:
             statuses=_counted(row.status for row in run_summaries),
             damaged=self._damaged,
         )
-
-    def controls(self, runs: Iterable[str]) -> dict[str, str]:
-        """Return the summary that each of the doctor's runs judges."""
-        return probe_names(self._store, runs)
 
     def all(self) -> list[RunSummary]:
         """Return a row for every run, newest first."""
@@ -269,26 +263,3 @@ def say(store: Store, run: str, given: OpinionInput) -> OpinionList:
     else:
         store.opinions.keep(HumanOpinion(run, given.finding, drafts[-1], given.agrees, given.note))
     return opinions_of(store, run)
-
-
-def opinions_sheet(store: Store, run: str, what: str | None) -> tuple[What, str]:
-    """Return the opinions on a run as a sheet for `redraft agree read`: of the given kind, or of the kind with the
-    most."""
-    if what is not None and what not in ABOUT:
-        raise UsageError(f"there is no sheet {what!r}", hint=f"choose from: {', '.join(ABOUT)}")
-    sheets = [(kind, _answered(store, run, kind)) for kind in ABOUT if what in (None, kind)]
-    kind, (rows, said) = max(sheets, key=lambda sheet: len(sheet[1][1]))
-    if not said:
-        raise NotFound(
-            "there are no opinions for this sheet yet",
-            hint="agree or disagree with a finding of consistency, faithfulness or key-fact recall",
-        )
-    return kind, sheet_csv([row for row in rows if row.id in said], kind, 1, said)
-
-
-def _answered(store: Store, run: str, what: What) -> tuple[Sequence[Any], dict[str, str]]:
-    try:
-        rows = questions(store, [run], what)
-    except UsageError:
-        return (), {}
-    return rows, stored_answers(store, [run], what, rows)

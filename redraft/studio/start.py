@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
@@ -16,9 +16,8 @@ from redraft.domain import Document
 from redraft.errors import DocumentError, RedraftError, UsageError
 from redraft.evaluators.catalog import names
 from redraft.fields import validated
-from redraft.lab.doctor.checkup import DOCTOR
 from redraft.llm.addresses import shown_name
-from redraft.readers.documents import prepared, text_in
+from redraft.readers.documents import load_bytes, prepared, text_in
 from redraft.readers.parts import chapters
 from redraft.report.history.summaries import shown_names
 from redraft.runs.dry_run import dry_run, prepare_plan
@@ -37,7 +36,6 @@ from redraft.studio.contracts import (
     StartBatchBody,
     StartBody,
 )
-from redraft.studio.experiment_orders import UPLOADED, documents_in_file
 from redraft.studio.form import on_page
 from redraft.studio.guard import MAX_BYTES
 from redraft.studio.orders import (
@@ -63,6 +61,8 @@ GOAL = "goal."
 _LONGEST_NAME = 200
 _MAX_FIELDS, _MAX_DOCUMENTS, _MAX_CHAPTERS = 400, 200, 500
 MAX_FILES = 50
+_DOCUMENT_FIELDS = frozenset({"file", "summary_file"})
+"""The fields with files that are read as documents; other files are the text of their field."""
 _LISTS = frozenset({"metrics", "judges", "models", "strategies", "documents"})
 _FORMS = ("multipart/form-data", "application/x-www-form-urlencoded")
 
@@ -102,7 +102,11 @@ async def sent_with(request: Request) -> SentRequest:
     async with request.form(max_files=MAX_FILES + 1, max_fields=_MAX_FIELDS, max_part_size=MAX_BYTES) as form:
         files = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
         given = tuple([(await file.read(), plain_name(file.filename or "")) for file in files])
-        texts = {name: one for name in UPLOADED if isinstance(one := form.get(name), UploadFile) and one.filename}
+        texts = {
+            name: one
+            for name, one in form.multi_items()
+            if isinstance(one, UploadFile) and one.filename and name not in _DOCUMENT_FIELDS
+        }
         fields = {name: (await one.read()).decode("utf-8-sig", "replace") for name, one in texts.items()}
         own = form.get("summary_file")
         summary = (await own.read(), plain_name(own.filename)) if isinstance(own, UploadFile) and own.filename else None
@@ -170,7 +174,8 @@ async def wanted_from(request: Request, sent: SentRequest, model: type[RunBody] 
         return context_of(request).pending.look(sent.kept)._replace(asked=body)
     if not isinstance(body, BatchBody) and len(keys) + len(sent.files) + (body.text is not None) > 1:
         raise _several()
-    found, left_out = await off_loop(_uploaded, sent.files)
+    readers = [one.read_documents for one in context_of(request).extensions if one.read_documents]
+    found, left_out = await off_loop(_uploaded, sent.files, readers[0] if readers else _document_in)
     found += [await read(request, document_named, key) for key in keys]
     if body.text is not None:
         found.append(await off_loop(prepared, Document.from_text(body.text, body.title)))
@@ -196,13 +201,19 @@ def _several() -> UsageError:
     return UsageError("more than one document was given", hint="give one, or start a batch of them")
 
 
-def _uploaded(files: Sequence[tuple[bytes, str]]) -> tuple[list[Document], tuple[str, ...]]:
+def _document_in(content: bytes, name: str) -> Sequence[Document]:
+    return [load_bytes(content, name)]
+
+
+def _uploaded(
+    files: Sequence[tuple[bytes, str]], read_documents: Callable[[bytes, str], Sequence[Document]]
+) -> tuple[list[Document], tuple[str, ...]]:
     """Return the documents in some files, and what cannot be read; raise if nothing can."""
     documents: list[Document] = []
     troubles: list[RedraftError] = []
     for content, name in files:
         try:
-            documents += documents_in_file(content, name).documents
+            documents += read_documents(content, name)
         except RedraftError as error:
             troubles.append(error)
     if troubles and not documents:
@@ -284,11 +295,13 @@ async def start_batch(context: StudioContext, wanted: StartableRuns) -> str:
 
 async def offer_of(request: Request) -> RunChoices:
     """Return the choices for a run."""
-    return await read(request, _offer, context_of(request).models)
+    context = context_of(request)
+    left_out = next((one.own_documents for one in context.extensions if one.own_documents), "")
+    return await read(request, _offer, context.models, left_out)
 
 
-def _offer(store: Store, models: Models) -> RunChoices:
-    documents = store.documents.titles(without=DOCTOR)[:_MAX_DOCUMENTS]
+def _offer(store: Store, models: Models, left_out: str) -> RunChoices:
+    documents = store.documents.titles(without=left_out)[:_MAX_DOCUMENTS]
     return RunChoices(
         documents=tuple(
             DocumentLine(id=key, title=title, characters=n, part=part_read(notes)) for key, title, n, notes in documents

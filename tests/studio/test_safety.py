@@ -19,7 +19,7 @@ from redraft.errors import UsageError, for_command_line
 from redraft.store.store import Store
 from redraft.studio.api import ENDPOINTS
 from redraft.studio.app import _files
-from redraft.studio.context import StudioConfig
+from redraft.studio.context import StudioConfig, extensions
 from redraft.studio.guard import MAX_BYTES
 from redraft.studio.server import address_of, config_for, is_loopback, listening, token_on_file
 from tests.store.support import fill
@@ -331,7 +331,7 @@ def test_one_that_is_only_for_reading_has_no_route_that_writes(tmp_path: Path) -
     with Store(tmp_path / "redraft.db") as store:
         fill(store)
     with served(tmp_path, read_only=True) as at, at.client() as client:
-        for one in ENDPOINTS:
+        for one in (*ENDPOINTS, *(endpoint for extension in extensions() for endpoint in extension.endpoints)):
             if one.writes:
                 path = re.sub(r"{\w+}", "abc123", one.path)
                 assert client.request(one.method, path, json={}).status_code == 405, path

@@ -16,19 +16,12 @@ from starlette.responses import Response
 from redraft.batches.request import BATCH
 from redraft.errors import UsageError
 from redraft.fields import validated
-from redraft.lab.doctor.checkup import DOCTOR
+from redraft.lab.doctor.checkup import DOCTOR, probe_names
 from redraft.lab.experiments.published import read_file_of_results
-from redraft.llm.addresses import OPENAI
-from redraft.llm.servers import names_for_people
-from redraft.report.history.summaries import RunSummary
-from redraft.report.pages.report import ReportSection, Results, sections
-from redraft.sources import MAX_BYTES, read_file
-from redraft.store.connection import off_loop
-from redraft.studio.context import context_of, work_of
-from redraft.studio.contracts import ExperimentDetails, ExperimentLine, ExperimentList, TableEntry
-from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, typed
-from redraft.studio.experiment_orders import ExperimentPlan, ExperimentStart, plan_asked, plan_table
-from redraft.studio.experiment_work import (
+from redraft.lab.studio.context import lab_of, manager_of
+from redraft.lab.studio.contracts import ExperimentDetails, ExperimentLine, ExperimentList
+from redraft.lab.studio.experiment_orders import ExperimentPlan, ExperimentStart, plan_asked, plan_table
+from redraft.lab.studio.experiment_work import (
     ORDER,
     ExperimentManager,
     ExperimentOrder,
@@ -37,6 +30,16 @@ from redraft.studio.experiment_work import (
     progress_of,
     status_in,
 )
+from redraft.llm.addresses import OPENAI
+from redraft.llm.servers import names_for_people
+from redraft.report.history.summaries import RunSummary
+from redraft.report.pages.report import ReportSection, Results, sections
+from redraft.sources import MAX_BYTES, read_file
+from redraft.store.connection import off_loop
+from redraft.store.store import Store
+from redraft.studio.context import context_of, read
+from redraft.studio.contracts import TableEntry
+from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, typed
 from redraft.studio.form import results_on_page, with_names
 from redraft.studio.run_views import RunFilter, RunRows
 from redraft.studio.start import SentRequest, is_form, json_of, sent_with
@@ -59,21 +62,21 @@ class ExperimentPlanned(BaseModel):
 async def listed(request: Request) -> ExperimentList:
     """Return all experiments."""
     context = context_of(request)
-    work = context.work.experiments if context.work else None
+    work = lab_of(request).manager
     return await off_loop(experiment_list, context.rows, context.config.results, work)
 
 
 async def details(request: Request) -> ExperimentDetails:
     """Return an experiment with its tables."""
     context, name = context_of(request), request.path_params["name"]
-    work = context.work.experiments if context.work else None
-    return await off_loop(experiment_details, context.rows, context.config.results, work, name)
+    work = lab_of(request).manager
+    return await read(request, experiment_details, context.rows, context.config.results, work, name)
 
 
 async def planned(request: Request, sent: SentRequest) -> ExperimentPlan:
     """Return the experiment that a request asks for, with its documents."""
     context, experiment_start = context_of(request), validated(ExperimentStart, sent.fields)
-    before = context.planned.look(sent.kept) if sent.kept else None
+    before = lab_of(request).planned.look(sent.kept) if sent.kept else None
     return await off_loop(plan_asked, context.reading, context.models, experiment_start, sent.files, before)
 
 
@@ -90,20 +93,21 @@ async def start(request: Request) -> ExperimentStarted | Response:
 
 async def start_experiment(request: Request, plan: ExperimentPlan) -> str:
     """Start an experiment, and return its name."""
-    return await off_loop(work_of(request).experiments.start, plan, context_of(request).models)
+    return await off_loop(manager_of(request).start, plan, context_of(request).models)
 
 
 async def progress(request: Request) -> ExperimentProgress:
     """Return the progress of an experiment that was started in a studio."""
     context, name = context_of(request), request.path_params["name"]
     order = await off_loop(stored_order, context.config.results, name)
-    job = context.work.experiments.job(name) if context.work else None
+    manager = lab_of(request).manager
+    job = manager.job(name) if manager else None
     return progress_of(name, order, job, "" if is_by_page(request) else f"/api/experiments/{name}")
 
 
 async def stop(request: Request) -> ExperimentProgress:
     """Stop an experiment."""
-    await off_loop(work_of(request).experiments.stop, request.path_params["name"])
+    await off_loop(manager_of(request).stop, request.path_params["name"])
     return await progress(request)
 
 
@@ -111,7 +115,7 @@ async def resume(request: Request) -> ExperimentProgress:
     """Resume an experiment."""
     context, name = context_of(request), request.path_params["name"]
     await off_loop(stored_order, context.config.results, name)
-    await off_loop(work_of(request).experiments.resume, name, context.models)
+    await off_loop(manager_of(request).resume, name, context.models)
     return await progress(request)
 
 
@@ -179,7 +183,9 @@ def _line(name: str, runs: list[RunSummary], folder: Path | None, work: Experime
     )
 
 
-def experiment_details(rows: RunRows, folder: Path, work: ExperimentManager | None, name: str) -> ExperimentDetails:
+def experiment_details(
+    store: Store, rows: RunRows, folder: Path, work: ExperimentManager | None, name: str
+) -> ExperimentDetails:
     """Return an experiment with its tables, pictures and runs."""
     files = _folders(folder).get(name)
     known = {row.run: row for row in rows.all()} if files else {}
@@ -195,7 +201,7 @@ def experiment_details(rows: RunRows, folder: Path, work: ExperimentManager | No
         tables=tables,
         pictures=tuple(_pictures(files) if files else ()),
         runs=runs,
-        controls=rows.controls(run.run for run in runs) if name == DOCTOR else {},
+        controls=probe_names(store, (run.run for run in runs)) if name == DOCTOR else {},
         kind=order.asked.kind if order else "",
         status=status_in(order, job) if order else "",
     )

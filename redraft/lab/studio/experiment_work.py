@@ -22,12 +22,12 @@ from redraft.errors import RedraftError, RunError, UsageError
 from redraft.events import Event, Notice, PartDone, StageStarted
 from redraft.lab.experiments.experiment import UNDECIDED, is_undecided
 from redraft.lab.experiments.pictures import result_files
+from redraft.lab.studio.experiment_orders import ExperimentBody, ExperimentPlan, design_of
 from redraft.llm.budget import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner, describe_error
 from redraft.settings import Limits
 from redraft.sources import MAX_BYTES, read_file, write
 from redraft.store.store import Store
-from redraft.studio.experiment_orders import ExperimentBody, ExperimentPlan, design_of
 from redraft.studio.feeds import Progress
 from redraft.studio.form import error_on_page, on_page
 from redraft.studio.orders import Models, limits_of

@@ -11,13 +11,14 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError, UsageError
+from redraft.lab.studio import experiment_api
+from redraft.lab.studio.context import lab_of
+from redraft.lab.studio.experiment_orders import KINDS, ExperimentBody, ExperimentPlan, plan_table, unpriced
 from redraft.presets import preset, presets
 from redraft.store.connection import off_loop
-from redraft.studio import experiment_api
 from redraft.studio.batches import listed as all_batches
 from redraft.studio.context import context_of, read
 from redraft.studio.endpoints import problem_of
-from redraft.studio.experiment_orders import KINDS, ExperimentBody, ExperimentPlan, plan_table, unpriced
 from redraft.studio.form import groups, on_page, with_names
 from redraft.studio.models import look
 from redraft.studio.orders import names_of, rubric_lines
@@ -43,14 +44,14 @@ async def new(request: Request) -> Response:
     given: Mapping[str, Any] = {}
     if key := request.query_params.get(KEPT):
         try:
-            given = {**context_of(request).planned.look(key).asked.model_dump(exclude_none=True), KEPT: key}
+            given = {**lab_of(request).planned.look(key).asked.model_dump(exclude_none=True), KEPT: key}
         except UsageError as error:
             return await _form(request, given, error)
     elif name := request.query_params.get("from"):
         order = await off_loop(experiment_api.stored_order, context_of(request).config.results, name)
         given = {**order.asked.model_dump(exclude_none=True), "documents": order.documents, "name": ""}
         if order.asked.summaries or order.asked.references:
-            given |= {KEPT: context_of(request).planned.keep(ExperimentPlan(order.asked, ()))}
+            given |= {KEPT: lab_of(request).planned.keep(ExperimentPlan(order.asked, ()))}
     elif name := request.query_params.get("preset"):
         given = _of_paper(name)
     return await _form(request, given)
@@ -90,7 +91,7 @@ async def plan(request: Request) -> Response:
     try:
         sent = await sent_with(request)
         experiment_plan = await experiment_api.planned(request, sent)
-        key = context.planned.keep(experiment_plan)
+        key = lab_of(request).planned.keep(experiment_plan)
         table = await off_loop(
             plan_table, experiment_plan, context.models, context.config.prices, context.config.limits
         )
@@ -113,7 +114,7 @@ async def plan(request: Request) -> Response:
 async def start(request: Request) -> Response:
     """Start the planned experiment."""
     async with request.form() as form:
-        experiment_plan = context_of(request).planned.take(str(form.get(KEPT, "")))
+        experiment_plan = lab_of(request).planned.take(str(form.get(KEPT, "")))
     return RedirectResponse(f"/experiments/{await experiment_api.start_experiment(request, experiment_plan)}", 303)
 
 

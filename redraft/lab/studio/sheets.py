@@ -4,7 +4,7 @@ form, and goes out with the answers."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from starlette.datastructures import FormData, UploadFile
@@ -13,9 +13,24 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError, UsageError
-from redraft.lab.agreement.sheets import AS_ABOVE, ASKED_COLUMN, ID, PERSON, Sheet, fill_sheet, parse_sheet
+from redraft.lab.agreement.sheets import (
+    ABOUT,
+    AS_ABOVE,
+    ASKED_COLUMN,
+    ID,
+    PERSON,
+    Sheet,
+    What,
+    fill_sheet,
+    parse_sheet,
+    questions,
+    sheet_csv,
+    stored_answers,
+)
 from redraft.prompts.coherence import ERROR_TYPES
-from redraft.studio.endpoints import problem_of
+from redraft.store.store import Store
+from redraft.studio.context import read, run_of
+from redraft.studio.endpoints import Endpoint, NotFound, problem_of
 from redraft.studio.guard import MAX_BYTES
 from redraft.studio.pages import page
 
@@ -118,6 +133,45 @@ def _answers(form: FormData, rows: int) -> Mapping[int, Mapping[str, str]]:
     return found
 
 
+async def opinions(request: Request) -> Response:
+    """Return the opinions on a run as a spreadsheet for `redraft agree read`."""
+    run = await run_of(request)
+    kind, text = await read(request, _opinions_sheet, run.id, request.query_params.get("what"))
+    headers = {"content-disposition": f'attachment; filename="{run.id}-{kind}.csv"'}
+    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _opinions_sheet(store: Store, run: str, what: str | None) -> tuple[What, str]:
+    """Return the opinions on a run as a sheet for `redraft agree read`: of the given kind, or of the kind with the
+    most."""
+    if what is not None and what not in ABOUT:
+        raise UsageError(f"there is no sheet {what!r}", hint=f"choose from: {', '.join(ABOUT)}")
+    sheets = [(kind, _answered(store, run, kind)) for kind in ABOUT if what in (None, kind)]
+    kind, (rows, said) = max(sheets, key=lambda sheet: len(sheet[1][1]))
+    if not said:
+        raise NotFound(
+            "there are no opinions for this sheet yet",
+            hint="agree or disagree with a finding of consistency, faithfulness or key-fact recall",
+        )
+    return kind, sheet_csv([row for row in rows if row.id in said], kind, 1, said)
+
+
+def _answered(store: Store, run: str, what: What) -> tuple[Sequence[Any], dict[str, str]]:
+    try:
+        rows = questions(store, [run], what)
+    except UsageError:
+        return (), {}
+    return rows, stored_answers(store, [run], what, rows)
+
+
+OPINIONS = Endpoint(
+    "GET",
+    "/runs/{run}/opinions.csv",
+    "The opinions as a spreadsheet.",
+    opinions,
+    query={"what": "claims, verification or alignment. Default: the kind with the most opinions."},
+    kind="text/csv",
+)
 WORKING = (
     Route("/sheets", new),
     Route("/sheets", opened, methods=["POST"]),

@@ -66,8 +66,6 @@ Kind = Literal["grid", "longsumeval", "hamlet", "context", "qa", "thesis", "chun
 
 
 TEXTS = ("summaries", "annotations")
-UPLOADED = (*TEXTS, "reference")
-"""The fields that a form sends as files."""
 
 
 class KindInfo(NamedTuple):

@@ -21,11 +21,11 @@ from redraft.lab.doctor.checkup import ProbeRun, probe_runs
 from redraft.lab.doctor.expectations import Probe
 from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
 from redraft.lab.experiments.grid.tables import basis
+from redraft.lab.studio.contracts import ExperimentDetails, ExperimentList
+from redraft.lab.studio.experiment_orders import KINDS, ExperimentBody, design_of, plan_asked
+from redraft.lab.studio.experiment_work import ORDER, ExperimentProgress, order_in
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
-from redraft.studio.contracts import ExperimentDetails, ExperimentList
-from redraft.studio.experiment_orders import KINDS, ExperimentBody, design_of, plan_asked
-from redraft.studio.experiment_work import ORDER, ExperimentProgress, order_in
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer, Seen
 from tests.lab.experiments.grids import design, judged, outcome

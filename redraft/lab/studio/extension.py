@@ -1,0 +1,38 @@
+"""What research adds to the studio: experiments, sheets for people, and documents from public data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redraft.domain import Document
+from redraft.lab.doctor.checkup import DOCTOR
+from redraft.lab.studio import experiment_api, experiment_pages, sheets
+from redraft.lab.studio.context import PACKAGE, open_lab
+from redraft.lab.studio.experiment_orders import documents_in_file
+from redraft.studio.context import Extension, MenuLink
+
+
+def _read_documents(content: bytes, name: str) -> Sequence[Document]:
+    return documents_in_file(content, name).documents
+
+
+EXTENSION = Extension(
+    PACKAGE,
+    open_lab,
+    menu=(
+        MenuLink("/experiments", "experiments", "Experiments"),
+        MenuLink(
+            "/sheets",
+            "sheets",
+            "Sheets",
+            "Sheets on which people judge summaries, and how far they agree with each other and with scores",
+            works=True,
+        ),
+    ),
+    reading=experiment_pages.READING,
+    working=(*experiment_pages.WORKING, *sheets.WORKING),
+    endpoints=(sheets.OPINIONS, *experiment_api.EXPERIMENTS),
+    uploads=frozenset({"/api/experiments", "/experiments/new", "/sheets", "/sheets/filled"}),
+    read_documents=_read_documents,
+    own_documents=DOCTOR,
+)
