@@ -23,7 +23,6 @@ from redraft.evaluators.consensus import (
     PanelVerdicts,
     agreement,
     confirmed,
-    doubted,
     spread,
     weighted_mean,
 )
@@ -237,7 +236,7 @@ async def panel_verdicts(
 
     async def judged(one: Judge) -> JudgeVerdicts[AnswerT]:
         first = await judge(one, range(count))
-        items = doubted(first, count, fine)
+        items = [number for number in range(count) if first.by_item.get(number) != fine]
         if case.confirmer is None or not items:
             return first
         return confirmed(first, await judge(case.confirmer, items), items)

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import fsum, sqrt
-from random import Random
-from statistics import NormalDist, fmean, quantiles, stdev
+from statistics import NormalDist, fmean, stdev
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,8 +16,6 @@ from numpy.typing import NDArray
 RESAMPLES = 1000
 """The number used by BooookScore (appendix G); enough for a 95% interval."""
 SEED = 0
-# The quantiles that enclose 95%.
-_CUTS = 40
 _OUTER = (2.5, 97.5)
 _QUANTILE = NormalDist().inv_cdf(0.975)
 # A figure that is defined in fewer resamples than this share has no useful interval.
@@ -33,26 +30,6 @@ class Interval(NamedTuple):
 
     low: float
     high: float
-
-
-@dataclass(frozen=True, slots=True)
-class Deviation:
-    """The standard deviation and 95% interval of resampled means."""
-
-    sd: float
-    low: float
-    high: float
-
-
-def spread_of_mean(values: Sequence[float]) -> Deviation | None:
-    """Return the bootstrap spread of the mean, independent of the values' order; None for fewer than two values."""
-    if len(values) < 2:
-        return None
-    ordered, size = sorted(values), len(values)
-    draw = Random(SEED)
-    means = [sum(draw.choices(ordered, k=size)) / size for _ in range(RESAMPLES)]
-    cuts = quantiles(means, n=_CUTS)
-    return Deviation(stdev(means), cuts[0], cuts[-1])
 
 
 def places(groups: Sequence[str]) -> Whole:
@@ -92,6 +69,7 @@ ItemVerdicts = Mapping[int, str]
 
 
 AnswerT = TypeVar("AnswerT")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,24 +88,21 @@ class JudgeVerdicts(Generic[AnswerT]):
         return weighted_mean(self.points, weights)
 
 
-def doubted(verdicts: JudgeVerdicts[Any], count: int, fine: str) -> list[int]:
-    """Return which of so many items a judge objects to or leaves open."""
-    return [n for n in range(count) if verdicts.by_item.get(n) != fine]
-
-
 def confirmed(
     first: JudgeVerdicts[AnswerT], second: JudgeVerdicts[AnswerT], items: Sequence[int]
 ) -> JudgeVerdicts[AnswerT]:
     """Return the verdicts of one judge, with those of another on the items that the first one doubted."""
 
-    def replaced(name: str) -> dict[int, Any]:
-        kept = {n: one for n, one in getattr(first, name).items() if n not in items}
-        return kept | {items[at]: one for at, one in getattr(second, name).items()}
+    def merged(own: Mapping[int, T], others: Mapping[int, T]) -> dict[int, T]:
+        kept = {number: value for number, value in own.items() if number not in items}
+        return kept | {items[at]: value for at, value in others.items()}
 
     return JudgeVerdicts(
         f"{first.judge}, confirmed by {second.judge}",
-        trouble=second.trouble,
-        **{name: replaced(name) for name in ("by_item", "points", "answers")},
+        merged(first.by_item, second.by_item),
+        merged(first.points, second.points),
+        second.trouble,
+        merged(first.answers, second.answers),
     )
 
 

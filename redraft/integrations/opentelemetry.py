@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
 from typing_extensions import override
 
@@ -228,29 +228,19 @@ def _end_stage(run: _RunSpans) -> None:
         run.stage = None
 
 
-class _CountingExporter(SpanExporter):
+class _CountingExporter(OTLPSpanExporter):
     """An exporter that counts failures instead of logging each one."""
 
-    def __init__(self, inner: SpanExporter) -> None:
-        self._inner = inner
-        self.lost = 0
+    lost = 0
 
     @override
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         try:
-            result = self._inner.export(spans)
+            result = super().export(spans)
         except Exception:  # noqa: BLE001  (a collector may do whatever it likes)
             result = SpanExportResult.FAILURE
         self.lost += len(spans) if result is SpanExportResult.FAILURE else 0
         return result
-
-    @override
-    def shutdown(self) -> None:
-        self._inner.shutdown()
-
-    @override
-    def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        return self._inner.force_flush(timeout_millis)
 
 
 @contextmanager
@@ -260,7 +250,7 @@ def sending(tell: Callable[[str], object]) -> Iterator[None]:
     log = logging.getLogger("opentelemetry")
     log.addHandler(logging.NullHandler())
     log.propagate = False
-    exporter = _CountingExporter(OTLPSpanExporter(timeout=_EXPORT_SECONDS))
+    exporter = _CountingExporter(timeout=_EXPORT_SECONDS)
     resource = Resource.create({"service.name": "redraft", "service.version": version("redraft")})
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(exporter))

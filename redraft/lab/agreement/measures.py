@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import factorial, sqrt
-from statistics import fmean
+from random import Random
+from statistics import fmean, quantiles, stdev
 from typing import Literal
 
 import numpy as np
@@ -20,11 +21,31 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from redraft.evaluators.consensus import SEED, Floats, Interval, Whole, draws, interval, places, spread_of_mean
+from redraft.evaluators.consensus import RESAMPLES, SEED, Floats, Interval, Whole, draws, interval, places
 from redraft.lab.agreement.people import Rating, Ratings
 
 Level = Literal["nominal", "ordinal", "interval"]
 """How two ratings are compared: whether they are equal, by how many ranks they differ, or by how much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """The standard deviation and 95% interval of resampled means."""
+
+    sd: float
+    low: float
+    high: float
+
+
+def spread_of_mean(values: Sequence[float]) -> Deviation | None:
+    """Return the bootstrap spread of the mean, independent of the values' order; None for fewer than two values."""
+    if len(values) < 2:
+        return None
+    ordered, size = sorted(values), len(values)
+    draw = Random(SEED)
+    means = [sum(draw.choices(ordered, k=size)) / size for _ in range(RESAMPLES)]
+    cuts = quantiles(means, n=40)
+    return Deviation(stdev(means), cuts[0], cuts[-1])
 
 
 def cohens_kappa(one: Sequence[Rating], other: Sequence[Rating]) -> float | None:

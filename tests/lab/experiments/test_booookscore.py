@@ -19,7 +19,6 @@ import pytest
 from redraft import Limits, Session, Store
 from redraft.agents.proofreader import Proofreader
 from redraft.errors import RunError, UsageError
-from redraft.evaluators.consensus import spread_of_mean
 from redraft.lab.agreement.annotations import (
     CLEAR,
     AnnotatedSentence,
@@ -29,6 +28,7 @@ from redraft.lab.agreement.annotations import (
     read_annotations,
     read_summaries,
 )
+from redraft.lab.agreement.measures import spread_of_mean
 from redraft.lab.experiments.booookscore.experiment import (
     CoherenceDesign,
     CoherenceOutcome,

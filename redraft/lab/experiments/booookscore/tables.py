@@ -9,11 +9,11 @@ from statistics import fmean
 
 from redraft.domain import record_json
 from redraft.evaluators.booookscore import UNTYPED
-from redraft.evaluators.consensus import RESAMPLES, SEED, spread_of_mean
+from redraft.evaluators.consensus import RESAMPLES, SEED
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.similarity import rouge_l
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict
-from redraft.lab.agreement.measures import class_scores, cohens_kappa, correlate, percent_agreement
+from redraft.lab.agreement.measures import class_scores, cohens_kappa, correlate, percent_agreement, spread_of_mean
 from redraft.lab.experiments.booookscore.experiment import (
     BOOOOKSCORE,
     CoherenceItem,
