@@ -38,7 +38,7 @@ def test_the_answer_is_printed_with_numbered_citations_and_the_rest_goes_to_stde
     assert " ".join(done.out.split()) == f"{ANSWER} [1] [1] at 33% of the document: “{quote}”"
     assert "\n7 words of The Keepers\nrun " in done.err
     assert " · openai:m · 1 call · " in done.err
-    assert "The answer was not judged: name a --judge, or add" in done.err
+    assert "The answer was not judged: name a --judge." in done.err
 
     quiet = command.run("ask", "book.md", named(5), "-q")
     assert (quiet.out, quiet.err) == (done.out, "")
