@@ -1,49 +1,47 @@
 """Whether the built-in judge can be believed: false accusations, verdicts that hold, swaps that are found, people.
 
-    python -m benchmarks.trust [--only accusations|verdicts|kinds|swaps|agreement|recall|story]
+    python -m benchmarks.trust [--only accusations|verdicts|kinds|swaps|agreement|recall]
 
 Reads squality, summedits, qags, summeval and realsumm under $REDRAFT_DATA (by default ../shared/data). The rules were
 chosen on the halves "developed on" of QAGS and REALSumm (by a hash of the document) and on the texts of examples/;
 SummEdits, SQuALITY and SummEval were looked at for the kinds of false accusation only, no threshold was fitted to them.
-An item without a score is given the mean of those that have one. Correlations are Kendall's tau-b, for recall Pearson's
+Correlations are Kendall's tau-b, for recall Pearson's
 and Spearman's as well.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from random import Random
 from statistics import fmean
 
-from redraft.builtin.facts import align_facts
-from redraft.builtin.support import SentenceSupport, checker_for
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from benchmarks.agreement import HALVES, HEAD, QAGS, SUMMEVAL, half, judged, rows_of
 from benchmarks.common import SAMPLE, stories, table
 from benchmarks.trust_sets import realsumm, references, summedits
 from benchmarks.trust_swaps import KINDS, swaps
-from redraft.evaluators.metric_info import MIN_SHARE
+from redraft.builtin.check import Checked, SourceText
+from redraft.builtin.judge import align_facts
 from redraft.prompts.factual import AlignInput, Fact
 from redraft.prompts.qa import Statement
 from redraft.text.sentences import sentences_in
 
-ACCUSING = ("contradicted", "absent")
+KINDS_OF_FAULTS = ("differs", "absent")
+"""What the document has in another way, and what it does not have."""
 
 
-def held(document: str, sentences: Sequence[str]) -> list[SentenceSupport]:
-    """What the judge makes of each sentence, with all of the document before it."""
-    ground = checker_for((document,))
-    return [ground.check(sentence) for sentence in sentences]
+def checks(document: str, sentences: Sequence[str]) -> list[Checked]:
+    """What the built-in model says of each sentence, with all of the document before it."""
+    source = SourceText((document,))
+    return [source.check(sentence) for sentence in sentences]
 
 
-def filled(scores: Sequence[float | None]) -> list[float]:
-    """The scores, the mean of those that there are in the place of the others."""
-    mean = fmean([one for one in scores if one is not None])
-    return [mean if one is None else one for one in scores]
+def kind_of(checked: Checked) -> str:
+    """The kind of a fault; empty without one."""
+    return "" if checked.fault is None else "absent" if checked.fault.kind == "absent" else "differs"
 
 
 def accusations() -> None:
@@ -54,9 +52,9 @@ def accusations() -> None:
         ("SummEdits, consistent", [(one.document, one.summary) for one in summedits() if one.consistent]),
     )
     for name, pairs in sets:
-        verdicts = [one.verdict for document, text in pairs for one in held(document, sentences_in(text))]
-        accused = sum(verdict in ACCUSING for verdict in verdicts)
-        rows.append([name, len(verdicts), accused, accused / max(1, len(verdicts))])
+        kinds = [kind_of(one) for document, text in pairs for one in checks(document, sentences_in(text))]
+        accused = sum(map(bool, kinds))
+        rows.append([name, len(kinds), accused, accused / max(1, len(kinds))])
     table(rows)
 
 
@@ -65,16 +63,16 @@ def verdicts() -> None:
     right: Counter[tuple[str, bool]] = Counter()
     edits: Counter[tuple[str, bool]] = Counter()
     for one in summedits():
-        said = {each.verdict for each in held(one.document, sentences_in(one.summary))}
-        for verdict in ACCUSING:
-            right[verdict, one.consistent] += verdict in said
-        found = bool(said.intersection(ACCUSING))
+        said = {kind_of(checked) for checked in checks(one.document, sentences_in(one.summary))} - {""}
+        for kind in KINDS_OF_FAULTS:
+            right[kind, one.consistent] += kind in said
+        found = bool(said)
         for kind in (f"domain {one.domain}", *one.edits) if not one.consistent else ():
             edits[kind, found] += 1
     rows: list[list[object]] = [["verdicts that hold", "summaries", "inconsistent", "share"]]
-    for verdict in ACCUSING:
-        whole = right[verdict, True] + right[verdict, False]
-        rows.append([verdict, whole, right[verdict, False], right[verdict, False] / max(1, whole)])
+    for kind in KINDS_OF_FAULTS:
+        whole = right[kind, True] + right[kind, False]
+        rows.append([kind, whole, right[kind, False], right[kind, False] / max(1, whole)])
     table(rows)
     rows = [["inconsistent by edit", "summaries", "found", "share"]]
     for kind in sorted({kind for kind, _ in edits}):
@@ -84,17 +82,17 @@ def verdicts() -> None:
 
 
 def kinds() -> None:
-    """QAGS: of the sentences of which the judge says so, how many people find supported. What it says of fewer than
-    nine in ten to be so, or not to be, is no verdict: "in part" counts for a share, and "open" for nothing."""
+    """QAGS: of the sentences by what is said of them, how many people find supported: a fault, or the share of word
+    pairs that the document has, by quarters."""
     rows: list[list[object]] = [["kinds of verdicts, QAGS", "half", "sentences", "supported", "share"]]
     if not QAGS.is_there:
         return
     for name in HALVES:
         people: dict[str, list[bool]] = defaultdict(list)
         for item in half(QAGS.read(), name).items:
-            for one, label in zip(held(item.source, item.sentences), item.labels, strict=True):
+            for checked, label in zip(checks(item.source, item.sentences), item.labels, strict=True):
                 if label is not None:
-                    people[one.verdict].append(label)
+                    people[kind_of(checked) or f"{min(3, int(checked.share * 4))}/4 of the pairs"].append(label)
         rows += [[kind, name, len(said), sum(said), fmean(said)] for kind, said in sorted(people.items())]
     table(rows)
 
@@ -107,10 +105,10 @@ def swapped() -> None:
     whole: Counter[tuple[str, bool]] = Counter()
     for name, text in texts:
         found: Counter[tuple[str, bool]] = Counter()
-        said = sentences_in(text)
+        said, source = sentences_in(text), SourceText((text,))
         for _, kind, sentence in swaps(said, Random(name)):
-            found[kind, held(text, [sentence])[0].verdict in ACCUSING] += 1
-        accused = sum(one.verdict in ACCUSING for one in held(text, said))
+            found[kind, bool(source.check(sentence).fault)] += 1
+        accused = sum(bool(source.check(sentence).fault) for sentence in said)
         whole += found
         rows.append([name, *(_of(found, kind) for kind in KINDS), accused])
     rows.append(["all", *(_of(whole, kind) for kind in KINDS), ""])
@@ -135,7 +133,7 @@ def agreement() -> None:
 
 def recall() -> None:
     """Recall of people's key facts beside the share that people found, by system."""
-    ours: list[float | None] = []
+    ours: list[float] = []
     people: list[float] = []
     systems: list[str] = []
     for one in realsumm():
@@ -143,27 +141,18 @@ def recall() -> None:
         for system, summary, found in one.summaries:
             sentences = [Statement(id=n, sentence=sentence) for n, sentence in enumerate(sentences_in(summary))]
             said = Counter(each.stated for each in align_facts(AlignInput(sentences=sentences, facts=facts)).facts)
-            told = said["yes"] + said["no"]
-            ours.append(said["yes"] / told if told and told >= MIN_SHARE * len(facts) else None)
+            ours.append(said["yes"] / max(1, len(facts)))
             people.append(found)
             systems.append(system)
     means: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for system, own, theirs in zip(systems, filled(ours), people, strict=True):
+    for system, own, theirs in zip(systems, ours, people, strict=True):
         means[system].append((own, theirs))
     pairs = [tuple(map(fmean, zip(*one, strict=True))) for one in means.values()]
     first, second = zip(*pairs, strict=True)
-    rows: list[list[object]] = [["recall, REALSumm", "systems", "without a score", "Pearson", "Spearman", "tau-b"]]
+    rows: list[list[object]] = [["recall, REALSumm", "systems", "Pearson", "Spearman", "tau-b"]]
     figures = [float(measure(first, second).statistic) for measure in (pearsonr, spearmanr, kendalltau)]
-    rows.append(["per system", len(means), f"{sum(one is None for one in ours)} of {len(ours)}", *figures])
+    rows.append(["per system", len(means), *figures])
     table(rows)
-
-
-def story() -> None:
-    """What refining does to stories, where that is measured."""
-    if importlib.util.find_spec("benchmarks.trust_story") is None:
-        print("skipped: there is no benchmarks.trust_story")
-        return
-    importlib.import_module("benchmarks.trust_story").main()
 
 
 PARTS: dict[str, Callable[[], None]] = {
@@ -173,7 +162,6 @@ PARTS: dict[str, Callable[[], None]] = {
     "swaps": swapped,
     "agreement": agreement,
     "recall": recall,
-    "story": story,
 }
 
 

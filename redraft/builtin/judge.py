@@ -4,14 +4,14 @@ key sentences. It looks for words and understands nothing, so it abstains from e
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from redraft.builtin.check import Checked, source_text
 from redraft.builtin.draft import ranked_prose
 from redraft.domain import Document
 from redraft.errors import RejectedRequest
-from redraft.llm.claim_judge import NOT_SO, claim_in, claims_asked
+from redraft.llm.claim_judge import NOT_SO, claim_in, claim_question, claims_asked
 from redraft.prompts import factual, qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.text.document_form import body_of
@@ -152,28 +152,17 @@ def grow(given: factual.ExtractFactsInput) -> factual.FactTree:
     return factual.FactTree(roots=[root(facts[at::count]) for at in range(min(count, len(facts) // _A_STRETCH))])
 
 
-def _literal(given: factual.ValidateFactsInput) -> Iterator[tuple[int, str]]:
-    """Yield the facts that an excerpt has word for word, with their lines; nothing can be said about others."""
-    source = source_text((given.excerpt,))
-    for fact in given.facts:
-        if line := source.find(keys(fact.fact)):
-            yield fact.id, line.text
-
-
 def validate_facts(given: factual.ValidateFactsInput) -> factual.FactSupports:
-    """Pass the facts that are sentences of the excerpt."""
+    """Pass the facts that the excerpt has word for word; nothing can be said about others."""
+    source = source_text((given.excerpt,))
+    found = [(fact.id, source.find(keys(fact.fact))) for fact in given.facts]
     reason = "It is a sentence of the text."
-    passed = [
-        factual.FactSupport(id=number, reason=reason, quote=quote, verdict="pass") for number, quote in _literal(given)
-    ]
-    return factual.FactSupports(facts=passed)
-
-
-def assess_facts(given: factual.ValidateFactsInput) -> factual.FactAssessments:
-    """Pass the facts that are sentences of the excerpt, without judging them."""
-    reason = "It is a key sentence of the text."
-    return factual.FactAssessments(
-        facts=[factual.FactAssessment(id=number, reason=reason, verdict="pass") for number, _ in _literal(given)]
+    return factual.FactSupports(
+        facts=[
+            factual.FactSupport(id=number, reason=reason, quote=line.text, verdict="pass")
+            for number, line in found
+            if line
+        ]
     )
 
 
@@ -219,6 +208,27 @@ def write_answer(given: qa.AnswerInput) -> qa.WrittenAnswer:
     )
 
 
+def ask_typed(given: qa.AskTypedInput) -> qa.TypedReply:
+    """Return the question whether the key sentence of a paragraph is true; questions of other types are left out."""
+    sentence = next(iter(key_sentences(given.excerpt, 1)), "") if given.type == "binary" else ""
+    question = claim_question(sentence) if sentence else ""
+    return qa.TypedReply(question=question, answer="yes" if sentence else "", reason=sentence)
+
+
+def answer_questions(given: qa.AnswerQuestionsInput) -> qa.GivenAnswers:
+    """Return whether a document has the sentence that a question quotes; other questions are left open."""
+    source = source_text((given.document,))
+    lines = [(item.id, source.find(keys(claim_in(item.question)))) for item in given.questions]
+    return qa.GivenAnswers(
+        answers=[
+            qa.GivenAnswer(id=number, answered=True, answer="yes", reason=line.text)
+            if line
+            else qa.GivenAnswer(id=number, answered=UNSURE, answer="", reason="")
+            for number, line in lines
+        ]
+    )
+
+
 JUDGING: Mapping[str, Callable[[Any], Any]] = {
     qa.ASK_DOCUMENT.name: ask_document,
     qa.ANSWER_FROM_SUMMARY.name: answer_from_summary,
@@ -226,12 +236,12 @@ JUDGING: Mapping[str, Callable[[Any], Any]] = {
     qa.ASK_SUMMARY.name: claims_asked,
     qa.ANSWER_FROM_DOCUMENT.name: answer_from_document,
     qa.WRITE_ANSWER.name: write_answer,
+    qa.ASK_TYPED.name: ask_typed,
+    qa.ANSWER_QUESTIONS.name: answer_questions,
     factual.VERIFY_SENTENCES.name: verify_sentences,
     factual.KEYFACTS_ANALYTICAL.name: grow,
     factual.KEYFACTS_NARRATIVE.name: grow,
     factual.FACTS_FAITHFUL.name: validate_facts,
-    factual.FACTS_OBJECTIVE.name: assess_facts,
-    factual.FACTS_SIGNIFICANT.name: assess_facts,
     factual.QUERY_ANALYTICAL.name: ask_query,
     factual.QUERY_NARRATIVE.name: ask_query,
     factual.ALIGN_FACTS.name: align_facts,

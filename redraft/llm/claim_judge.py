@@ -91,13 +91,18 @@ def claim_in(question: str) -> str:
     return question.removeprefix(_BEFORE).removesuffix(_AFTER) if is_claim else ""
 
 
+def claim_question(claim: str) -> str:
+    """Return the question that asks to confirm a claim."""
+    return f"{_BEFORE}{one_line(claim)}{_AFTER}"
+
+
 def claims_asked(given: AskSummaryInput) -> SummaryQuestions:
     """Return one question per sentence: whether it is true."""
     asked = [line for line in given.sentences if not given.only or line.id in given.only]
 
     def question(sentence: str) -> SummaryQuestion:
         return SummaryQuestion(
-            question=f"{_BEFORE}{sentence}{_AFTER}", answer=sentence, search="", importance=_USUAL_IMPORTANCE
+            question=claim_question(sentence), answer=sentence, search="", importance=_USUAL_IMPORTANCE
         )
 
     lists = [SentenceQuestions(id=line.id, questions=[question(one_line(line.sentence))]) for line in asked]

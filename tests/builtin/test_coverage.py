@@ -13,7 +13,6 @@ from redraft.builtin.judge import (
     answer_from_summary,
     ask_document,
     ask_query,
-    assess_facts,
     grow,
     key_sentences,
     split_facts,
@@ -127,7 +126,6 @@ def test_only_facts_that_the_excerpt_has_word_for_word_pass() -> None:
         excerpt=STORY, facts=[TreeFact(id=n, level="leaf", fact=fact) for n, fact in enumerate(facts)]
     )
     assert [(one.id, one.verdict) for one in validate_facts(given_).facts] == [(0, "pass")]
-    assert [(one.id, one.verdict) for one in assess_facts(given_).facts] == [(0, "pass")]
 
 
 def test_a_query_asks_about_the_first_fact() -> None:

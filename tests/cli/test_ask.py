@@ -38,7 +38,7 @@ def test_the_answer_is_printed_with_numbered_citations_and_the_rest_goes_to_stde
     assert " ".join(done.out.split()) == f"{ANSWER} [1] [1] at 33% of the document: “{quote}”"
     assert "\n7 words of The Keepers\nrun " in done.err
     assert " · openai:m · 1 call · " in done.err
-    assert "The answer was not judged: name a --judge, or add" in done.err
+    assert "The answer was not judged: name a --judge." in done.err
 
     quiet = command.run("ask", "book.md", named(5), "-q")
     assert (quiet.out, quiet.err) == (done.out, "")
@@ -52,7 +52,7 @@ def test_a_judge_says_what_is_wrong_with_an_answer_and_what_was_dropped_is_named
     assert "inconsistent: What is keeper number 5 called?" in done.err
     assert "dropped a quote that is not in the document: “words of nobody”" in done.err
 
-    itself = command.run("ask", "book.md", named(5))
+    itself = command.run("ask", "book.md", named(5), "--judge", "openai:m")
     assert "7 words of The Keepers; consistency 1.00" in itself.err
     assert "The model judged its own answer" in itself.err
 

@@ -68,7 +68,7 @@ def test_the_built_in_judge_goes_by_no_prompts_and_says_what_it_does_not_see(sto
     assert (standing.judge, standing.prompts) == (IDENTITY, "")
     assert judge_setup_of(replace(one, prompt_hashes={}), "consistency", 3) == standing
     behind = certificate(store, one, scored())
-    assert behind.line().startswith("extractive (no language model), which finds a swapped name")
+    assert behind.line().startswith("extractive, an offline check that compares names")
     assert "cannot tell whether a reworded statement is true" in behind.line()
     assert record_json(behind)["misses"] == packaged_words()["consistency"]["misses"]
     beside = judging_run(JudgeConfig(judges=("extractive", "openai:a")))

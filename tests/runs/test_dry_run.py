@@ -284,25 +284,6 @@ def said_of(document: Document, purpose: Purpose | None, given: str | None, sett
     return plan_run(document, DraftConfig(model="openai:m", **settings), order, builtin_prices())
 
 
-@pytest.mark.parametrize(
-    ("judges", "metrics", "given", "parent", "warned"),
-    [
-        (("extractive",), ("coverage",), SUMMARY, None, True),
-        (("extractive", "openai:j"), ("coverage",), SUMMARY, None, False),
-        ((), ("coverage",), SUMMARY, None, False),
-        (("extractive",), ("spread",), SUMMARY, None, False),
-        (("extractive",), ("coverage",), SUMMARY, "0a1b2c3d", False),
-        (("extractive",), ("coverage",), None, None, False),
-    ],
-)
-def test_the_plan_says_that_the_built_in_judge_cannot_judge_paraphrases(
-    judges: tuple[str, ...], metrics: tuple[str, ...], given: str | None, parent: str | None, warned: bool
-) -> None:
-    order = RunSpec(Evaluate(judging=JudgeConfig(judges=judges, metrics=metrics)), given=given, parent=parent)
-    plan = plan_run(chapters(1), DraftConfig(model="openai:m", words=40), order, builtin_prices())
-    assert any("only recognizes near-quotations" in note for note in plan.warnings) == warned
-
-
 def sent_of(
     document: Document, purpose: Purpose | None, given: str | None, settings: dict[str, Any], judges: int = 0
 ) -> Counter:

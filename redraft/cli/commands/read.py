@@ -67,7 +67,7 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 
 @command(
     epilog=_ASK_EPILOG,
-    first=("model", "base-url", "judge", "max-cost", "dry-run", "output", "db", "json", "quiet"),
+    first=("model", "base-url", "judge", "language", "max-cost", "dry-run", "output", "db", "json", "quiet"),
 )
 @options.sources
 @click.argument("question")
