@@ -13,6 +13,9 @@ from redraft import plugins
 from redraft.cli.hints import NearestGroup
 from redraft.errors import UsageError
 
+GROUPS = ("Every day", "Runs", "Judges", "Research", "Serve", "Set up")
+"""The titles of the overview, in their order."""
+
 
 class HelpEntry(NamedTuple):
     """A command's entry in the overview."""
@@ -21,6 +24,8 @@ class HelpEntry(NamedTuple):
     """The module and the attribute, such as `redraft.cli.commands.batch:batch`."""
     does: str
     """A one-line description."""
+    group: str = "Other"
+    """The title that the command stands under; one of `GROUPS`, or a guest's own."""
 
 
 class Commands(Mapping[str, click.Command]):
@@ -66,5 +71,10 @@ class Overview(NearestGroup):
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one line per command without loading it."""
         assert isinstance(self.commands, Commands)
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.does) for name, entry in self.commands.entries.items()])
+        entries = self.commands.entries
+        widest = max(map(len, entries))
+        for group in dict.fromkeys((*GROUPS, *(entry.group for entry in entries.values()))):
+            lines = [(name.ljust(widest), entry.does) for name, entry in entries.items() if entry.group == group]
+            if lines:
+                with formatter.section(group):
+                    formatter.write_dl(lines)

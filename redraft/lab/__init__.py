@@ -6,9 +6,11 @@ from redraft.cli.overview import HelpEntry
 
 COMMANDS = {
     "experiment": HelpEntry(
-        "redraft.lab.commands.experiment.group:experiment", "Compare models and settings; run the papers' experiments."
+        "redraft.lab.commands.experiment.group:experiment",
+        "Compare models and settings; run the papers' experiments.",
+        "Research",
     ),
-    "agree": HelpEntry("redraft.lab.commands.agree:agree", "Measure how far judges agree with people."),
-    "data": HelpEntry("redraft.lab.commands.data:data", "Describe and convert public data sets."),
-    "doctor": HelpEntry("redraft.lab.commands.doctor:doctor", "Test a judge on summaries with known faults."),
+    "agree": HelpEntry("redraft.lab.commands.agree:agree", "Measure how far judges agree with people.", "Judges"),
+    "data": HelpEntry("redraft.lab.commands.data:data", "Describe and convert public data sets.", "Research"),
+    "doctor": HelpEntry("redraft.lab.commands.doctor:doctor", "Test a judge on summaries with known faults.", "Judges"),
 }

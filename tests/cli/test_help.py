@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 import redraft
 from redraft.cli.main import app
 from redraft.cli.options import of_field
+from redraft.cli.overview import GROUPS
 from redraft.cli.sections import Command
 from redraft.fields import field_like, parameters_of, setting
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, RefineConfig
@@ -84,7 +85,9 @@ def test_help_alone_is_the_overview_and_no_line_of_it_is_cut(command: Inside) ->
 
     assert overview.code == 0
     assert overview.out == command.run("--help").out
-    assert "...\n" not in overview.out.partition("Commands:")[2]
+    assert "...\n" not in overview.out
+    titles = [line for line in overview.out.splitlines() if line.removesuffix(":") in GROUPS]
+    assert titles == [f"{group}:" for group in GROUPS], "every command stands in its group"
     assert "...\n" not in command.run("help", "pack").out.partition("Commands:")[2]
     assert max(map(len, overview.out.splitlines())) <= 80
 
