@@ -40,6 +40,7 @@ class _Redirects(HTTPRedirectHandler):
 
     def redirect_request(self, req, fp, code, msg, headers, newurl):  # type: ignore[no-untyped-def]
         if not is_address(newurl) or (_is_public(req.full_url) and not _is_public(newurl)):
+            fp.close()
             raise OSError(f"it redirects to {newurl:.100}")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
