@@ -7,6 +7,7 @@ import re
 import socket
 import time
 from typing import NamedTuple
+from urllib.error import HTTPError
 from urllib.parse import unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
@@ -63,6 +64,8 @@ def fetch(address: str) -> WebFile:
             kind, final = reply.headers.get_content_type(), urlsplit(reply.url)
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
+        if isinstance(error, HTTPError):
+            error.close()
         raise DocumentError(f"it cannot be fetched: {reason}", place=address, hint=SAVE_HINT) from error
     name = unquote(final.path.rstrip("/").rpartition("/")[2]) or final.hostname or "page"
     return WebFile(bytes(data), name, _TYPES.get(kind) or format_of(bytes(data)))
