@@ -7,6 +7,7 @@ import re
 import socket
 import time
 from typing import NamedTuple
+from urllib.error import HTTPError
 from urllib.parse import unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
@@ -40,6 +41,7 @@ class _Redirects(HTTPRedirectHandler):
 
     def redirect_request(self, req, fp, code, msg, headers, newurl):  # type: ignore[no-untyped-def]
         if not is_address(newurl) or (_is_public(req.full_url) and not _is_public(newurl)):
+            fp.close()
             raise OSError(f"it redirects to {newurl:.100}")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
@@ -62,6 +64,8 @@ def fetch(address: str) -> WebFile:
             kind, final = reply.headers.get_content_type(), urlsplit(reply.url)
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
+        if isinstance(error, HTTPError):
+            error.close()
         raise DocumentError(f"it cannot be fetched: {reason}", place=address, hint=SAVE_HINT) from error
     name = unquote(final.path.rstrip("/").rpartition("/")[2]) or final.hostname or "page"
     return WebFile(bytes(data), name, _TYPES.get(kind) or format_of(bytes(data)))

@@ -132,10 +132,9 @@ def test_a_word_document_has_real_footnotes_and_is_read_back() -> None:
         "Ines kept the light on the cape. One night the lamp went out, and a ship was lost.",
     ]
     notes = [found.text[mark.start : mark.end] for mark in found.marks if mark.kind == "note"]
-    assert notes[:2] == [
-        "[1] Chapter 2, pages 7-8, 2%: “Ines kept the light”",
-        "Chapter 2, pages 7-8, 90%: “Ines kept the light”",
-    ]
+    assert notes[0] == (
+        "[1] Chapter 2, pages 7-8, 2%: “Ines kept the light”\n\nChapter 2, pages 7-8, 90%: “Ines kept the light”"
+    )
     cites = [one for block in paper().blocks for one in block.pieces if isinstance(one, Footnote)]
     assert sum(note.startswith("[") for note in notes) == len(cites) == 6
     assert "- It was never found." in found.text

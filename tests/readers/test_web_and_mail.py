@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,7 @@ def test_the_public_net_does_not_redirect_into_a_private_one(monkeypatch: pytest
         web.socket, "getaddrinfo", lambda host, _: [(0, 0, 0, "", ("8.8.8.8" if host == "a.org" else "10.0.0.1",))]
     )
     with pytest.raises(OSError, match="redirects to"):
-        web._Redirects().redirect_request(web.Request("http://a.org/"), None, 302, "", {}, "http://b.org/")
+        web._Redirects().redirect_request(web.Request("http://a.org/"), BytesIO(), 302, "", {}, "http://b.org/")
 
 
 MAIL = b"""From: Hester Vane <hester@example.org>
