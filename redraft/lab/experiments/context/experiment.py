@@ -427,8 +427,6 @@ async def context(documents: Sequence[Document], design: ContextDesign, runner: 
         for step in course.steps
     ]
     blank = await asyncio.to_thread(_planned, todo, design)
-    for document, course, contestant, step in todo:
-        await runner.find_run(document, design.draft_settings(contestant, course, step), RunSpec())
     runner.observer(StageStarted("summaries of a growing span", len(todo)))
     batch = RunBatch(runner, len(todo))
 

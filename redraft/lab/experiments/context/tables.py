@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
 from statistics import fmean
 
 from redraft.domain import Span, record_json
@@ -50,7 +49,6 @@ from redraft.lab.experiments.experiment import (
     Experiment,
     Row,
     by_set,
-    common_pairs,
     distinct,
     group_by,
     models_and_judge,
@@ -60,16 +58,10 @@ from redraft.lab.experiments.experiment import (
     table,
     where,
 )
-from redraft.lab.experiments.published import COLUMNS, SharePair, difference_cells, interval_caption
 from redraft.lab.experiments.runner import by_status, failure_cells
 from redraft.report.tables import Cell, Record, Table, mean, number, plain, unmarked
 from redraft.text.origins import POINTS, OriginMass, bins, density, shares, spread, spread_by_chance
 
-VERIFICATION = "verification"
-Share = tuple[float, float]
-"""A share, as part and whole."""
-Kind = tuple[str, str]
-"""A figure and the measure it is taken by."""
 _EXPECTED = tuple(f"expected {fate}" for fate in FATES)
 _ACCURACY = ("facts", "supported", "verified", "unjudged", "likeness", "in reference", "aligned")
 
@@ -199,53 +191,6 @@ def _section(fact: AtomicFact, item: ContextItem) -> str:
         return NOWHERE
     parts = zip(THIRDS, thirds(item.read), strict=True)
     return next((name for name, (_, end) in parts if at < end), THIRDS[-1])
-
-
-@table(
-    "fact_differences",
-    "Paired differences of facts between systems",
-    "The first system's share minus the second's, pooled over the steps of the documents for which both have one:"
-    " facts that match, are lost or are new; facts that their passage confirms; and facts that the reference"
-    f" states. Likeness is the mean similarity to the nearest fact of the reference. {interval_caption('steps')}",
-    ("first", "second", "figure", "measure", *COLUMNS, "steps", "documents", "drawn"),
-    fact_basis,
-)
-def difference_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    known = {contestant: _shares(context_items) for contestant, context_items in group_by(items, "contestant").items()}
-    for first, second in combinations(known, 2):
-        for kind, of_first in known[first].items():
-            shares = common_pairs(of_first, known[second].get(kind, {}))
-            pairs = [SharePair(document, one, other) for (document, _), one, other in shares]
-            yield (first.name, second.name, *kind, *difference_cells(pairs, "steps"))
-
-
-def _shares(own: Sequence[ContextItem]) -> dict[Kind, dict[tuple[str, int], Share]]:
-    """Return the shares of a contestant by figure and measure, at each step of each document."""
-    found: dict[Kind, dict[tuple[str, int], Share]] = {}
-    for item, by, sections in neighbouring_steps(own):
-        whole = sections[ANYWHERE]
-        if None not in whole.shares:
-            for fate, part in zip(FATES, whole.found, strict=True):
-                share = (float(part), float(sum(whole.found)))
-                found.setdefault((fate, by), {})[item.document, item.step.number] = share
-    for item in own:
-        for kind, share in _verdicts(item.facts or ()):
-            found.setdefault(kind, {})[item.document, item.step.number] = share
-    return found
-
-
-def _verdicts(facts: Sequence[AtomicFact]) -> Iterator[tuple[Kind, Share]]:
-    """Yield the shares of facts supported and in the reference, and the mean likeness, where half have verdicts."""
-    placed = sum(fact.place is not None for fact in facts)
-    said = (
-        (("supported", VERIFICATION), [fact.supported for fact in facts], placed),
-        (("in reference", ALIGNMENT), [fact.in_reference for fact in facts], len(facts)),
-        (("likeness", "reference"), [fact.likeness for fact in facts], len(facts)),
-    )
-    for kind, values, whole in said:
-        known = [float(value) for value in values if value is not None]
-        if known and len(known) >= MIN_SHARE * whole:
-            yield kind, (sum(known), float(len(known)))
 
 
 # The maximum number of contestants listed in the headline.
@@ -439,8 +384,6 @@ def _tables(outcome: ContextOutcome) -> Iterator[Table]:
         yield by_set(design.sets, steps_table, [items], measure)
         yield changes_table(items, measure)
         yield by_set(design.sets, accuracy_table, [items], measure)
-        if len(design.contestants) > 1:
-            yield by_set(design.sets, difference_table, [items], measure)
     yield cost_table(outcome)
     yield failure_table(outcome)
 
