@@ -347,7 +347,7 @@ _measuring = options.grouped(
         type=click.Choice(["lineage", "tfidf", "embeddings"]),
         default="lineage",
         help="Where a sentence comes from: by the lineage map; or, as in the thesis, the most similar paragraph by"
-        " TF-IDF or --embeddings, next to lineage.",
+        " TF-IDF or --embeddings.",
     ),
     options.typed_option(
         "--facts/--no-facts", section="judging", default=True, help="Whether to compare facts, not just positions."

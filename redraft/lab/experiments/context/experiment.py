@@ -488,9 +488,7 @@ def place_sentences(
     spans = paragraphs(text, len(text))
     found = likeness.between([places.text for places in told], [text[span.start : span.end] for span in spans])
     return tuple(
-        replace(
-            places, places=((spans[int(row.argmax())], float(row.max())),) if row.any() else (), traced=places.places
-        )
+        replace(places, places=((spans[int(row.argmax())], float(row.max())),) if row.any() else ())
         for places, row in zip(told, found, strict=True)
     )
 

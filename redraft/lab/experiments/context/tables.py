@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
-from redraft.domain import Span, record_json
+from redraft.domain import record_json
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import MIN_SHARE
@@ -289,31 +289,6 @@ def positions_table(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -
             yield (course.title, REFERENCE, None, None, 1.0, it.words, *known)
 
 
-@table(
-    "places",
-    "Places by the most similar paragraph, compared with those of the lineage map",
-    "Sentences for which each finds a place. Same third: of those with both, how many come from the same third of the"
-    " text read. The most similar paragraph is a place for every sentence that shares a word with the document, also"
-    " for an invented one; the lineage map gives none to a sentence that nothing supports.",
-    ("system", "sentences", "located", "by lineage", "both", "same third"),
-    _basis,
-)
-def places_table(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -> Iterator[Row]:
-    known = {name.name: [(places, item.end) for item in context_items for places in item.sentences or ()]
-             for name, context_items in group_by(items, "contestant").items()}  # fmt: skip
-    told = [(places, it.length) for course in courses if (it := course.reference) for places in it.sentences]
-    for who, own in {**known, **({REFERENCE: told} if told else {})}.items():
-        thirds = [[_third(found, end) for found in (places.places, places.traced)] for places, end in own]
-        both = [one == other for one, other in thirds if one is not None and other is not None]
-        counts = (sum(one is not None for one in column) for column in zip(*thirds, strict=True)) if thirds else (0, 0)
-        yield (who, len(own), *counts, len(both), sum(both))
-
-
-def _third(places: tuple[tuple[Span, float], ...] | None, end: int) -> int | None:
-    """Return which third of the text read the best place is in."""
-    return min(2, 3 * (places[0][0].start + places[0][0].end) // (2 * end)) if places else None
-
-
 def _placed(count: int, of_read: Sequence[OriginMass], of_whole: Sequence[OriginMass], read: float) -> Row:
     parts = min(count, BINS)
     spreads = (spread(of_read, parts), spread_by_chance(count, parts))
@@ -377,8 +352,6 @@ def _tables(outcome: ContextOutcome) -> Iterator[Table]:
     yield by_set(design.sets, halves_table, both)
     yield positions_table(courses, items)
     yield by_set(design.sets, densities_table, both)
-    if design.places != "lineage":
-        yield by_set(design.sets, places_table, both)
     if design.facts:
         yield by_set(design.sets, shares_table, [items], measure)
         yield by_set(design.sets, steps_table, [items], measure)
