@@ -40,11 +40,6 @@ def _is_there(module: str) -> bool:
         return False
 
 
-def require_agreement(what: str) -> None:
-    """Raise if the extra for agreement statistics is not installed."""
-    require(what, "lab", "scipy", "sklearn")
-
-
 @cache
 def names(kind: Kind) -> tuple[str, ...]:
     """Return the names of installed plugins of a kind in alphabetical order."""

@@ -15,7 +15,6 @@ _MAX, _NAME = 3, 80
 _SEEN = 0.005
 # From this number of 95% intervals on, one that excludes 0 by chance must be expected.
 _MANY = 10
-_FACTS = ("supported", "in reference")
 
 
 class _PairedTable(NamedTuple):
@@ -31,11 +30,12 @@ class _PairedTable(NamedTuple):
     """A column, and those of its cells that count."""
 
 
+_ACCURACY = _PairedTable("differences", "accuracy", over="questions", only=("type", ("all",)))
 _SOURCES: Mapping[str, tuple[_PairedTable, ...]] = {
     "grid": (_PairedTable("differences", by="metric", over="documents"),),
     "hamlet": (_PairedTable("differences", by="metric", only=("level", ("all",))),),
-    "qa": (_PairedTable("differences", "accuracy", over="questions", only=("type", ("all",))),),
-    "context": (_PairedTable("fact_differences", "the share of facts", "figure", only=("figure", _FACTS)),),
+    "qa": (_ACCURACY,),
+    "thesis": (_ACCURACY,),
 }
 
 
@@ -59,16 +59,8 @@ class _Gap(NamedTuple):
 
 def verdict(experiment: str, tables: Sequence[Table]) -> str:
     """Return one sentence on the systems in the tables of an experiment; empty if it compares none."""
-    sources = (
-        [paired_table for name in ("context", "qa") for paired_table in _SOURCES[name]]
-        if experiment == "thesis"
-        else ()
-    )
     gaps = [
-        gap
-        for paired_table in sources or _SOURCES.get(experiment, ())
-        for table in tables
-        for gap in _gaps(paired_table, table)
+        gap for paired_table in _SOURCES.get(experiment, ()) for table in tables for gap in _gaps(paired_table, table)
     ]
     if not gaps:
         return ""

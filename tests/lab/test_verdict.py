@@ -72,18 +72,15 @@ def test_the_mean_of_all_judges_counts_and_a_name_with_a_comma_is_quoted() -> No
     assert said(one, mean) == "“A, 30 words” scores 0.10 higher in coverage than B (95% interval 0.05 to 0.20)."
 
 
-def test_other_experiments_are_read_by_their_own_columns_and_those_without_systems_say_nothing() -> None:
-    facts = Table(
-        *("fact_differences", "", "", ""),
-        ("set", "first", "second", "figure", "difference", "95% from", "95% to", "queries", "drawn"),
-        (
-            ("news", "A", "B", "matching", 0.9, None, None, 1, "queries"),
-            ("news", "A", "B", "supported", 0.2, None, None, 1, "queries"),
-        ),
+def test_the_thesis_is_read_by_its_questions_and_experiments_without_systems_say_nothing() -> None:
+    accuracy = Table(
+        *("differences", "", "", ""),
+        ("set", "first", "second", "type", "difference", "95% from", "95% to", "questions"),
+        (("news", "A", "B", "binary", 0.9, None, None, 1), ("news", "A", "B", "all", 0.2, None, None, 1)),
     )
-    assert verdict("thesis", [facts]) == verdict("context", [facts])
-    assert verdict("context", [facts]) == (
-        "A scores 0.20 higher in the share of facts supported on news than B; with 1 query there is no interval"
-        " (it takes 5), so this may be chance."
+    assert verdict("thesis", [accuracy]) == verdict("qa", [accuracy])
+    assert verdict("qa", [accuracy]) == (
+        "A scores 0.20 higher in accuracy on news than B; with 1 question there is no interval (it takes 5), so this"
+        " may be chance."
     )
-    assert verdict("booookscore", [facts]) == verdict("grid", [facts]) == said() == ""
+    assert verdict("booookscore", [accuracy]) == verdict("grid", []) == said() == ""

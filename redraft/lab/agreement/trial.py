@@ -288,9 +288,6 @@ async def run_trial(dataset: Dataset, design: AgreementDesign, runner: Experimen
     # Two items with the same text on the same document are judged once.
     different = {(item.document, item.text): item for item in reversed(dataset.items)}
     items = [item for item in dataset.items if different[item.document, item.text] is item]
-    for way in ways:
-        for item in items:
-            await runner.find_run(documents[item.document], way.settings, way.order(item))
     runner.observer(StageStarted("items", 0))
     batch = RunBatch(runner, len(ways) * len(items))
     encoder = load_encoder(design.judging.embeddings) if design.judging.embeddings else None

@@ -18,7 +18,7 @@ from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.lab.commands import delivery
 from redraft.lab.commands.agree_sheets import judges, read, sheet
-from redraft.plugins import require_agreement
+from redraft.lab.extra import require_lab
 
 if TYPE_CHECKING:
     from redraft.lab.agreement.trial import AgreementDesign
@@ -125,7 +125,7 @@ def with_(
     area under the curve, and agreement among judges.
     """
     say_reading(file, quiet=quiet)
-    require_agreement("redraft agree")
+    require_lab("redraft agree")
     from redraft.cli.runner import report_end, run_experiment
     from redraft.cli.views.plans import show_plan
     from redraft.lab.agreement.report import agree_report, save_agreements
@@ -202,7 +202,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
     """Compare judges with people's annotations from several files, each given as FORMAT=FILE, in one table, like
     LongSumEval's table II; with --sweep, like its tables V to VII.
     """
-    require_agreement("redraft agree table")
+    require_lab("redraft agree table")
     from redraft.cli.runner import report_end, run_experiment
     from redraft.cli.views.plans import show_plan
     from redraft.lab.agreement.report import overview_plan, overview_report, run_overview

@@ -13,7 +13,7 @@ from redraft.cli.sections import command
 from redraft.cli.terminal import DONE, SHORT, say
 from redraft.errors import UsageError
 from redraft.lab.commands import delivery
-from redraft.plugins import require_agreement
+from redraft.lab.extra import require_lab
 
 if TYPE_CHECKING:
     from redraft.lab.agreement.sheets import What
@@ -258,7 +258,7 @@ def read(
     **given: Any,
 ) -> int:
     """Read filled-in sheets, and compare the majority with one judge or several."""
-    require_agreement("redraft agree read")
+    require_lab("redraft agree read")
     from redraft.lab.agreement.coherence_sheets import kind_of_sheet
     from redraft.lab.agreement.sheet_tables import runs_of_experiment, sheet_report
     from redraft.lab.agreement.sheets import MARGINS, read_sheets
@@ -314,7 +314,7 @@ def _coherence_report(
 @options.store_options
 def judges(runs: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool, **given: Any) -> int:
     """Compare the verdicts of several RUNs on the same rows, by judge, without people."""
-    require_agreement("redraft agree judges")
+    require_lab("redraft agree judges")
     from redraft.lab.agreement.sheet_tables import judges_report
 
     folder = delivery.folder(output)

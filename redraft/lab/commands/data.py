@@ -12,6 +12,7 @@ from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import DONE, SHORT, say, say_reading
 from redraft.errors import UsageError
 from redraft.lab.commands import delivery
+from redraft.lab.extra import require_lab
 from redraft.text.words import count
 
 _EPILOG = """\b
@@ -48,6 +49,7 @@ def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_
 
     The exit code is 3 when an entry cannot be read; the last table lists those.
     """
+    require_lab("redraft data describe")
     from redraft.lab.experiments.data.describe import description
     from redraft.lab.experiments.data.read import read_contents
 

@@ -214,7 +214,10 @@ class ExperimentOutcome(Protocol):
         """The error that stopped the experiment early, if any."""
 
 
-_COUNTED = "Counted by running the experiment with models that answer at once, so each number is approximate."
+_COUNTED = (
+    "Counted by running the experiment with models that answer at once, so each number is approximate. Refining goes"
+    " through all its rounds."
+)
 D = TypeVar("D")
 O = TypeVar("O", bound=ExperimentOutcome)  # noqa: E741
 

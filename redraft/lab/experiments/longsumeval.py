@@ -343,7 +343,6 @@ def _stands(store: Store, result: Result) -> list[BestScores]:
 
 
 ALL = "all"
-_QUARTERS = 4
 _WHO = ("drafts by", "refined by")
 _HEAD = (*_WHO, "thresholds", "order", "feedback")
 _INTERVAL = INTERVAL.format("", "")
@@ -425,24 +424,6 @@ def _subsets(refined: Sequence[RefinedSummary], lows: Goals) -> Iterator[tuple[s
     for metric, least in lows.items():
         low = [summary for summary in refined if (score := summary.score(metric, 0)) is not None and score < least]
         yield f"{metric} < {least:g}", low
-
-
-@table(
-    "initial",
-    "Gains by initial score",
-    "The summaries in four groups by the score of the first draft; a score of 1 belongs to the last group."
-    f" {_INTERVAL}",
-    (*_HEAD, "metric", "initial score", "initial", "refined", "gain", *ENDS, "summaries", "of"),
-    basis,
-)
-def initial_table(outcome: RefinedOutcome) -> Iterator[Row]:
-    for head, summaries in _cells(outcome):
-        for metric in outcome.design.metrics:
-            pairs = _pairs(summaries, metric)
-            for quarter in range(_QUARTERS):
-                own = [pair for pair in pairs if min(int(_QUARTERS * pair[1]), _QUARTERS - 1) == quarter]
-                begins = f"{quarter / _QUARTERS:g} to {(quarter + 1) / _QUARTERS:g}"
-                yield (*head, metric, begins, *_means(own), *_over_documents(_gains(own)), len(own), len(pairs))
 
 
 @table(
@@ -543,7 +524,7 @@ def failure_table(outcome: RefinedOutcome) -> Iterator[Row]:
 
 
 def _tables(outcome: RefinedOutcome) -> Iterable[Table]:
-    of_all = [gain_table, initial_table, round_table, threshold_table]
+    of_all = [gain_table, round_table, threshold_table]
     several = [order_table] if len(outcome.design.refine_settings) > len(outcome.design.thresholds) else []
     return [made(outcome) for made in (*of_all, *several, failure_table)]
 

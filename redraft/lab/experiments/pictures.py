@@ -402,9 +402,6 @@ DRAWN: Mapping[tuple[str, str], Draw] = {
     ("booookscore", "types"): _types,
     ("chunk-size", "chunk_sizes"): _chunk_sizes,
     ("context", "fact_changes"): _fact_changes,
-    ("context", "fact_differences"): _pairwise(
-        "fact_differences", ["figure", "measure"], "difference", "steps", "share"
-    ),
     ("context", "fact_shares"): _fact_shares,
     ("context", "fact_steps"): _fact_steps,
     ("context", "position_densities"): _position_curves,

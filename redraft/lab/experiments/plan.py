@@ -149,10 +149,6 @@ def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeCon
         assign_models(resolve(settings), judging, runner.limits, runner.prices)
 
 
-USUAL_THOUGHT = 0.6
-"""The share of their thinking budget that models usually use."""
-USUAL_ROUNDS = 1
-"""The number of revisions that a draft usually needs."""
 _MAX_SKIPPED = 5
 _ALIKE = 1.1
 """Two summaries count as the same in a plan if their lengths differ by at most about this factor."""
@@ -169,43 +165,26 @@ class PlanStep:
     runs: int
     calls: int
     usage: Usage
-    expected_calls: int | None = None
-    """The calls with the usual number of revisions, if known."""
-    expected: Usage | None = None
 
     def cost(self, prices: PriceTable) -> float | None:
         """Return the cost if the whole thinking budget is used; None if the price is unknown."""
-        return _cost_of(self.model, self.calls, self.usage, prices)
-
-    def likely_cost(self, prices: PriceTable) -> float | None:
-        """Return the cost with the usual number of revisions and the usual thinking; None if it is unknown."""
-        if self.expected is None or self.expected_calls is None:
-            return None
-        return _cost_of(self.model, self.expected_calls, self.expected, prices, USUAL_THOUGHT)
-
-
-def _cost_of(model: DraftConfig, calls: int, usage: Usage, prices: PriceTable, thought: float = 1) -> float | None:
-    price = price_of(model, prices)
-    thinking = ceil(thought * calls * reasoning_reserve(model))
-    return None if price is None else price.of(Usage(usage.prompt_tokens, usage.completion_tokens + thinking))
+        price, thinking = price_of(self.model, prices), self.calls * reasoning_reserve(self.model)
+        usage = Usage(self.usage.prompt_tokens, self.usage.completion_tokens + ceil(thinking))
+        return None if price is None else price.of(usage)
 
 
 def cost_table(steps: Sequence[PlanStep], about: str, prices: PriceTable, skipped: Sequence[str] = ()) -> Table:
     """Return the steps and their total as a table. `about` says how they were counted, `skipped` what is left out."""
-    likely = any(step.expected is not None for step in steps)
     rows: list[tuple[Cell, ...]] = [
         (
             *(plan_step.document, plan_step.name, plan_step.model.model, plan_step.runs, plan_step.calls),
             *(plan_step.usage.prompt_tokens, plan_step.usage.completion_tokens, plan_step.cost(prices)),
-            *((plan_step.expected_calls, plan_step.likely_cost(prices)) if likely else ()),
         )
         for plan_step in steps
     ]
     sums = [_total(column) for column in zip(*(row[4:] for row in rows), strict=True)] or [0, 0, 0, 0.0]
-    if any(step.expected_calls not in (None, step.calls) for step in steps):
-        about += " Refining goes through all its rounds; the expected columns count one revision."
     if any(reasoning_reserve(step.model) for step in steps):
-        about += f" Costs include the whole reasoning budget, expected costs {USUAL_THOUGHT:.0%} of it."
+        about += " Costs include the whole reasoning budget."
     left_out = "; ".join((*skipped[:_MAX_SKIPPED], *(["and more"] if len(skipped) > _MAX_SKIPPED else [])))
     return Table(
         "plan",
@@ -213,10 +192,7 @@ def cost_table(steps: Sequence[PlanStep], about: str, prices: PriceTable, skippe
         f"{about} Repeated requests after unusable replies are not included. Prices are in USD.",
         "No model was called and nothing was stored; cached answers cost nothing."
         + (f" Not possible, and left out: {left_out}." if skipped else ""),
-        (
-            *("document", "step", "model", "runs", "calls", "prompt tokens", "reply tokens", "USD"),
-            *(("expected calls", "expected USD") if likely else ()),
-        ),
+        ("document", "step", "model", "runs", "calls", "prompt tokens", "reply tokens", "USD"),
         (*rows, ("total", "", "", None, *sums)),
     )
 
@@ -237,12 +213,11 @@ class PlannedRun(NamedTuple):
 
 @dataclass(slots=True)
 class DryExperimentRunner(ExperimentRunner):
-    """Makes an experiment's runs in memory with counting models, with at most `rounds` rounds of refining. Of verdicts
-    that differ only in the judge and the words of a summary, only the first is counted."""
+    """Makes an experiment's runs in memory with counting models, in which refining goes through all its rounds. Of
+    verdicts that differ only in the judge and the words of a summary, only the first is counted."""
 
     _: KW_ONLY
     runs: DryRuns
-    rounds: int | None = None
     planned: list[PlannedRun] = field(default_factory=list)
     _alike: dict[tuple[object, ...], Result] = field(default_factory=dict)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -292,11 +267,7 @@ class DryExperimentRunner(ExperimentRunner):
         return self.runs.manager.models(assigned, run, prepared, self.observer)
 
     async def _settled(self, settings: DraftConfig, order: RunSpec) -> tuple[DraftConfig, RunSpec]:
-        order = without_person(order)
-        if self.rounds is not None and (refinement := order.refinement) is not None:
-            fewer = refinement.model_copy(update={"rounds": min(self.rounds, refinement.rounds)})
-            order = replace(order, purpose=order.purpose.model_copy(update={"refinement": fewer}))
-        return await super(DryExperimentRunner, self)._settled(settings, order)
+        return await super(DryExperimentRunner, self)._settled(settings, without_person(order))
 
     def _window(self, one: ModelRole) -> int | None:
         return known_window(one)
@@ -312,8 +283,8 @@ class DryExperimentRunner(ExperimentRunner):
         made = await self.runs.run_prepared(prepare(document, settings, given=order.given), order)
         return await off_loop(read_result, self.store, made)
 
-    def steps_by_key(self) -> dict[tuple[object, ...], PlanStep]:
-        """Return the steps by their key, in the order in which they began."""
+    def steps(self) -> list[PlanStep]:
+        """Return the steps in the order in which they began."""
         found: dict[tuple[object, ...], PlanStep] = {}
         for run, step, is_part, judge in self.planned:
             if (tally := self.runs.manager.tallies.get(run)) is None:
@@ -334,36 +305,23 @@ class DryExperimentRunner(ExperimentRunner):
                 runs = plan_step.runs + (not is_part and at not in seen)
                 seen.add(at)
                 found[at] = replace(plan_step, runs=runs, calls=plan_step.calls + work.calls, usage=usage)
-        return found
+        return list(found.values())
 
 
 async def count_steps(
-    work: Callable[[ExperimentRunner], Coroutine[Any, Any, T]], prices: PriceTable, rounds: int | None = None
-) -> tuple[T, dict[tuple[object, ...], PlanStep], bool]:
-    """Return an experiment's outcome with counting models, its steps, and whether a run may refine more than usual."""
+    work: Callable[[ExperimentRunner], Coroutine[Any, Any, T]], prices: PriceTable
+) -> tuple[T, list[PlanStep]]:
+    """Return an experiment's outcome with counting models, and its steps."""
     async with DryRuns(prices) as runs:
         # Run one at a time, so that the steps always have the same order.
-        runner = DryExperimentRunner(runs.store, Limits(concurrency=1), prices, runs=runs, rounds=rounds)
-        outcome = await work(runner)
-        refine_configs = [tally.run.refinement for tally in runs.manager.tallies.values()]
-        return (
-            outcome,
-            runner.steps_by_key(),
-            any(refinement.rounds > USUAL_ROUNDS for refinement in refine_configs if refinement),
-        )
+        runner = DryExperimentRunner(runs.store, Limits(concurrency=1), prices, runs=runs)
+        return await work(runner), runner.steps()
 
 
 def plan_steps(
     work: Callable[[ExperimentRunner], Coroutine[Any, Any, T]], documents: Sequence[Document], prices: PriceTable
 ) -> tuple[T, list[PlanStep]]:
-    """Return the outcome of an experiment and its steps, by document. It runs on an in-memory store with counting
-    models, and a second time with fewer revisions if there may be many."""
-    outcome, most, many = run_to_end(lambda: count_steps(work, prices))
-    usual = run_to_end(lambda: count_steps(work, prices, USUAL_ROUNDS))[1] if many else most
-    none = PlanStep("", "", DraftConfig(), 0, 0, Usage(0, 0))
-    order = [document.id for document in documents]
-    steps = [
-        replace(step, expected_calls=usual.get(key, none).calls, expected=usual.get(key, none).usage)
-        for key, step in sorted(most.items(), key=lambda it: order.index(it[0][0]) if it[0][0] in order else len(order))
-    ]
-    return outcome, steps
+    """Return the outcome of an experiment on an in-memory store, and its steps by document."""
+    outcome, steps = run_to_end(lambda: count_steps(work, prices))
+    order = [document.title for document in documents]
+    return outcome, sorted(steps, key=lambda step: order.index(step.document) if step.document in order else len(order))

@@ -34,8 +34,8 @@ from redraft.lab.experiments.qa import tables as qa
 from redraft.lab.experiments.qa.experiment import QaDesign
 from redraft.lab.experiments.sources import DATASET, Corpus, corpus, read_references_of
 from redraft.lab.experiments.thesis import ThesisDesign
+from redraft.lab.extra import require_lab
 from redraft.llm.budget import PriceTable
-from redraft.plugins import require_agreement
 from redraft.readers.documents import load_bytes
 from redraft.report.tables import Table
 from redraft.settings import EXTRACTIVE, DraftConfig, Limits, PolicyName
@@ -388,7 +388,7 @@ def _chunk_size(asked: ExperimentBody, models: Models) -> ChunkSizeDesign:
 
 def _booookscore(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:
     """Return the summaries with their annotations. Without annotations, the built-in model judges by default."""
-    require_agreement("measuring coherence")
+    require_lab("measuring coherence")
     if not asked.summaries:
         raise UsageError("no summaries were given", hint="upload a JSON file with their texts by id")
     names = tuple(dict.fromkeys(asked.judges)) or (() if asked.annotations else (EXTRACTIVE,))

@@ -43,4 +43,4 @@ def test_a_plain_text_is_told_in_one_sentence_and_not_line_by_line(tmp_path: Pat
 def test_one_unreadable_entry_of_a_set_is_an_entry(tmp_path: Path) -> None:
     command = Inside(tmp_path)
     (tmp_path / "good.md").write_text("The keeper lit the lamp.", "utf-8")
-    assert "0 documents, 0 summaries, 1 entry that cannot be read" in command.run("data", "check", "good.md").out
+    assert "| good.md | line 1 | this is not JSON" in command.run("data", "describe", "good.md").out

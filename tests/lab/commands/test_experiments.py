@@ -228,7 +228,7 @@ def test_a_dry_run_of_chunk_sizes_counts_each_chunk_before_each_judge(inside: In
     for row in rows:
         judges[row["model"]] += row["calls"]
     assert inside.run(*SIZES, "-q").code == 0
-    assert total["calls"] == total["expected calls"] == len(server.seen)
+    assert total["calls"] == len(server.seen)
     assert judges == Counter(f"openai:{seen.model}" for seen in server.seen)
 
 

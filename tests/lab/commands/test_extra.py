@@ -1,4 +1,4 @@
-"""The commands of agreement need an extra."""
+"""The commands of research need an extra."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from redraft.cli.main import main
         ("agree", "labels.jsonl"),
         ("agree", "read", "sheet.csv"),
         ("experiment", "booookscore", "--summaries", "summaries.json"),
+        ("experiment", "grid", "book.md", "-m", "extractive"),
     ],
 )
-def test_commands_of_agreement_say_which_extra_they_need(
+def test_commands_say_which_extra_they_need(
     words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     find = importlib.util.find_spec

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -48,11 +47,3 @@ def test_a_judge_that_cannot_decide_is_not_asked_to_try_again(inside: Inside) ->
     assert "the judge could not decide" in done.err
     assert "choose another judge" in done.err
     assert "repeat the command" not in done.err
-
-
-def test_a_grid_needs_no_extra(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [one for one in sys.modules if one.partition(".")[0] == "redraft" and ".lab." in one]:
-        monkeypatch.delitem(sys.modules, name)
-    for name in ("scipy", "sklearn"):
-        monkeypatch.setitem(sys.modules, name, None)
-    assert inside.run(*GRID, "--dry-run").code == 0

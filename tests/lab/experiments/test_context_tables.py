@@ -32,7 +32,6 @@ from redraft.lab.experiments.context.tables import (
     changes_table,
     cost_table,
     densities_table,
-    difference_table,
     failure_table,
     halves_table,
     positions_table,
@@ -213,41 +212,6 @@ def stepped(who: str, document: str, number: int, kept: int, supported: int) -> 
         *(document, document, LENGTH, ContextContestant(who, "direct"), step, 1200, "r", None, 50, 0, (), facts, 0),
         said if number > 1 else (),
     )
-
-
-def test_contestants_differ_by_what_they_pool_over_the_steps_that_both_have() -> None:
-    # At the second step a keeps 3 of 4 facts, and loses and gains one: 3 of 5 match. b keeps 1: 1 of 7 matches.
-    items = [
-        *(stepped("a", "d", 1, 0, 4), stepped("a", "d", 2, 3, 3)),
-        *(stepped("b", "d", 1, 0, 2), stepped("b", "d", 2, 1, 1)),
-    ]
-    table = difference_table(items, "")
-    cells = ("of first", "of second", "difference", "steps", "documents", "drawn")
-    matching = (pytest.approx(3 / 5), pytest.approx(1 / 7), pytest.approx(16 / 35), 1, 1, "steps")
-    assert rows(table, *cells, figure="matching") == [matching]
-    assert rows(table, "difference", figure="lost") == [(pytest.approx(1 / 5 - 3 / 7),)]
-    # Of eight facts a has seven that are borne out, and b three.
-    assert rows(table, *cells, figure="supported") == [(7 / 8, 3 / 8, 0.5, 2, 1, "steps")]
-    assert rows(table, "of first", "difference", figure="in reference") == [(0.25, 0.0)]
-    assert rows(table, "of first", "difference", figure="likeness") == [(0.5, 0.0)]
-    assert rows(table, "95% from", figure="supported") == [(None,)], "of two steps nothing follows for others"
-    # What only one of both has is no pair.
-    assert rows(difference_table(items[:3], ""), "steps", figure="supported") == [(1,)]
-
-
-def test_from_five_documents_others_are_drawn_each_with_all_of_its_steps() -> None:
-    # a has one more fact borne out than b in four documents of five, and as many in the fifth.
-    items = [stepped("a", f"d{n}", 1, 0, 3) for n in range(5)]
-    items += [stepped("b", f"d{n}", 1, 0, 3 if n == 4 else 2) for n in range(5)]
-    columns = ("difference", "95% from", "95% to", "documents", "drawn")
-    ((difference, low, high, documents, drawn_),) = rows(difference_table(items, ""), *columns, figure="supported")
-    assert (difference, documents, drawn_) == (pytest.approx(0.2), 5, "documents")
-    # A document less or more of the equal one: 2.5 % of the draws have it three times or more, 33 % not at all.
-    assert (low, high) == (pytest.approx(0.1), pytest.approx(0.25))
-    plots: dict[str, Any] = draw_pictures("context", [difference_table(items, "")])
-    assert list(plots["fact_differences_1"].frame["name"]) == [
-        *("supported, verification", "in reference, alignment", "likeness, reference")
-    ]
 
 
 def test_the_curve_of_a_summary_from_the_middle_is_even_to_both_sides_of_it() -> None:

@@ -21,7 +21,7 @@ from redraft.lab.experiments.grid.tables import (
     summary_table,
 )
 from redraft.lab.experiments.longsumeval import EXPERIMENT as LONGSUMEVAL
-from redraft.lab.experiments.longsumeval import gain_table, initial_table, order_table, round_table, threshold_table
+from redraft.lab.experiments.longsumeval import gain_table, order_table, round_table, threshold_table
 from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.report.tables import Table
@@ -267,16 +267,8 @@ def test_refining_gains_by_subset_as_table_iii_has_it() -> None:
     assert sd == pytest.approx((0.1 / 2**0.5, 0.1 / 2**0.5))
 
 
-def test_refining_gains_by_initial_score_and_by_round() -> None:
+def test_refining_gains_by_round() -> None:
     made = refined_outcome(refining("paper"), *four())
-    # From 0.25 to 0.5 begins d1 alone, 0.5 of d2 is in the next quarter with d3, and 0.8 of d4 in the last.
-    found = rows(initial_table(made), "initial score", "gain", "summaries", metric="coverage")
-    assert found == [
-        ("0 to 0.25", None, 0),
-        ("0.25 to 0.5", pytest.approx(0.2), 1),
-        ("0.5 to 0.75", pytest.approx(0.1), 2),
-        ("0.75 to 1", pytest.approx(0.0), 1),
-    ]
     # Round 1: 0.6, 0.5, 0.8, 0.8, so 0.675 and 0.075 more. Round 2: d3 alone goes on, to 0.9; the others stay.
     columns = ("round", "score", "gain", "step", "revised", "taken", "meet all", "summaries")
     found = rows(round_table(made), *columns, metric="coverage")

@@ -38,7 +38,6 @@ MEASURES = (
     "errors.csv",
     "length.csv",
     "sizes.csv",
-    "paths.csv",
 )
 PRICES = PriceTable({}, {name: Price(prompt=1, completion=2) for name in ("whole", "half", "judge")})
 

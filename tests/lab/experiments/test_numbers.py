@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Span, Totals, Tree
-from redraft.lab.experiments.hamlet.experiment import HamletItem, HamletScore, HamletSubject, PooledShare
+from redraft.lab.experiments.hamlet.experiment import HamletItem, HamletScore, HamletSubject
 from redraft.lab.experiments.hamlet.tables import (
     cost_table,
     difference_table,
@@ -17,7 +17,6 @@ from redraft.lab.experiments.hamlet.tables import (
     faithfulness_table,
     gap_table,
     length_table,
-    path_table,
     pruning_table,
     recall_table,
     size_table,
@@ -149,19 +148,6 @@ def test_table_14_is_the_mean_of_models() -> None:
         ("intrinsic: sentence", 0.0, 0.0),
     ]
     assert rows(table, *names[1:], model="all models", error="extrinsic") == [(10 / 12, None)]
-
-
-def test_recall_along_the_path_stands_beside_leaves_that_stand_alone() -> None:
-    paths = {
-        "root": PooledShare(1, 1),
-        "branch": PooledShare(1, 2),
-        "leaf": PooledShare(1, 4),
-        "all": PooledShare(3, 7),
-    }
-    scored = replace(recall((1, 1), (1, 2), (3, 4)), paths=paths)
-    assert rows(path_table([item(recall=scored)]), *LEVELS, "leaf alone", "facts") == [
-        (1, 1 / 2, 1 / 4, 3 / 7, 3 / 4, 7)
-    ]
 
 
 def test_length_is_correlated_with_recall_over_summaries() -> None:

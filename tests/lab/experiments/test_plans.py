@@ -13,7 +13,7 @@ from zlib import crc32
 import pytest
 
 from redraft import DraftConfig, JudgeConfig, Limits, Session, Store
-from redraft.domain import Document, Usage
+from redraft.domain import Document
 from redraft.lab.agreement.annotations import Summaries
 from redraft.lab.experiments import longsumeval
 from redraft.lab.experiments.booookscore import tables as booookscore
@@ -28,7 +28,7 @@ from redraft.lab.experiments.grid.experiment import GridDesign, contestants
 from redraft.lab.experiments.hamlet import tables as hamlet
 from redraft.lab.experiments.hamlet.experiment import HamletDesign
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign
-from redraft.lab.experiments.plan import NamedModel, PlanStep, cost_table
+from redraft.lab.experiments.plan import NamedModel
 from redraft.lab.experiments.qa import tables as qa
 from redraft.lab.experiments.qa.experiment import QaDesign
 from redraft.lab.experiments.sources import ExistingSummaries
@@ -238,17 +238,3 @@ def test_booookscore_takes_about_what_its_plan_says() -> None:
     texts = {f"s{n}": told(*range(n, n + 25)) for n in range(1, 5)}
     outcome = measure_summaries(Summaries("s.json", texts), None, CoherenceDesign(JUDGES))
     check(booookscore.EXPERIMENT, [], outcome, least=0)
-
-
-def test_a_plan_mentions_revisions_and_reasoning_only_where_they_are_planned() -> None:
-    plain = PlanStep("book", "drafting", DraftConfig(), 1, 3, Usage(9, 9), expected_calls=3, expected=Usage(9, 9))
-    refining = replace(plain, expected_calls=2)
-    reasoning = replace(plain, model=DraftConfig(model="openai:w0", reasoning_tokens=500))
-
-    said = [cost_table([step], "About.", PRICES).caption for step in (plain, refining, reasoning)]
-
-    assert [("Refining" in one, "reasoning budget, expected costs 60%" in one) for one in said] == [
-        (False, False),
-        (True, False),
-        (False, True),
-    ]

@@ -21,9 +21,7 @@ from redraft.lab.experiments.qa.tables import (
     length_table,
     paired_differences,
     place_table,
-    reading_table,
     third_table,
-    yes_no_table,
 )
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import Failure
@@ -72,8 +70,6 @@ def test_yes_and_no_count_apart_from_their_reasons() -> None:
         item(FOURTH, "no", reason=""),
     ]
     # Three said no, of which one had the right reason, one a wrong one, and one none; one said yes, for a good reason.
-    assert row(yes_no_table(items), "a", "right") == (1, 1, 1, 3)
-    assert row(yes_no_table(items), "a", "wrong") == (1, 0, 0, 1)
     # So the accuracy is 3/4, whatever the reasons; and similarity is that of the reasons: 1, 0 and 1 of three.
     accuracy, *_, unjudged, silent, of, similarity = row(accuracy_table(items), "a", "binary")
     assert (accuracy, unjudged, silent, of, similarity) == (0.75, 0, 0, 4, pytest.approx(2 / 3))
@@ -100,9 +96,6 @@ def test_abstention_is_right_wrong_or_missed() -> None:
     assert row(found, "a", "not read yet") == (1, 1, 0, 2, 1, 0.5)
     assert row(found, "a", "read") == (0, 0, 1, 2, 0, None)
     assert row(found, "a", "all") == (2, 2, 1, 6, 1, 0.5)
-    # questions, right, wrong, unjudged, abstained, no answer, share of right answers
-    assert row(reading_table(items), "a", "not read yet") == (3, 1, 0, 0, 1, 1, 1.0)
-    assert row(reading_table(items), "a", "read") == (2, 1, 0, 0, 1, 0, 1.0)
 
 
 def test_accuracy_rests_on_what_was_read_and_judged() -> None:

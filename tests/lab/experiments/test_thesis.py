@@ -19,7 +19,6 @@ from redraft.lab.experiments.context.similarity import TermSimilarity
 from redraft.lab.experiments.context.tables import (
     densities_table,
     halves_table,
-    places_table,
     shares_table,
     steps_table,
 )
@@ -35,7 +34,7 @@ from tests.chatserver import Answer, Fault, Seen
 from tests.cli.inside import Inside
 from tests.judges import Keepers, seen_on
 from tests.lab.experiments.made import rows
-from tests.lab.experiments.test_context_tables import COURSES, FIRST, ITEMS, SECOND, at
+from tests.lab.experiments.test_context_tables import COURSES, FIRST, ITEMS, at
 from tests.lab.experiments.test_qa_tables import BINARY, EXTRACTIVE, LATER, OPEN, item
 from tests.lab.experiments.world import serving
 from tests.packs.test_typed import builder
@@ -60,24 +59,10 @@ def test_a_sentence_comes_from_the_most_similar_paragraph_of_what_was_read() -> 
     assert "Dora" in text[slice(*last.places[0][0])]
     assert "Bruno" in text[slice(*second.places[0][0])]
     assert nowhere.places == ()
-    # The lineage map's own places stay beside them.
-    assert (last.traced, second.traced) == (((at(100), 1.0),), ())
     # What was not read yet is no place.
     (last, *_) = place_sentences(told, "\n\n".join(MILLERS[:2]), likeness)
     assert "Dora" not in text[slice(*last.places[0][0])]
     assert place_sentences(told, text, None) is told
-
-
-def test_the_places_of_both_are_held_side_by_side() -> None:
-    def both(one: SummarySentencePlaces, *traced: int) -> SummarySentencePlaces:
-        return replace(one, traced=tuple((at(middle), 1.0) for middle in traced))
-
-    # Read to 1,200: the first comes from the first third by both, the second from the second and by lineage from the
-    # first, the third has no place by lineage, the fourth has one in the first third by both.
-    told = SECOND.sentences or ()
-    item = replace(SECOND, sentences=(both(told[0], 50), both(told[1], 50), both(told[2]), both(told[3], 380)))
-    table = places_table((), [item])
-    assert rows(table, "sentences", "located", "by lineage", "both", "same third") == [(4, 4, 3, 3, 2)]
 
 
 def test_thirteen_steps_have_phases_of_four_four_and_five() -> None:

@@ -14,7 +14,7 @@ from redraft.cli.terminal import say_reading
 from redraft.lab.commands import delivery
 from redraft.lab.commands.experiment import contestants as common
 from redraft.lab.commands.experiment.papers import chunk_size, context, grid, hamlet, longsumeval, qa, thesis
-from redraft.plugins import require_agreement
+from redraft.lab.extra import require_lab
 from redraft.settings import JudgeConfig
 
 _REPORT_EPILOG = """\b
@@ -114,7 +114,7 @@ def booookscore(summaries: str, annotations: tuple[str, ...], references: str | 
     quiet = given["quiet"]
     judging = not annotations or parse_options.typed(given, ("judge",))
     say_reading(summaries, quiet=quiet or not judging)
-    require_agreement("redraft experiment booookscore")
+    require_lab("redraft experiment booookscore")
     from redraft.cli.runner import report_end
     from redraft.lab.agreement.annotations import read_annotations, read_references, read_summaries
     from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries

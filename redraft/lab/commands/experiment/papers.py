@@ -15,6 +15,7 @@ from redraft.cli.terminal import say
 from redraft.errors import UsageError
 from redraft.lab.commands import delivery
 from redraft.lab.commands.experiment import contestants as common
+from redraft.lab.extra import require_lab
 from redraft.settings import JudgeConfig, RefineConfig
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def _experiment(
 
     @options.grouped(options.sources, *choices, preset, closing)
     def run(sources: tuple[str, ...], **given: Any) -> int:
+        require_lab(f"redraft experiment {name or module.partition('.')[0]}")
         experiment = import_module(f"redraft.lab.experiments.{module}").EXPERIMENT
         corpus = common.corpus(given, sources)
         return delivery.carry_out(experiment, corpus.documents, design(given, corpus), given)
@@ -133,7 +135,7 @@ limits, and those with summaries in --summaries. Each judge judges separately.
 def _longsumeval(given: Given, corpus: Corpus) -> LongSumEvalDesign:
     """Refine summaries of SOURCEs by questions and answers, and measure the gain (LongSumEval).
 
-    The gain is shown by subset, initial score, round, threshold and order of the goals. The first drafts are the
+    The gain is shown by subset, round, threshold and order of the goals. The first drafts are the
     models' own, or those of --summaries.
     """
     from redraft.lab.experiments.longsumeval import LongSumEvalDesign
@@ -345,7 +347,7 @@ _measuring = options.grouped(
         type=click.Choice(["lineage", "tfidf", "embeddings"]),
         default="lineage",
         help="Where a sentence comes from: by the lineage map; or, as in the thesis, the most similar paragraph by"
-        " TF-IDF or --embeddings, next to lineage.",
+        " TF-IDF or --embeddings.",
     ),
     options.typed_option(
         "--facts/--no-facts", section="judging", default=True, help="Whether to compare facts, not just positions."

@@ -427,8 +427,6 @@ async def context(documents: Sequence[Document], design: ContextDesign, runner: 
         for step in course.steps
     ]
     blank = await asyncio.to_thread(_planned, todo, design)
-    for document, course, contestant, step in todo:
-        await runner.find_run(document, design.draft_settings(contestant, course, step), RunSpec())
     runner.observer(StageStarted("summaries of a growing span", len(todo)))
     batch = RunBatch(runner, len(todo))
 
@@ -490,9 +488,7 @@ def place_sentences(
     spans = paragraphs(text, len(text))
     found = likeness.between([places.text for places in told], [text[span.start : span.end] for span in spans])
     return tuple(
-        replace(
-            places, places=((spans[int(row.argmax())], float(row.max())),) if row.any() else (), traced=places.places
-        )
+        replace(places, places=((spans[int(row.argmax())], float(row.max())),) if row.any() else ())
         for places, row in zip(told, found, strict=True)
     )
 

@@ -125,8 +125,6 @@ class SummarySentencePlaces:
     before: str
     places: tuple[tuple[Span, Rounded], ...]
     """The places with their weights, the best first; empty if the sentence has no source."""
-    traced: tuple[tuple[Span, Rounded], ...] | None = None
-    """Its places by the lineage map, where `places` has the most similar paragraph instead."""
 
     def masses(self, length: int) -> list[OriginMass]:
         """Return the sentence's mass divided among its places by weight, each at its middle as a share of `length`."""

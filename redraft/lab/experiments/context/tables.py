@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
 from statistics import fmean
 
-from redraft.domain import Span, record_json
+from redraft.domain import record_json
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import MIN_SHARE
@@ -50,7 +49,6 @@ from redraft.lab.experiments.experiment import (
     Experiment,
     Row,
     by_set,
-    common_pairs,
     distinct,
     group_by,
     models_and_judge,
@@ -60,16 +58,10 @@ from redraft.lab.experiments.experiment import (
     table,
     where,
 )
-from redraft.lab.experiments.published import COLUMNS, SharePair, difference_cells, interval_caption
 from redraft.lab.experiments.runner import by_status, failure_cells
 from redraft.report.tables import Cell, Record, Table, mean, number, plain, unmarked
 from redraft.text.origins import POINTS, OriginMass, bins, density, shares, spread, spread_by_chance
 
-VERIFICATION = "verification"
-Share = tuple[float, float]
-"""A share, as part and whole."""
-Kind = tuple[str, str]
-"""A figure and the measure it is taken by."""
 _EXPECTED = tuple(f"expected {fate}" for fate in FATES)
 _ACCURACY = ("facts", "supported", "verified", "unjudged", "likeness", "in reference", "aligned")
 
@@ -201,53 +193,6 @@ def _section(fact: AtomicFact, item: ContextItem) -> str:
     return next((name for name, (_, end) in parts if at < end), THIRDS[-1])
 
 
-@table(
-    "fact_differences",
-    "Paired differences of facts between systems",
-    "The first system's share minus the second's, pooled over the steps of the documents for which both have one:"
-    " facts that match, are lost or are new; facts that their passage confirms; and facts that the reference"
-    f" states. Likeness is the mean similarity to the nearest fact of the reference. {interval_caption('steps')}",
-    ("first", "second", "figure", "measure", *COLUMNS, "steps", "documents", "drawn"),
-    fact_basis,
-)
-def difference_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    known = {contestant: _shares(context_items) for contestant, context_items in group_by(items, "contestant").items()}
-    for first, second in combinations(known, 2):
-        for kind, of_first in known[first].items():
-            shares = common_pairs(of_first, known[second].get(kind, {}))
-            pairs = [SharePair(document, one, other) for (document, _), one, other in shares]
-            yield (first.name, second.name, *kind, *difference_cells(pairs, "steps"))
-
-
-def _shares(own: Sequence[ContextItem]) -> dict[Kind, dict[tuple[str, int], Share]]:
-    """Return the shares of a contestant by figure and measure, at each step of each document."""
-    found: dict[Kind, dict[tuple[str, int], Share]] = {}
-    for item, by, sections in neighbouring_steps(own):
-        whole = sections[ANYWHERE]
-        if None not in whole.shares:
-            for fate, part in zip(FATES, whole.found, strict=True):
-                share = (float(part), float(sum(whole.found)))
-                found.setdefault((fate, by), {})[item.document, item.step.number] = share
-    for item in own:
-        for kind, share in _verdicts(item.facts or ()):
-            found.setdefault(kind, {})[item.document, item.step.number] = share
-    return found
-
-
-def _verdicts(facts: Sequence[AtomicFact]) -> Iterator[tuple[Kind, Share]]:
-    """Yield the shares of facts supported and in the reference, and the mean likeness, where half have verdicts."""
-    placed = sum(fact.place is not None for fact in facts)
-    said = (
-        (("supported", VERIFICATION), [fact.supported for fact in facts], placed),
-        (("in reference", ALIGNMENT), [fact.in_reference for fact in facts], len(facts)),
-        (("likeness", "reference"), [fact.likeness for fact in facts], len(facts)),
-    )
-    for kind, values, whole in said:
-        known = [float(value) for value in values if value is not None]
-        if known and len(known) >= MIN_SHARE * whole:
-            yield kind, (sum(known), float(len(known)))
-
-
 # The maximum number of contestants listed in the headline.
 _MAX = 3
 # What is done with facts, by the metric that does the same.
@@ -344,31 +289,6 @@ def positions_table(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -
             yield (course.title, REFERENCE, None, None, 1.0, it.words, *known)
 
 
-@table(
-    "places",
-    "Places by the most similar paragraph, compared with those of the lineage map",
-    "Sentences for which each finds a place. Same third: of those with both, how many come from the same third of the"
-    " text read. The most similar paragraph is a place for every sentence that shares a word with the document, also"
-    " for an invented one; the lineage map gives none to a sentence that nothing supports.",
-    ("system", "sentences", "located", "by lineage", "both", "same third"),
-    _basis,
-)
-def places_table(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -> Iterator[Row]:
-    known = {name.name: [(places, item.end) for item in context_items for places in item.sentences or ()]
-             for name, context_items in group_by(items, "contestant").items()}  # fmt: skip
-    told = [(places, it.length) for course in courses if (it := course.reference) for places in it.sentences]
-    for who, own in {**known, **({REFERENCE: told} if told else {})}.items():
-        thirds = [[_third(found, end) for found in (places.places, places.traced)] for places, end in own]
-        both = [one == other for one, other in thirds if one is not None and other is not None]
-        counts = (sum(one is not None for one in column) for column in zip(*thirds, strict=True)) if thirds else (0, 0)
-        yield (who, len(own), *counts, len(both), sum(both))
-
-
-def _third(places: tuple[tuple[Span, float], ...] | None, end: int) -> int | None:
-    """Return which third of the text read the best place is in."""
-    return min(2, 3 * (places[0][0].start + places[0][0].end) // (2 * end)) if places else None
-
-
 def _placed(count: int, of_read: Sequence[OriginMass], of_whole: Sequence[OriginMass], read: float) -> Row:
     parts = min(count, BINS)
     spreads = (spread(of_read, parts), spread_by_chance(count, parts))
@@ -432,15 +352,11 @@ def _tables(outcome: ContextOutcome) -> Iterator[Table]:
     yield by_set(design.sets, halves_table, both)
     yield positions_table(courses, items)
     yield by_set(design.sets, densities_table, both)
-    if design.places != "lineage":
-        yield by_set(design.sets, places_table, both)
     if design.facts:
         yield by_set(design.sets, shares_table, [items], measure)
         yield by_set(design.sets, steps_table, [items], measure)
         yield changes_table(items, measure)
         yield by_set(design.sets, accuracy_table, [items], measure)
-        if len(design.contestants) > 1:
-            yield by_set(design.sets, difference_table, [items], measure)
     yield cost_table(outcome)
     yield failure_table(outcome)
 

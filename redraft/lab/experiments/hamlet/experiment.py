@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import product
 from random import Random
 from typing import Annotated, Any, Literal, get_args
 
@@ -78,8 +77,6 @@ class HamletScore:
     unjudged: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
     """The numbers of unfaithful sentences by error category."""
-    paths: Mapping[str, PooledShare] = field(default_factory=dict)
-    """The shares of facts that are stated together with all facts above them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +160,7 @@ def scores_of(recall: Evaluation, faithfulness: Evaluation) -> tuple[HamletScore
     levels = _levels(faithfulness, "faithful")
     if faithfulness.score is not None:
         levels[ALL] = PooledShare(total([round(faithfulness.score * faithfulness.judged, 9)]), faithfulness.judged)
-    stated = replace(_measured(recall, _levels(recall, "stated")), paths=_levels(recall, "stated", "along_path"))
-    return stated, _measured(faithfulness, levels)
+    return _measured(recall, _levels(recall, "stated")), _measured(faithfulness, levels)
 
 
 def _measured(evaluation: Evaluation, levels: Mapping[str, PooledShare]) -> HamletScore:
@@ -176,13 +172,13 @@ def _measured(evaluation: Evaluation, levels: Mapping[str, PooledShare]) -> Haml
 def abstained_item(item: HamletItem, tree: Tree) -> HamletItem:
     """Return the item of a model that answered NOTHING: no fact of the tree is stated, and no sentence is there."""
     levels = {level: PooledShare(0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS}
-    recall, faithfulness = HamletScore("scored", 0.0, levels, paths=levels), HamletScore("not_applicable")
+    recall, faithfulness = HamletScore("scored", 0.0, levels), HamletScore("not_applicable")
     return replace(item, recall=recall, faithfulness=faithfulness, words=0, failure=None, nothing=True)
 
 
-def _levels(evaluation: Evaluation, counted: str, shares: str = "by_level") -> dict[str, PooledShare]:
+def _levels(evaluation: Evaluation, counted: str) -> dict[str, PooledShare]:
     details: Mapping[str, Any] = evaluation.details
-    found = details.get(shares) or {}
+    found = details.get("by_level") or {}
     return {
         level: PooledShare(one[counted], one["judged"])
         for level, one in found.items()
@@ -337,7 +333,7 @@ async def hamlet(documents: Sequence[Document], design: HamletDesign, runner: Ex
         partial(prepare, one, design.answer_settings(model.name, QUERY)) for one in documents for model in design.models
     ]
     await asyncio.to_thread(refuse_if_none_fits, plans)
-    await _count_what_is_known(documents, design, runner)
+    _check_imported(documents, design, runner)
     runner.observer(StageStarted("key facts", 0))
     subjects = await gather_all(
         _subject(document, size, design, runner) for document in documents for size in design.sizes
@@ -383,25 +379,12 @@ def _counted(some: Sequence[HamletScore | None]) -> tuple[int, int]:
     )
 
 
-async def _count_what_is_known(documents: Sequence[Document], design: HamletDesign, runner: ExperimentRunner) -> None:
-    """Find what was done before, so that it counts before anything more is spent."""
-    for document, size in product(documents, design.sizes):
-        keyfacts = runner.store.keyfacts.imported(document.id)
-        if keyfacts is not None and len(design.sizes) > 1:
+def _check_imported(documents: Sequence[Document], design: HamletDesign, runner: ExperimentRunner) -> None:
+    """Raise if several sizes are asked for, and a document has imported key facts."""
+    for document in documents:
+        if len(design.sizes) > 1 and runner.store.keyfacts.imported(document.id) is not None:
             what = f"{document.title} has imported key facts, whose chunks have one size"
             raise UsageError(what, hint="name one size with --keyfact-chunks, or use another database")
-        if keyfacts is None:
-            run = await runner.find_run(document, design.judge_settings(query=None), design.keyfact_spec(size))
-            found = run.judging.keyfacts if run and run.judging else None
-            keyfacts = runner.store.keyfacts.get(found) if found else None
-        for tree in design.trees(keyfacts) if keyfacts else ():
-            for model in design.models:
-                drafted = await runner.find_run(document, design.answer_settings(model.name, tree.query), RunSpec())
-                if keyfacts and drafted and drafted.status == "done" and drafted.draft:
-                    summary = runner.store.runs.draft(drafted.draft).text
-                    for judge, against in design.judge_roles.values():
-                        order = design.judge_spec(keyfacts.id, summary, judge, against)
-                        await runner.find_run(document, design.settings_for(judge, tree.query), order)
 
 
 async def _subject(document: Document, size: str, design: HamletDesign, runner: ExperimentRunner) -> HamletSubject:

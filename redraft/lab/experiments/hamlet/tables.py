@@ -83,10 +83,9 @@ class HamletTally:
         scores, failed = self.scores, sum(item.failure is not None for item in self.items)
         return len(scores), len(self.items), failed, sum(score.unjudged for score in scores)
 
-    def share(self, level: str, of: Literal["levels", "paths"] = "levels") -> PooledShare:
+    def share(self, level: str) -> PooledShare:
         """Return equation 1 or 2 over all the facts, or the sentences, of these items together."""
-        found = [getattr(score, of) for score in self.scores]
-        shares = [one[level] for one in found if level in one]
+        shares = [score.levels[level] for score in self.scores if level in score.levels]
         return PooledShare(sum(share.part for share in shares), sum(share.whole for share in shares))
 
     def values(self, levels: Iterable[str]) -> list[float | None]:
@@ -180,22 +179,6 @@ def recall_table(items: Sequence[HamletItem]) -> Iterator[Row]:
                 values = _by_model(there, lambda some: some.values(LEVEL_KEYS))[model]
                 found = tally.where(bin=place)
                 yield (perspective, model, place, *values, found.share(ALL).whole, *found.counts)
-
-
-@table(
-    "paths",
-    "Recall along the path (not in the paper)",
-    "A fact counts only where all facts above it are stated too: a leaf with its branch and its root. Leaf alone is"
-    " recall of leaves whatever is above them. A fact below one without a verdict is left out.",
-    ("perspective", "model", *LEVEL_COLUMNS, "leaf alone", "facts", *COUNTS),
-    _on_recall,
-)
-def path_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    for perspective, hamlet_tally in _recall(items).perspectives:
-        for model, tally in hamlet_tally.models(ALL_MODELS).items():
-            along = [tally.share(level, "paths") for level in LEVEL_KEYS]
-            shares = [pooled_share.value for pooled_share in (*along, tally.share("leaf"))]
-            yield (perspective, model, *shares, along[-1].whole, *tally.counts)
 
 
 @table(
@@ -521,7 +504,6 @@ def _tables(outcome: HamletOutcome) -> Iterator[Table]:
     yield cost_table(subjects, items)
     yield size_table(subjects, perspectives)
     yield pruning_table(subjects, perspectives)
-    yield path_table(items)
     if len(design.judge_roles) > 1:
         yield judge_table(items, design.judge.name, list(design.judge_roles))
     if len(design.sizes) > 1:

@@ -405,8 +405,6 @@ async def qa(documents: Sequence[Document], design: QaDesign, runner: Experiment
         partial(_first_step, one, contestant.name, design) for one in documents for contestant in design.contestants
     ]
     await asyncio.to_thread(refuse_if_none_fits, plans)
-    for document in documents:
-        await runner.open_own_run(document, design.judge_settings(), design.questions_spec())
     runner.observer(StageStarted("typed questions", 0))
     subjects = await gather_all(_subject(document, design, runner) for document in documents)
     runner.observer(StageStarted("answers", 0))
@@ -417,7 +415,6 @@ async def qa(documents: Sequence[Document], design: QaDesign, runner: Experiment
         for contestant in design.contestants
         for step in subject.steps
     ]
-    await _count_what_is_known(wanted, design, runner)
     batch = RunBatch(runner, len(wanted))
     cells = await gather_all(
         batch.run_task(
@@ -437,24 +434,6 @@ async def qa(documents: Sequence[Document], design: QaDesign, runner: Experiment
 
 def _first_step(document: Document, name: str, design: QaDesign) -> PreparedDocument:
     return design.prepare_step(document, name, design.step_plan(document)[1][0])
-
-
-async def _count_what_is_known(
-    wanted: Sequence[tuple[QaSubject, QaCell]], design: QaDesign, runner: ExperimentRunner
-) -> None:
-    """Find what was done before, so that it counts before anything more is spent."""
-    for subject, cell in wanted:
-        if subject.questions:
-            order = design.answer_spec(subject.questions.id)
-            settings = design.answer_settings(cell.model, cell.step)
-            await runner.open_own_run(subject.document, settings, order)
-            if settings.strategy != DIRECT:
-                await runner.find_run(subject.document, settings, RunSpec())
-    for subject in {id(subject): subject for subject, _ in wanted}.values():
-        if subject.questions:
-            await runner.open_own_run(
-                subject.document, design.judge_settings(), design.verdict_spec(subject.questions.id)
-            )
 
 
 @asynccontextmanager

@@ -219,24 +219,6 @@ def _asked(items: Sequence[QaItem]) -> str:
     )
 
 
-@table(
-    "reading",
-    "Answers before and after the paragraph was read",
-    "Questions that have an answer. A right answer given before its paragraph was read was guessed, known from"
-    " elsewhere, or found elsewhere in the document; shares are of the answers with a verdict.",
-    ("model", "paragraph", "questions", "right", "wrong", "unjudged", "abstained", "no answer", "share right"),
-    _asked,
-)
-def reading_table(items: Sequence[QaItem]) -> Iterator[Row]:
-    for model in distinct(items, "model"):
-        for place, name in (("ahead", "not read yet"), ("read", "read")):
-            qa_items = [item for item in where(items, model=model, place=place) if item.question.is_answerable]
-            said = Counter(item.answered_right for item in qa_items if item.given)
-            right, wrong, abstained = said[True], said[False], sum(item.abstained is True for item in qa_items)
-            counts = (len(qa_items), right, wrong, said[None], abstained, _silent(qa_items))
-            yield (model, name, *counts, share(right, right + wrong))
-
-
 _ABSTENTION: Mapping[str, Callable[[QaItem], bool]] = {
     "no answer in the document": lambda one: not one.question.is_answerable,
     "not read yet": lambda one: one.question.is_answerable and one.place == "ahead",
@@ -263,22 +245,6 @@ def abstention_table(items: Sequence[QaItem]) -> Iterator[Row]:
             right, missed, wrong = told[True, True], told[True, False], told[False, True]
             counts = (right, missed, wrong, told.total(), len(qa_items) - told.total())
             yield (model, name, *counts, share(right, right + missed))
-
-
-@table(
-    "yes_no",
-    "Yes or no, and the reasons given",
-    "Yes-or-no questions answered after their paragraph was read. Yes or no is checked without a judge; the"
-    " reason is judged. A missing reason has no verdict.",
-    ("model", "yes or no", "reason right", "reason wrong", "reason without verdict", "of"),
-    lambda items: _asked(where(items, type="binary")),
-)
-def yes_no_table(items: Sequence[QaItem]) -> Iterator[Row]:
-    for model in distinct(items, "model"):
-        qa_items = [item for item in where(items, model=model, type="binary", place="read") if item.given]
-        for said, right in (("right", True), ("wrong", False)):
-            reasons = Counter(item.judged_right for item in qa_items if item.yes_no is right)
-            yield (model, said, reasons[True], reasons[False], reasons[None], reasons.total())
 
 
 @table(
@@ -350,7 +316,7 @@ def _tables(outcome: QaOutcome) -> Iterator[Table]:
     subjects, cells, items = outcome.subjects, outcome.cells, outcome.items
     accuracies = (accuracy_table, third_table, length_table, place_table)
     sets = outcome.design.sets
-    for of_items in (*accuracies, reading_table, abstention_table, yes_no_table):
+    for of_items in (*accuracies, abstention_table):
         yield by_set(sets, of_items, [items])
     yield by_set(sets, similarity_table, [items], _measure(outcome))
     yield by_set(sets, difference_table, [items])
