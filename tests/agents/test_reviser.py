@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.agents.decider import _attempt, point_to_choose
+from redraft.agents.decider import _attempt, _point
 from redraft.agents.evidence import GAP, EvidenceReader
 from redraft.agents.reviser import EditNotes, Reviser, RevisionReply, RevisionRequest, point_to_fix, read_reply
 from redraft.agents.structured_writer import Completion, StructuredWriter
@@ -102,7 +102,7 @@ async def test_a_summary_that_was_wrong_from_end_to_end_may_become_what_the_evid
     assert (await revised("Nobody ever wrote a book.", says)).flaw
 
 
-@pytest.mark.parametrize("told", [point_to_fix, point_to_choose], ids=["the reviser", "the decider"])
+@pytest.mark.parametrize("told", [point_to_fix, _point], ids=["the reviser", "the decider"])
 def test_a_judges_reason_is_no_answer_of_the_document(told: Callable[[int, Finding], Any]) -> None:
     reason = Finding("faithfulness", "entity", "correct", "Not so.", sentence="Bob came.", expected="It was Tom.")
     answer = Finding("consistency", "entity", "correct", "Not so.", sentence="B.", question="Who?", expected="Tom")

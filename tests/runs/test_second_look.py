@@ -173,25 +173,6 @@ async def test_a_finding_that_is_contested_with_other_words_stands(court: Open, 
     assert not withdrawn(result.evaluations["consistency"])
 
 
-class Leading(Blind):
-    """Leads the revision, and contests what it is shown of a keeper."""
-
-    def decide(self, sheet: Sheet) -> Said:
-        found = sheet.items("findings")
-        kept = [
-            {"finding": tag, "quote": fact_of(9)[:-1]} for tag, one in found.items() if asked_of(one["question"]) == 9
-        ]
-        return {"why": "The document says so.", "mend": [], "kept": kept, "stop": not kept}
-
-
-async def test_whoever_leads_may_contest_a_finding_too(court: Open) -> None:
-    script = Leading(9, looks=False)
-    result = await court(script).refine(TOLD, goals=GOALS, policy="agent")
-
-    assert ["against" in next(iter(sheet.items("points").values())) for sheet in script.ruled] == [False, True]
-    assert (result.run.stop_reason, result.scores["consistency"]) == ("decided", 1.0)
-
-
 async def test_when_it_breaks_off_between_ruling_and_revising_nothing_is_asked_twice(court: Open) -> None:
     script = Blind(9)
     opened = court(script)
