@@ -32,7 +32,7 @@ import pandas as pd
 from benchmarks.common import DATA, table
 from redraft import Store
 from redraft.domain import record_json
-from redraft.lab.agreement.correlation import bigram_baseline, filled_series
+from redraft.lab.agreement.correlation import bigram_baseline, filled_series, has_systems
 from redraft.lab.agreement.formats import FORMATS
 from redraft.lab.agreement.measures import between_systems, tau_b
 from redraft.lab.agreement.people import Dataset, HumanItem
@@ -113,7 +113,7 @@ def rows_of(which: Set, dataset: Dataset, outcome: AgreementOutcome, name: str) 
     scored = sum(score is not None for score in outcome.columns[0].scores)
     head = [which.name, which.metric, name, len({item.document for item in dataset.items}), len(ours.ours), scored]
     yield [*head, "per summary", per_summary(ours), per_summary(plain)]
-    if ours.has_systems:
+    if has_systems(ours):
         yield [*head, "per system", per_system(ours), per_system(plain)]
 
 
