@@ -138,7 +138,6 @@ def test_what_is_about_one_document_is_refused_for_several(
 def test_errors_name_what_the_form_has(client: httpx.Client) -> None:
     upload = [("file", ("ledger.md", SAMPLE.read_bytes(), "text/markdown"))]
     for asked, said in (
-        ({"kind": "refine", "judge": "extractive"}, "Name another judge (“Judge”)"),
         ({"context_tokens": "2"}, "Window, in tokens: must be"),
         ({"kind": "refine", "goal.coverage": "7"}, "Goals (coverage): must be"),
         ({"kind": "refine", "goal.coverage": " ", "judge": "extractive"}, "No goal was given"),

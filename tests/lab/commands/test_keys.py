@@ -10,7 +10,7 @@ __all__ = ["scene", "two"]
 
 
 def test_an_experiment_keeps_the_key_of_those_who_write_from_the_judges_server(two: Two) -> None:
-    places = ("--base-url", two.writer.base_url, "--judge-base-url", two.judge.base_url)
+    places = ("--base-url", two.writer.base_url, "--set", f"judge_base_url={two.judge.base_url}")
     run = ("experiment", "hamlet", "book.md", "-m", "openai:w", "--judge", "openai:j", "--max-calls", "3", "-o", "out")
     two.command.run(*run, *places)
     assert two.judge.seen
