@@ -76,14 +76,13 @@ async def test_the_judge_finds_what_an_answer_gets_wrong(tmp_path: Path) -> None
     assert (finding.kind, finding.expected) == ("inconsistent", "Tom3")
 
 
-async def test_the_model_that_answers_judges_itself_only_if_it_may(tmp_path: Path) -> None:
+async def test_an_answer_is_judged_only_where_a_judge_is_named(tmp_path: Path) -> None:
     court = Court(tmp_path)
     assert (await ask(court)).consistency is None
     assert {sheet.prompt for sheet in court.sheets} == {"write_answer"}
-
-    allowed = await ask(court)
-    assert allowed.consistency is not None
-    assert allowed.consistency.score == 1.0
+    judged = await ask(court, judged=True)
+    assert judged.consistency is not None
+    assert judged.consistency.score == 1.0
 
 
 async def test_a_quote_that_is_not_in_the_document_is_dropped_and_named(tmp_path: Path) -> None:
