@@ -63,7 +63,7 @@ def objections(evaluations: Mapping[str, Evaluation]) -> Objections:
 
 def judgment_markdown(
     evaluations: Mapping[str, Evaluation],
-    document: Document,
+    document: Document | None,
     *,
     offline_checked: Collection[str] = (),
     show_all: bool = False,
@@ -71,7 +71,7 @@ def judgment_markdown(
     level: int = 2,
 ) -> str:
     """Return a judgment: what is wrong at a glance, a line for each metric, and the findings. `show_all` adds the parts
-    of each score and all findings; `rest` says where else they are."""
+    of each score and all findings; `rest` says where else they are. Without a document no places are named."""
     groups = objections(evaluations)
     judged = any(evaluation.judged for evaluation in evaluations.values())
     blocks = [groups.glance or ("nothing found wrong, missing or unclear" if judged else "")]
@@ -120,7 +120,12 @@ def judges_key_sentences(evaluation: Evaluation) -> bool:
 
 
 def _by_sentence(
-    title: str, groups: Mapping[str, Sequence[Finding]], document: Document, limit: int | None, rest: str, level: int
+    title: str,
+    groups: Mapping[str, Sequence[Finding]],
+    document: Document | None,
+    limit: int | None,
+    rest: str,
+    level: int,
 ) -> str:
     lines: list[str] = []
     for number, (about, findings) in enumerate(list(groups.items())[:limit], 1):
@@ -131,7 +136,7 @@ def _by_sentence(
 
 
 def _missing(
-    groups: Mapping[str, Sequence[Finding]], document: Document, limit: int | None, rest: str, level: int
+    groups: Mapping[str, Sequence[Finding]], document: Document | None, limit: int | None, rest: str, level: int
 ) -> str:
     lines = [
         part
@@ -153,7 +158,7 @@ def _withdrawn(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
             yield f"- {name}: {about} · the document says so: {quoted(gone.ruling.quote)}"
 
 
-def finding_item(finding: Finding, document: Document, mark: str = "-") -> Iterator[str]:
+def finding_item(finding: Finding, document: Document | None, mark: str = "-") -> Iterator[str]:
     """Yield a finding as a list item, with the sentence that it is about."""
     head, below = _objection(finding, document)
     # Where the whole sentence is wrong, it is what the summary says.
@@ -161,7 +166,7 @@ def finding_item(finding: Finding, document: Document, mark: str = "-") -> Itera
     return item(head, [*named([("sentence", quoted(finding.sentence) if apart else "")]), *below], mark)
 
 
-def _objection(finding: Finding, document: Document) -> tuple[str, list[str]]:
+def _objection(finding: Finding, document: Document | None) -> tuple[str, list[str]]:
     """Return a finding in one line, and what the summary and the document say."""
     says = "document says" if finding.question else "reason"
     parts = [
@@ -207,11 +212,11 @@ def _expected(finding: Finding) -> str:
     return "nothing about it" if finding.kind == UNSUPPORTED else ""
 
 
-def _evidence(finding: Finding, document: Document) -> Iterator[tuple[str, str]]:
+def _evidence(finding: Finding, document: Document | None) -> Iterator[tuple[str, str]]:
     evidence = finding.evidence
     if evidence is None or not evidence.text:
         return
-    place = line(place_of(document, evidence.span)) if evidence.span else ""
+    place = line(place_of(document, evidence.span)) if evidence.span and document else ""
     if _is_missing(finding) and one_line(finding.expected) == one_line(evidence.text):
         yield "place", place
     else:
