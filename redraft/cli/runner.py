@@ -20,8 +20,7 @@ from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.cli import hints, parse_options
 from redraft.cli.output_files import OutputTarget
 from redraft.cli.terminal import DONE, FAILED, SHORT, echo_json, on_stderr, on_termination, say
-from redraft.cli.views import figures as looks
-from redraft.cli.views import render
+from redraft.cli.views.markdown import say_markdown
 from redraft.cli.views.outcome import close_form, deliver, finish
 from redraft.cli.views.plans import print_plan, show_form_plan
 from redraft.cli.views.progress import Display, open_progress
@@ -32,6 +31,9 @@ from redraft.llm.budget import PriceTable
 from redraft.llm.langsmith import tracing
 from redraft.plugins import require
 from redraft.report.history.results import document_read, read_result
+from redraft.report.markdown.evaluation import finding_item
+from redraft.report.markdown.layout import table
+from redraft.report.markdown.result import score_items
 from redraft.report.outputs.formats import Template
 from redraft.runs.driver import Reviewer
 from redraft.runs.dry_run import plan_run
@@ -111,7 +113,7 @@ class _Review:
             for line in self._draft.text.split("\n"):
                 say(line)
             say("")
-            for line in render.score_lines(result.scores, {}, result.goals, result.offline_checked):
+            for line in score_items(result.scores, {}, result.goals, result.offline_checked):
                 say(line)
             for name, text in (("why", self._request["why"]), ("instruction", self._request["instruction"])):
                 if text:
@@ -120,8 +122,7 @@ class _Review:
                 say(outcome.said)
             say(f"\nThis revision is to fix {count(len(self._findings), 'finding')}:")
             for number, finding in enumerate(self._findings, 1):
-                for line in looks.numbered(number, finding, document):
-                    say(line)
+                say_markdown("\n".join(finding_item(finding, document, f"{number}.")))
 
     def _take(self, command: str, rest: str) -> None:
         match command.lower():
@@ -141,8 +142,7 @@ class _Review:
             case "p":
                 self._show()
             case "?":
-                for line in render.aligned([("  KEY", "WHAT IT DOES"), *((f"  {key}", does) for key, does in _KEYS)]):
-                    say(line)
+                say_markdown(table([("key", "what it does"), *_KEYS]))
             case _:
                 wanted = f"; to request it, type: a {one_line(f'{command} {rest}', 60)}" if " " in rest else ""
                 say(f"  {one_line(command, 20)!r} is not a key; ? lists them{wanted}")

@@ -24,7 +24,6 @@ from redraft.text.sanitizer import clean
 
 DONE, FAILED, WRONG_USAGE, SHORT, INTERRUPTED = 0, 1, 2, 3, 130
 _WIDEST, _NARROWEST = 100, 40
-_margin: ContextVar[str] = ContextVar("margin", default="")
 _to_stderr: ContextVar[bool] = ContextVar("to_stderr", default=False)
 # Characters that JSON need not escape but terminals interpret: DEL and C1, direction marks, line separators.
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -106,9 +105,8 @@ def clean_streams() -> None:
         setattr(sys, name, _CleanStream(stream, holds_results=name == "stdout"))
 
 
-def raw_stderr() -> TextIO:
-    """Return the stream behind stderr, for rewriting lines. The caller sanitizes untrusted text."""
-    stream: Any = sys.stderr
+def raw_stream(stream: Any) -> TextIO:
+    """Return the stream behind stdout or stderr, for escape sequences. The caller sanitizes untrusted text."""
     return cast("TextIO", _UnmarkedStream(stream.stream if isinstance(stream, _CleanStream) else stream))
 
 
@@ -135,9 +133,9 @@ def terminal_width(stream: TextIO) -> int:
 
 
 def width() -> int:
-    """Return the line width: that of the terminal within bounds, less the current margin."""
+    """Return the line width: that of the terminal within bounds."""
     stream = sys.stderr if _to_stderr.get() else sys.stdout
-    return max(_NARROWEST, min(_WIDEST, terminal_width(stream))) - len(_margin.get())
+    return max(_NARROWEST, min(_WIDEST, terminal_width(stream)))
 
 
 @contextmanager
@@ -148,15 +146,6 @@ def on_stderr() -> Iterator[None]:
         yield
     finally:
         _to_stderr.reset(token)
-
-
-def indented(lines: Iterable[str], margin: str = "  ") -> list[str]:
-    """Return the lines with a margin; lines that are wrapped while they are generated leave room for it."""
-    before = _margin.set(_margin.get() + margin)
-    try:
-        return [margin + line for line in lines]
-    finally:
-        _margin.reset(before)
 
 
 def is_interactive() -> bool:

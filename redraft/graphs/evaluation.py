@@ -23,7 +23,7 @@ from redraft.graphs.policy import Goals, Scores, scores_of
 from redraft.graphs.state import MetricVerdict, SessionProtocol, State, Update, node
 from redraft.store.connection import off_loop
 from redraft.store.documents import DraftCandidate
-from redraft.text.words import rounded
+from redraft.text.words import score as shown_score
 
 Then = Literal["settle", "finish"]
 """What follows once a draft has been judged: the refinement, or the end."""
@@ -222,6 +222,6 @@ def attainment(judged: Mapping[int, Scores], goals: Goals) -> dict[int, float]:
 
 
 def _said(one: DraftCandidate, count: int, scores: Scores) -> str:
-    told = [f"{metric} {'no score' if score is None else rounded(score)}" for metric, score in scores.items()]
+    told = [f"{metric} {'no score' if score is None else shown_score(score)}" for metric, score in scores.items()]
     verdict = f"chosen: {one.reason}" if one.chosen else f"not chosen{f': {one.reason}' if one.reason else ''}"
     return f"candidate {one.number} of {count}: {', '.join([*told, verdict])}"

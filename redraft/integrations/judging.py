@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from redraft.domain import Document, Evaluation, Finding
+from redraft.domain import Document, Evaluation
 from redraft.evaluators.base import Evaluator
+from redraft.report.markdown.evaluation import judgment_markdown
+from redraft.report.markdown.layout import plain
 from redraft.runs.model_pool import ModelLike
 from redraft.runs.session import Session
 from redraft.store.store import Store
-from redraft.text.sanitizer import one_line
-
-_LONGEST = 300
 
 
 async def evaluated(
@@ -32,16 +31,5 @@ async def evaluated(
 
 
 def explained(evaluation: Evaluation) -> str:
-    """Return an evaluation in words: its score or why there is none, and a line for each finding."""
-    if evaluation.score is None:
-        return f"{evaluation.metric} has no score: {one_line(evaluation.reason, _LONGEST)}"
-    first = f"{evaluation.metric} {evaluation.score:.2f}, {len(evaluation.findings)} findings"
-    return "\n".join([first, *(f"- {'; '.join(_parts(finding))}" for finding in evaluation.findings)])
-
-
-def _parts(finding: Finding) -> Iterator[str]:
-    yield finding.explanation
-    named = (("summary", finding.sentence), ("question", finding.question), ("expected", finding.expected))
-    for name, text in (*named, ("document", finding.evidence.text if finding.evidence else "")):
-        if text:
-            yield f"{name}: “{one_line(text, _LONGEST)}”"
+    """Return an evaluation in words: its score or why there is none, and its findings."""
+    return plain(judgment_markdown({evaluation.metric: evaluation}, None, show_all=True))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count
+from redraft.text.words import count, score
 
 WIDTH = 640
 HUES = 6
@@ -53,10 +53,6 @@ class TimedCall(NamedTuple):
     start: float
     end: float
     failed: bool = False
-
-
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
 
 
 def _element(tag: str, content: object = "", **attributes: object) -> Markup:
@@ -134,7 +130,7 @@ def rounds(scores: Sequence[RoundScore], taken: Sequence[bool]) -> Markup:
         for at, (x, y) in enumerate(zip(places, heights, strict=True)):
             if y is not None:
                 tip = _element(
-                    "title", f"{row.metric}, {'draft' if not at else f'round {at}'}: {_shown(row.scores[at])}"
+                    "title", f"{row.metric}, {'draft' if not at else f'round {at}'}: {score(row.scores[at])}"
                 )
                 mark = "plot-mark" if taken[at] else "plot-mark plot-hollow"
                 parts.append(_element("circle", tip, cx=x, cy=float(y), r=4.5, class_=f"{mark} {kind}"))
@@ -142,10 +138,10 @@ def rounds(scores: Sequence[RoundScore], taken: Sequence[bool]) -> Markup:
             y = bottom + (_TOP - bottom) * row.goal
             parts += [
                 _line((_LEFT, y), (_RIGHT, y), f"plot-goal {kind}"),
-                _text(_RIGHT + 6, y + 4, f"goal {_shown(row.goal)}"),
+                _text(_RIGHT + 6, y + 4, f"goal {score(row.goal)}"),
             ]
     parts += _legend([(f"plot-{hue % HUES + 1}", row.metric) for hue, row in enumerate(scores)], bottom + 34)
-    told = " ".join(f"{row.metric}: {', '.join(map(_shown, row.scores))}." for row in scores)
+    told = " ".join(f"{row.metric}: {', '.join(map(score, row.scores))}." for row in scores)
     caption = "Lines connect the accepted drafts; a hollow mark is a rejected one, a dashed line a goal."
     return _figure("Scores by round.", caption, told, bottom + 34 + _LINE * -(-len(scores) // 2), parts)
 
@@ -217,11 +213,11 @@ def document_parts(title: str, measure: str, scores: Sequence[PartScore]) -> Mar
     told: list[str] = []
     for at, part in enumerate(scores):
         y, items = 6 + at * step, part.judged + part.unjudged
-        words = f"{part.name}: {_shown(part.score)}, {part.judged} of {count(items, 'item')} judged"
+        words = f"{part.name}: {score(part.score)}, {part.judged} of {count(items, 'item')} judged"
         told.append(words)
         parts += [
             _text(left - 8, y + 14, part.name, "end"),
-            _text(right + 10, y + 14, f"{_shown(part.score)} of {part.judged}/{items}"),
+            _text(right + 10, y + 14, f"{score(part.score)} of {part.judged}/{items}"),
         ]
         parts.append(_bar(left, y, right - left, 18, "plot-empty"))
         if part.score is not None:

@@ -60,21 +60,22 @@ class Table:
 
     def to_markdown(self) -> str:
         """Return the table as Markdown, with columns that also align as plain text."""
-        head = [
-            self.columns,
-            *([plain(cell) if isinstance(cell, str) else figure(cell) for cell in row] for row in self.rows),
-        ]
-        widths = [max(columns(row[at]) for row in head) for at in range(len(self.columns))]
+        rows = [[plain(cell) if isinstance(cell, str) else figure(cell) for cell in row] for row in self.rows]
         numeric = [all(not isinstance(row[at], str) for row in self.rows) for at in range(len(self.columns))]
-        rule = ["-" * (width - right) + ":" * right for width, right in zip(widths, numeric, strict=True)]
-        lines = [
-            " | ".join(
-                padded(cell, width, right=right) for cell, width, right in zip(row, widths, numeric, strict=True)
-            )
-            for row in (head[0], rule, *head[1:])
-        ]
-        body = "\n".join(f"| {line} |" for line in lines) if self.rows else "None."
+        body = aligned_rows([self.columns, *rows], numeric) if rows else "None."
         return f"## {self.title}\n\n{f'{self.caption} {self.basis}'.strip()}\n\n{body}\n"
+
+
+def aligned_rows(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
+    """Return rows of Markdown as a table, the first of them as its head, with columns that also align as plain text;
+    numeric columns are aligned to the right."""
+    widths = [max(1, *(columns(row[at]) for row in rows)) for at in range(len(rows[0]))]
+    rule = ["-" * (width - right) + ":" * right for width, right in zip(widths, numeric, strict=True)]
+    lines = (
+        " | ".join(padded(cell, width, right=right) for cell, width, right in zip(row, widths, numeric, strict=True))
+        for row in (rows[0], rule, *rows[1:])
+    )
+    return "\n".join(f"| {line} |" for line in lines)
 
 
 def drop_repeats(tables: Iterable[Table], said: Iterable[str]) -> Iterator[Table]:
@@ -254,8 +255,7 @@ def data_frame(columns: Mapping[str, type], rows: Iterable[Mapping[str, Any]]) -
 def markdown_rows(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     """Return the rows as a Markdown table."""
     shown = [[_frame_cell(row.get(name)) for name in columns] for row in rows]
-    lines = [[name.replace("_", " ") for name in columns], ["---"] * len(columns), *shown]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return aligned_rows([[name.replace("_", " ") for name in columns], *shown], [False] * len(columns))
 
 
 def _frame_cell(value: object) -> str:

@@ -20,14 +20,16 @@ from redraft.graphs.strategies import Strategy
 from redraft.llm.budget import PriceTable
 from redraft.report.history.citations import Answer
 from redraft.report.history.results import Result, document_read
+from redraft.report.markdown.evaluation import judgment_markdown
+from redraft.report.markdown.layout import plain
 from redraft.runs.driver import Reviewer
 from redraft.runs.inputs import Sources
 from redraft.runs.model_pool import ModelLike
 from redraft.runs.session import Session, SyncSession
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.store import Store
-from redraft.text.places import place_of
 from redraft.text.sanitizer import one_line
+from redraft.text.words import score
 
 
 class SessionOptions(TypedDict, total=False):
@@ -97,7 +99,6 @@ SESSIONS: list[SyncSession] = []
 """The sessions of the pytest plugin that are open; the last one is that of assertions that are given none. This is not
 a context variable, because an asynchronous test may run in another context than its fixtures."""
 _USUAL = {"consistency": 0.9, "coverage": 0.5}
-_SHOWN, _WIDTH = 5, 160
 
 
 def assert_summary(
@@ -145,25 +146,13 @@ def _lines(
 ) -> Iterator[str]:
     """Yield the scores that are too low, in one line for pytest's own summary, and the findings of each metric."""
     yield "; ".join(
-        f"{name} has no score" if one.score is None else f"{name} {one.score:.2f}, not {wanted[name]:.2f}"
+        f"{name} has no score" if one.score is None else f"{name} {score(one.score)}, not {score(wanted[name])}"
         for name, one in short.items()
     )
     yield f"the summary of {one_line(result.title, 80)}, judged by {one_line(', '.join(result.judges), 80)}"
     for name, evaluation in short.items():
-        if evaluation.score is None:
-            yield f"{name}: {one_line(evaluation.reason or 'it gives figures and no score', 300)}"
-        elif evaluation.score >= wanted[name]:
+        if evaluation.score is None and evaluation.outcome == "measured":
+            yield f"{name}: it gives figures and no score"
+        elif evaluation.score is not None and evaluation.score >= wanted[name]:
             yield f"{name}: only {evaluation.judged} of {evaluation.judged + evaluation.unjudged} items have a verdict"
-        yield from (f"{name}: {_line(finding, document)}" for finding in evaluation.findings[:_SHOWN])
-        if len(evaluation.findings) > _SHOWN:
-            yield f"{name}: and {len(evaluation.findings) - _SHOWN} more"
-
-
-def _line(finding: Finding, document: Document) -> str:
-    """Return a finding in one line: what it is about, what the document says or what is wrong, and the place."""
-    about = f"“{finding.sentence}”" if finding.sentence else finding.question or finding.explanation
-    said = finding.answer or finding.why or (finding.explanation if finding.sentence else "")
-    place = place_of(document, finding.evidence.span) if finding.evidence and finding.evidence.span else ""
-    parts = [one_line(about, _WIDTH), one_line(said, _WIDTH)]
-    kind = f"{finding.kind}: " if finding.kind != finding.metric else ""
-    return f"{kind}{' -> '.join(filter(None, parts))}{f' ({place})' if place else ''}"
+    yield plain(judgment_markdown(short, document, rest="see its result"))

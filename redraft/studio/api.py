@@ -15,7 +15,6 @@ from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.citations import read_answer
 from redraft.report.history.results import RunResult, document_read
-from redraft.report.pages.formatting import score
 from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import answer_spec
@@ -55,6 +54,7 @@ from redraft.studio.run_actions import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.studio.start import asked_of, chapters_of, json_of, limit_asked, offer_of, plan_of, start_run, wanted_of
 from redraft.text.sanitizer import scrubbed
+from redraft.text.words import score
 
 T = TypeVar("T")
 

@@ -8,9 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints
 
 from redraft.batches.tables import Stage as BatchStage
 from redraft.domain import Finding, Piece, ReviewQuestion
-from redraft.report.dossier.contents import FindingHistory, SentenceEntry
+from redraft.report.dossier.contents import FindingHistory
 from redraft.report.entry import Entry, Line
 from redraft.report.history.citations import AnswerCitation, NumberedSentence
+from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.summaries import RunSummary
 from redraft.store.batches import ItemCounts, State
 from redraft.store.judgments import HumanOpinion
@@ -59,7 +60,7 @@ class RunStatus(RunSummary):
 class SentenceEvidence(BaseModel):
     """A sentence with its sources, and findings with their evidence."""
 
-    sentence: SentenceEntry | None
+    sentence: TracedSentence | None
     findings: tuple[FindingHistory, ...]
 
 

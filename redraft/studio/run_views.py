@@ -229,7 +229,7 @@ def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> 
         if entry is None:
             raise NotFound(f"the summary has no sentence {sentence}", hint=f"it has {len(dossier.sentences)}")
         return SentenceEvidence(
-            sentence=entry, findings=tuple(f for f in dossier.findings if f.number in entry.findings)
+            sentence=entry, findings=tuple(f for f in dossier.findings if f.number in dossier.findings_on(sentence))
         )
     wanted = (finding or "").removeprefix("f")
     histories = [f for f in dossier.findings if finding == f.finding.id or wanted == str(f.number)]

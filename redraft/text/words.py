@@ -53,9 +53,22 @@ _STEMMERS = {
 }
 
 
-def rounded(score: float) -> str:
-    """Return a score with two digits, rounded down, so that it never looks like a goal that it misses."""
-    return f"{int(score * 100 + 1e-9) / 100:.2f}"
+_SECONDS = 90
+"""Longer durations are given in the next larger unit; the same limit applies to minutes."""
+
+
+def score(value: float | None) -> str:
+    """Return a score with two digits, rounded down, so that it never looks like a goal that it misses; a dash for
+    None."""
+    return "–" if value is None else f"{int(value * 100 + 1e-9) / 100:.2f}"
+
+
+def lasting(seconds: float) -> str:
+    """Return a duration, rounded."""
+    if seconds < _SECONDS:
+        return f"{seconds + 0.5:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < _SECONDS else f"{minutes // 60:,} h {minutes % 60:02} min"
 
 
 def dollars(cost: float | None, *, about: bool = False, exact: bool = False) -> str:

@@ -25,6 +25,12 @@ from tests.judges import Keepers, Script, behind, island, told
 MODEL = "openai:m"
 
 
+def facts(markdown: str) -> str:
+    """The words of a view on one line, without the bars of tables and the marks of items."""
+    words = (word for word in markdown.replace("|", " ").split() if set(word) - set("-:#"))
+    return " ".join(words)
+
+
 @contextmanager
 def keepers_court(folder: Path, script: Script | None = None, **environment: str) -> Iterator[Inside]:
     """A directory with a document about keepers and a poor summary of it, and a judge who knows all about keepers.

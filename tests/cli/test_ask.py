@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redraft.domain import NOT_FOUND, NOT_SAID
-from tests.cli.inside import Inside, keepers_court
+from tests.cli.inside import Inside, facts, keepers_court
 from tests.judges import Keepers, Said, Sheet, named
 from tests.support import SAMPLE
 
@@ -36,7 +36,7 @@ def test_the_answer_is_printed_with_numbered_citations_and_the_rest_goes_to_stde
     assert done.code == 0, done.err
     quote = "The keeper number 5 is called Tom5 and lives at station 35 by the cold sea for 8 years."
     assert " ".join(done.out.split()) == f"{ANSWER} [1] [1] at 33% of the document: “{quote}”"
-    assert "\n7 words of The Keepers\nrun " in done.err
+    assert "\nanswer of 7 words from The Keepers\nrun " in done.err
     assert " · openai:m · 1 call · " in done.err
     assert "The answer was not judged: name a --judge." in done.err
 
@@ -53,7 +53,7 @@ def test_a_judge_says_what_is_wrong_with_an_answer_and_what_was_dropped_is_named
     assert "dropped a quote that is not in the document: “words of nobody”" in done.err
 
     itself = command.run("ask", "book.md", named(5), "--judge", "openai:m")
-    assert "7 words of The Keepers; consistency 1.00" in itself.err
+    assert "answer of 7 words from The Keepers; consistency 1.00" in itself.err
     assert "The model judged its own answer" in itself.err
 
 
@@ -79,7 +79,7 @@ def test_the_json_and_the_file_have_the_same_and_the_run_is_listed_and_shown(com
     assert command.run("show", told["run"], "--json").json == told
     shown = command.run("show", told["run"])
     assert shown.out.startswith(f"{ANSWER} [1]\n\n[1] ")
-    assert "consistency  1.00" in command.run("trace", told["run"]).out
+    assert "- consistency 1.00" in command.run("trace", told["run"]).out
     again = command.run("ask", told["run"], named(5), "-q", "-o", "answer.txt")
     assert (again.code, again.out) == (0, "")
     assert (command.folder / "answer.txt").read_text("utf-8") == shown.out
@@ -91,9 +91,9 @@ def test_a_dry_run_tells_the_price_and_asks_nobody(command: Inside) -> None:
     before = len(command.run("runs", "--json").json["runs"])
     done = command.run("ask", "book.md", named(9), "--dry-run", "--judge", "openai:j")
     assert done.code == 0, done.err
-    rows = {line.partition(" ")[0]: line for line in done.out.splitlines()}
-    assert "about 1 call, " in rows["answering"]
-    assert "about " in rows["consistency"]
+    assert "| answering " in done.out
+    assert "answering about 1 call, " in facts(done.out)
+    assert "consistency about " in facts(done.out)
     told = command.run("ask", "book.md", named(9), "--dry-run", "--json").json
     assert (told["calls"], told["stages"][0]["name"]) == (1, "answering")
     assert len(command.run("runs", "--json").json["runs"]) == before

@@ -55,14 +55,14 @@ def test_they_are_printed_written_listed_and_traced(command: Inside) -> None:
     written = (command.folder / "out.md").read_text("utf-8")
     assert written.startswith("# All about the alder\n\nIn chapter")
     assert "\n\n## Chapter 2: The alder\n\nIn chapter 2 " in written
-    assert "3 chapters, each with a run of its own:" in first.err
+    assert "3 chapters, each with a run of its own\n" in first.err
     (run,) = command.run("runs", "--json").json["runs"]
     assert len(command.run("runs", "--all", "--json").json["runs"]) == 4
     shown = command.run("show", run["run"])
     assert command.run("show", run["run"], "--format", "markdown").out == written
     assert "Chapter 3: The alder" in shown.err
     assert "the summary of “Chapter 1: The alder”" in " ".join(command.run("lineage", run["run"]).out.split())
-    assert "3 chapters, each with a run of its own:" in command.run("trace", run["run"]).out
+    assert "3 chapters, each with a run of its own\n" in command.run("trace", run["run"]).out
     chapters = command.run("trace", run["run"], "--json").json["result"]["chapters"]
     chapter = command.run("show", run["run"], "--json").json["chapters"][1]["result"]["run"]
     assert [one["title"] for one in chapters] == [title for title, _ in trees("alder", 3)]
@@ -204,4 +204,4 @@ def test_each_of_several_documents_is_summarized_by_itself(command: Inside) -> N
     done = command.run("summarize", name, "other.md", *SMALL)
     assert "\n\nbook.md\n\n" in done.out
     assert "\n\nother.md\n\nThe birch" in done.out
-    assert "2 documents, each with a run of its own:" in done.err
+    assert "2 documents, each with a run of its own\n" in done.err

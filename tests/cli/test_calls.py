@@ -33,12 +33,12 @@ def court(tmp_path: Path) -> Iterator[Inside]:
 
 def test_calls_are_listed_by_stage_and_read_whole(court: Inside) -> None:
     run = court.run("evaluate", "book.md", "poor.md", "--metric", "coverage", "--json", "-q").json["run"]
-    assert f"Prompts and replies: redraft trace {run} --calls" in court.run("trace", run).out
+    assert f"Prompts and replies: redraft trace {run} --calls" in court.run("trace", run).err
     told = court.run("trace", run, "--calls", "--json").json
-    listed = court.run("trace", run[:4], "--calls").out
-    assert listed.startswith("Questions and key facts: 2 calls\n  1  ")
-    assert "unreadable" in listed.splitlines()[1]
-    assert f"redraft trace {run} --call 1" in listed
+    listed = court.run("trace", run[:4], "--calls")
+    assert listed.out.startswith("## Questions and key facts: 2 calls\n\n| call ")
+    assert "unreadable" in listed.out.splitlines()[4]
+    assert f"redraft trace {run} --call 1" in listed.err
     assert [one["number"] for one in told["calls"]] == [*range(1, len(told["calls"]) + 1)]
 
     shown = court.run("trace", run, "--call", "2").out
@@ -46,7 +46,7 @@ def test_calls_are_listed_by_stage_and_read_whole(court: Inside) -> None:
     assert book in shown
     assert "attempt 2 of 2" in shown
     for title in ("prompt", "rejected reply", "schema of the reply", "reply"):
-        assert f"--- {title} ---" in shown
+        assert f"## {title}\n\n```" in shown
     assert "That reply cannot be used: " in shown
     assert "\x1b" not in shown
     call = court.run("trace", run, "--call", "2", "--json").json
@@ -62,7 +62,7 @@ def test_a_call_from_the_cache_shows_what_the_earlier_run_sent(court: Inside) ->
     judged = ("evaluate", "book.md", "poor.md", "--json", "-q", "--metric")
     first = court.run(*judged, "coverage").json["run"]
     run = court.run(*judged, "coverage", "--metric", "consistency").json["run"]
-    assert "cached" in court.run("trace", run, "--calls").out.splitlines()[1]
+    assert "cached" in court.run("trace", run, "--calls").out.splitlines()[4]
     shown = court.run("trace", run, "--call", "1").out
     assert f"answered from the cache: run {first} sent this prompt and paid for the reply" in shown
     assert island().text.strip() in shown

@@ -98,8 +98,8 @@ def test_what_the_environment_says_need_not_be_typed_again(command: Inside) -> N
     for arguments in (("show", run), ("show", run[:4], "--db", str(command.database))):
         shown = command.run(*arguments)
         assert hinted(shown.err)[2:] == [*limit, *arguments[2:]]
-    assert "/" not in command.run("trace", run).out
-    hints_of = HINT.findall(command.run("trace", run, "--db", str(command.database)).out)
+    assert "/" not in command.run("trace", run).err
+    hints_of = HINT.findall(command.run("trace", run, "--db", str(command.database)).err)
     assert [shlex.split(one)[0] for one in hints_of] == ["fork", "trace"]
     assert all(shlex.split(one)[-2:] == ["--db", str(command.database)] for one in hints_of)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from redraft.cli.views.figures import brief_finding, numbered
-from redraft.cli.views.render import score_lines
 from redraft.domain import Finding
+from redraft.report.markdown.evaluation import brief_finding, finding_item
+from redraft.report.markdown.result import score_items
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
 from tests.cli.inside import MODEL, Inside, keepers_court, plan
@@ -38,17 +38,22 @@ def test_an_evaluation_shows_scores_findings_and_where_the_document_says_so(comm
     done = command.run("evaluate", "book.md", "poor.md")
 
     assert done.code == 0, done.err
-    assert done.out.startswith("coverage 0.50: 6 questions judged, 3 findings\n")
-    assert "consistency 0.75: 4 claims judged, 1 finding" in done.out
-    finding = """
-   1  inconsistent: What is keeper number 2 called?
-      sentence      “The keeper number 2 is called Bob.”
-      summary says  Bob
-      document says Tom2
-      evidence      “The keeper number 2 is called Tom2 and lives at station 14 by the cold sea for
-                    5 years.” (at 9% of the document)
+    assert done.out.startswith(
+        "1 sentence wrong, 2 points missing\n\n- coverage 0.50: 6 questions judged, 3 findings\n"
+    )
+    assert "- consistency 0.75: 4 claims judged, 1 finding" in done.out
+    wrong = """
+1. “The keeper number 2 is called Bob.”
+   - coverage, contradicted: What is keeper number 2 called?
+     - summary says: Bob
+     - document says: Tom2
 """
-    assert finding in done.out
+    assert wrong in done.out
+    assert "   - consistency, inconsistent: What is keeper number 2 called?\n" in done.out
+    evidence = "“The keeper number 2 is called Tom2 and lives at station 14 by the cold sea for 5 years.”"
+    assert f"     - evidence: {evidence} (at 9% of the document)\n" in done.out
+    assert done.out.count("The keeper number 2 is called Bob.") == 1
+    assert "1. coverage, unanswered: What is keeper number 5 called?\n   - document says: Tom5\n" in done.out
     assert "run " in done.err
 
 
@@ -62,12 +67,11 @@ def test_the_built_in_model_judges_and_refines_without_key_or_network(command: I
 
     assert done.code in {0, 3}, done.err
     assert 50 < count_words(done.out) <= 150
-    assert " · built-in model · judged by itself (agreement with people: coverage " in done.err
+    assert " · built-in model · judged by the same model (agreement with people: coverage " in done.err
     shown = inside.run("trace", inside.run("runs", "--json").json["runs"][0]["run"]).out
     assert "round 1 · from round 0, for " in shown
     judged = inside.run("evaluate", str(SAMPLE), "first.md").out
     assert "(Chapter " in judged
-    assert max(len(line) for line in (judged + shown).splitlines()) <= 100
 
 
 def test_the_json_of_an_evaluation_keeps_the_contract(command: Inside) -> None:
@@ -88,22 +92,16 @@ def test_the_json_of_an_evaluation_keeps_the_contract(command: Inside) -> None:
 
 @pytest.mark.slow
 def test_statistics_are_always_there_and_alone_they_ask_nobody(command: Inside) -> None:
-    alone = command.run("evaluate", "book.md", "poor.md", "--metric", "statistics")
-    beside = command.run("evaluate", "book.md", "poor.md")
+    alone = command.run("evaluate", "book.md", "poor.md", "--metric", "statistics", "--all")
+    beside = command.run("evaluate", "book.md", "poor.md", "--all")
 
     assert alone.code == 0, alone.err
     assert "0 calls" in alone.err
-    lines = alone.out.splitlines()
-    assert lines[0].startswith("statistics: 28 words, 4 sentences, ")
-    assert [line[:16].strip() for line in lines[1:]] == [
-        "source",
-        "compression",
-        "copied",
-        "new n-grams",
-        "repeated",
-        "redundancy",
-    ]
-    assert alone.out in beside.out
+    assert alone.out.startswith("- statistics: 28 words, 4 sentences, ")
+    table = alone.out[alone.out.index("## statistics") :]
+    for name in ("source", "compression", "copied", "new n-grams", "repeated", "redundancy"):
+        assert f"| {name} " in table
+    assert table.strip() in beside.out
     scores = command.run("runs", "--json").json["runs"][0]["scores"]
     assert set(scores) == {"coverage", "consistency"}
 
@@ -153,7 +151,7 @@ def test_long_lists_are_cut_and_all_shows_the_rest(command: Inside) -> None:
     whole = command.run("evaluate", "book.md", "-", "--metric", "consistency", "--all", stdin=wrong)
 
     assert "... and 2 more (see --all, or redraft trace " in short.out
-    assert "  12  " in whole.out
+    assert "\n12. “" in whole.out
     assert "more (" not in whole.out
 
 
@@ -316,7 +314,7 @@ def test_the_limit_is_told_where_it_was_not_given(command: Inside) -> None:
 
 
 def test_a_score_that_there_was_not_is_told_from_the_arrow() -> None:
-    assert score_lines({"consistency": 1.0}, {"consistency": None}, {}) == ["consistency  none -> 1.00"]
+    assert [*score_items({"consistency": 1.0}, {"consistency": None}, {})] == ["- consistency none -> 1.00"]
 
 
 def test_a_finding_in_one_line_is_cut_at_a_space() -> None:
@@ -357,7 +355,7 @@ def test_a_goal_that_too_few_verdicts_speak_of_is_unsure(tmp_path: Path) -> None
 def test_how_many_judges_say_what_a_finding_says_is_shown_where_they_differ() -> None:
     finding = Finding("coverage", "unanswered", "add", "Say it.", question="Who?", said_by=(1, 2))
     assert brief_finding(finding) == "unanswered (1 of 2 judges): Who?"
-    assert next(numbered(1, finding, island())).strip() == "1  unanswered (1 of 2 judges): Who?"
+    assert next(finding_item(finding, island(), "1.")) == "1. coverage, unanswered (1 of 2 judges): Who?"
     assert (
         brief_finding(replace(finding, said_by=(2, 2)))
         == brief_finding(replace(finding, said_by=None))
@@ -456,7 +454,7 @@ def test_a_metric_that_fails_is_shown_beside_those_that_have_scores(tmp_path: Pa
 
     assert (done.code, found.code) == (3, 3), done.err
     assert "keyfact_recall failed: The Keepers: no key fact could be built" in " ".join(done.out.split())
-    assert "\ncoverage 0.50: 6 questions judged" in done.out
+    assert "\n- coverage 0.50: 6 questions judged" in done.out
     assert {name: one["outcome"] for name, one in found.json["metrics"].items()} == {
         "keyfact_recall": "failed",
         "coverage": "scored",
@@ -484,7 +482,7 @@ def test_a_pack_with_holes_says_so_wherever_it_is_shown(tmp_path: Path) -> None:
         built = court.run("pack", "build", "book.md", *small)
         listed = court.run("pack", "list", "--json").json["packs"]
         exported = court.run("pack", "export", "book.md")
-        judged = court.run("evaluate", "book.md", "poor.md", *small, "--metric", "coverage")
+        judged = court.run("evaluate", "book.md", "poor.md", *small, "--metric", "coverage", "--all")
         goal = ("--goal", "coverage=0.1", "--words", "200")
         refined = court.run("refine", "book.md", "poor.md", *small, *goal, "--json")
         run = refined.json["run"]
@@ -498,12 +496,12 @@ def test_a_pack_with_holes_says_so_wherever_it_is_shown(tmp_path: Path) -> None:
     assert listed[0]["missing"][0].startswith(hole)
     assert exported.json["missing"] == listed[0]["missing"]
     assert "with 1 gap\n" in exported.err
-    assert f"\n  missing: {hole}" in judged.out
+    assert f"\n- missing: {hole}" in judged.out
     assert refined.json["missing"] == {"coverage": exported.json["missing"]}
     for text in (shown.err, refined.err, judged.err):
         assert f"coverage could not use everything: {hole}" in text
     assert f"Try again: redraft resume {run}" in shown.err
-    assert f"\n  coverage could not use everything: {hole}" in traced.out
+    assert f"- could not use everything: {hole}" in traced.out
 
 
 RETOLD = (

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from redraft.cli.views.history import fact_models, keyfacts_lines, measure
 from redraft.domain import Evidence, KeyFact, KeyFacts, Objection, Span, Tree
+from redraft.report.markdown.reference import fact_models, keyfacts_markdown, measure
 from tests.chatserver import ChatServer
 from tests.cli.grove import HEARSAY, NO_ITEM, UNIMPORTANT, Grove
-from tests.cli.inside import MODEL, Inside, keepers_court, plan
+from tests.cli.inside import Inside, facts, keepers_court, plan
 from tests.cli.test_listing import WORKING
 from tests.command import Command, Done
 from tests.judges import Said, Sheet, island
@@ -22,12 +22,7 @@ from tests.support import SAMPLE
 
 BOTH = ("--metric", "keyfact_recall", "--metric", "faithfulness")
 GOALS = ("--goal", "keyfact_recall=0.5", "--goal", "faithfulness=1", "--words", "100")
-COUNTS = """
-        all  root  branch  leaf
-found   26   6     13      7
-pruned  5    0     2       3
-        19%  0%    15%     43%
-"""
+COUNTS = "all root branch leaf found 26 6 13 7 pruned 5 0 2 3 share pruned 19% 0% 15% 43%"
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +40,7 @@ def trees(command: Inside) -> Any:
 
 @pytest.fixture(scope="module")
 def judged(command: Inside) -> Done:
-    done = command.run("evaluate", "book.md", "poor.md", *BOTH)
+    done = command.run("evaluate", "book.md", "poor.md", *BOTH, "--all")
     assert done.code == 0, done.err
     return done
 
@@ -62,23 +57,23 @@ def test_the_key_facts_are_shown_as_trees_with_their_places(command: Inside) -> 
 
     assert done.code == 0, done.err
     assert done.out.startswith(
-        "chunk 1: from 0% to 99% of the document\n  analytical: Why are the keepers 1, 2, 4, 5, 6, 7, 8, 9, 10, 11,"
+        "## chunk 1: from 0% to 99% of the document\n\n- analytical: Why are the keepers 1, 2, 4, 5, 6, 7, 8, 9, 10"
     )
     tree = """
-  ├─ The keeper number 1 is called Tom1. (at 1% of the document)
-  │  ├─ The keeper number 2 is called Tom2. (at 9% of the document)
-  │  └─ The keeper number 4 is called Tom4. (at 26% of the document)
-  ├─ The keeper number 5 is called Tom5. (at 34% of the document)
-  │  ├─ The keeper number 6 is called Tom6. (at 42% of the document)
-  │  │  └─ The keeper number 7 is called Tom7. (at 50% of the document)
-  │  └─ The keeper number 8 is called Tom8. (at 58% of the document)
-  └─ The keeper number 9 is called Tom9. (at 67% of the document)
-     ├─ The keeper number 10 is called Tom10. (at 75% of the document)
-     │  └─ The keeper number 11 is called Tom11. (at 83% of the document)
-     └─ The keeper number 12 is called Tom12. (at 92% of the document)
-  narrative: Who came after whom """
+  - The keeper number 1 is called Tom1. (at 1% of the document)
+    - The keeper number 2 is called Tom2. (at 9% of the document)
+    - The keeper number 4 is called Tom4. (at 26% of the document)
+  - The keeper number 5 is called Tom5. (at 34% of the document)
+    - The keeper number 6 is called Tom6. (at 42% of the document)
+      - The keeper number 7 is called Tom7. (at 50% of the document)
+    - The keeper number 8 is called Tom8. (at 58% of the document)
+  - The keeper number 9 is called Tom9. (at 67% of the document)
+    - The keeper number 10 is called Tom10. (at 75% of the document)
+      - The keeper number 11 is called Tom11. (at 83% of the document)
+    - The keeper number 12 is called Tom12. (at 92% of the document)
+- narrative: Who came after whom """
     assert tree in done.out
-    assert COUNTS + "see --pruned for what was pruned, and why\n" in done.out
+    assert f"{COUNTS} see --pruned for what was pruned, and why" in facts(done.out)
     assert NO_ITEM not in done.out
     assert "21 key facts in 2 trees, found and validated by openai:m" in done.err
 
@@ -88,31 +83,19 @@ def test_what_was_pruned_is_shown_with_the_reason_on_demand(command: Inside) -> 
 
     for lines in (
         f"""
-  │  │  └─ × {UNIMPORTANT} (at 17% of the document)
-  │  │        × significance: as it seems
+      - × {UNIMPORTANT} (at 17% of the document)
+        - × significance: as it seems
 """,
         f"""
-     └─ × {NO_ITEM} (at 1% of the document)
-        │  × faithfulness: names
-        └─ × {HEARSAY} (at 92% of the document)
-              × orphaned: the branch above it was pruned
+    - × {NO_ITEM} (at 1% of the document)
+      - × faithfulness: names
+      - × {HEARSAY} (at 92% of the document)
+        - × orphaned: the branch above it was pruned
 """,
     ):
         assert lines in done.out
-    assert COUNTS in done.out
+    assert COUNTS in facts(done.out)
     assert "--pruned" not in done.out
-
-
-def test_trees_fit_the_terminal(command: Inside) -> None:
-    narrow = Inside(command.folder, COLUMNS="44", REDRAFT_MODEL=MODEL, REDRAFT_DB=command.environment["REDRAFT_DB"])
-    narrow.environment |= {k: v for k, v in command.environment.items() if k.startswith("OPENAI_")}
-    done = narrow.run("keyfacts", "book.md", "--pruned", "-q")
-
-    assert done.code == 0, done.err
-    assert max(map(len, done.out.splitlines())) <= 44
-    assert "\n  │  │  └─ The keeper number 7 is called\n  │  │        Tom7. (at 50% of the document)\n" in done.out
-    table = narrow.run("evaluate", "book.md", "poor.md", *BOTH, "-q").out
-    assert "  recall      0.19  0.33  0.18    0.00\n" in table
 
 
 def test_the_json_of_key_facts_keeps_the_contract(command: Inside, trees: Any) -> None:
@@ -192,8 +175,8 @@ def test_a_build_that_is_stopped_goes_on_and_is_listed_and_shown(command: Inside
     shown = own.run("show", run["run"])
     assert shown.out == own.run("keyfacts", "book.md").out
     assert own.run("show", run["run"], "--json").json["keyfacts"] == trees
-    assert f"the key facts of a document: see redraft show {run['run']}" in own.run("trace", run["run"]).out
-    assert "keyfacts  openai:m  The Keepers" in own.run("runs").out
+    assert f"the key facts of a document: see `redraft show {run['run']}`" in own.run("trace", run["run"]).out
+    assert "done keyfacts The Keepers openai:m" in facts(own.run("runs").out)
 
 
 @pytest.mark.slow
@@ -205,41 +188,38 @@ def test_what_cannot_be_built_is_told_and_is_no_success(tmp_path: Path) -> None:
     with keepers_court(tmp_path, Omittable()) as court:
         done = court.run("keyfacts", "book.md")
         as_json = court.run("keyfacts", "book.md", "--json")
-        judged = court.run("evaluate", "book.md", "poor.md", *BOTH)
+        judged = court.run("evaluate", "book.md", "poor.md", *BOTH, "--all")
 
     assert done.code == as_json.code == 3, done.err
     assert "missing: no narrative key facts of chunk 1/1: " in done.out
     assert len(as_json.json["missing"]) == 1
-    assert "\n  missing: no narrative key facts of chunk 1/1: " in judged.out
+    assert "\n- missing: no narrative key facts of chunk 1/1: " in judged.out
     assert "11 key facts in 1 tree," in done.err
 
 
 def test_the_scores_by_key_facts_are_shown_level_by_level(judged: Done) -> None:
-    recall = """\
-keyfact_recall 0.19: 21 facts judged, 9 findings
-              all        root      branch     leaf
-  recall      0.19 4/21  0.33 2/6  0.18 2/11  0.00 0/4
-  analytical  0.18 2/11  0.33 1/3  0.16 1/6   0.00 0/2
-  narrative   0.20 2/10  0.33 1/3  0.20 1/5   0.00 0/2
-  0.50 of the sentences state a key fact; without: 2, 3
-   1  missing root: The keeper number 5 is called Tom5.
-      evidence      “keeper number 5 is called” (at 34% of the document)
+    shown = facts(judged.out)
+    assert "keyfact_recall 0.19: 21 facts judged, 9 findings" in shown
+    for row in (
+        "all root branch leaf recall 0.19 4/21 0.33 2/6 0.18 2/11 0.00 0/4",
+        "analytical 0.18 2/11 0.33 1/3 0.16 1/6 0.00 0/2",
+        "narrative 0.20 2/10 0.33 1/3 0.20 1/5 0.00 0/2",
+        "2 sentences of the summary state no key fact: 2, 3",
+        "faithfulness 0.75: 4 sentences judged, 1 finding",
+        "all root branch leaf none faithful 0.75 3/4 1.00 2/2 1.00 2/2 – 0.50 1/2 errors: 1 entity",
+    ):
+        assert row in shown
+    wrong = """
+1. “The keeper number 2 is called Bob.”
+   - faithfulness, entity: A name, number or pronoun differs from the document.
+     - reason: The sentence says Bob, the passages Tom2.
+     - evidence: “keeper number 2 is called Tom2” (at 9% of the document)
 """
-    out = judged.out
-    assert out.startswith(recall)
-    faithfulness = """
-faithfulness 0.75: 4 sentences judged, 1 finding
-            all       root      branch    leaf  none
-  faithful  0.75 3/4  1.00 2/2  1.00 2/2  -     0.50 1/2
-  errors: 1 entity
-   1  entity: A name, number or pronoun differs from the document.
-      sentence      “The keeper number 2 is called Bob.”
-      reason        The sentence says Bob, the passages Tom2.
-      evidence      “keeper number 2 is called Tom2” (at 9% of the document)
-"""
-    assert f"{faithfulness}\nstatistics: " in out
+    assert wrong in judged.out
+    missing = "keyfact_recall, missing root: The keeper number 5 is called Tom5.\n"
+    assert f"{missing}   - evidence: “keeper number 5 is called” (at 34% of the document)\n" in judged.out
     certificate = "keyfact_recall and faithfulness judged by: openai:m; prompts standard; not checked against people\n"
-    assert out.endswith(f"\n\n{certificate}"), "once for all metrics"
+    assert judged.out.endswith(f"\n\n- {certificate}"), "once for all metrics"
 
 
 def test_the_json_of_the_scores_has_every_fact_and_every_sentence(command: Inside, trees: Any) -> None:
@@ -264,7 +244,9 @@ def test_an_answer_is_judged_by_the_tree_whose_query_it_answers(command: Inside,
 
     done = command.run("evaluate", "book.md", "poor.md", *BOTH, "--query", "Who is it?")
     assert done.code == 0, done.err
-    assert done.out.startswith("keyfact_recall not applicable: no key facts answer the run's query")
+    assert done.out.startswith(
+        "1 sentence wrong\n\n- keyfact_recall not applicable: no key facts answer the run's query"
+    )
     assert "faithfulness 0.75" in done.out
     command.run("refine", "book.md", "poor.md", *GOALS, "--query", query, "-q")
     assert command.run("runs", "--json").json["runs"][0]["scores"]["keyfact_recall"] >= 0.5
@@ -289,15 +271,16 @@ def test_a_refinement_by_key_facts_is_told_round_by_round(command: Inside) -> No
     for line in (
         "found in keyfact_recall: 5 missing branch, 4 missing root\n",
         "found in faithfulness: 1 entity\n",
-        "· entity: “The keeper number 2 is called Bob.” -> The sentence says Bob, the passages Tom2.\n",
-        "· missing root: The keeper number 5 is called Tom5.\n",
+        "- entity: “The keeper number 2 is called Bob.” -> The sentence says Bob, the passages Tom2.\n",
+        "- missing root: The keeper number 5 is called Tom5.\n",
     ):
         assert line in traced
     diff = command.run("diff", run).out
     assert (
-        "+ The keeper number 5 is called Tom5.\n    fixes · missing root: The keeper number 5 is called Tom5.\n" in diff
+        "- + The keeper number 5 is called Tom5.\n  - fixes: missing root: The keeper number 5 is called Tom5.\n"
+        in diff
     )
-    assert "    fixes · entity: “The keeper number 2 is called Bob.” -> The sentence says Bob, the" in diff
+    assert "  - fixes: entity: “The keeper number 2 is called Bob.” -> The sentence says Bob, the" in diff
 
 
 @pytest.mark.slow
@@ -332,7 +315,7 @@ def test_a_dry_run_counts_the_validator_at_its_own_price(tmp_path: Path) -> None
     assert whole["cost_usd"] - mixed["cost_usd"] == pytest.approx(saved)
     narrative = plan(command, "keyfacts", "book.md", *dear, "--set", "perspective=narrative")
     assert narrative["cost_usd"] < whole["cost_usd"]
-    assert "validator  " in command.run("keyfacts", "book.md", *dear, *cheap, "--dry-run").out
+    assert "| validator " in command.run("keyfacts", "book.md", *dear, *cheap, "--dry-run").out
 
 
 @pytest.mark.nightly
@@ -371,7 +354,7 @@ def test_a_pack_with_key_facts_goes_from_one_machine_to_another(command: Inside,
     listed = there.run("pack", "list", "--json").json["packs"]
     assert [one["kind"] for one in listed if one["pack"] == trees["id"]] == ["keyfacts"]
     assert listed[0]["keyfacts"] == 21
-    assert "  21 key facts  " in there.run("pack", "list").out
+    assert "| 21 key facts " in there.run("pack", "list").out
     named = command.run("evaluate", "book.md", "poor.md", *BOTH, "--keyfacts", trees["id"][:6], "--json").json
     assert named["metrics"]["keyfact_recall"]["details"]["keyfacts"] == trees["id"]
 
@@ -382,7 +365,7 @@ def test_what_an_imported_pack_says_is_harmless_on_a_terminal() -> None:
     kept = KeyFact(2, "root", None, evil, Evidence(evil, span))
     tree = Tree(0, "narrative", span, 0.5, (pruned, kept), evil)
     keyfacts = KeyFacts("id", document.id, evil, "b", {}, (tree,), (evil,))
-    shown = "\n".join([*keyfacts_lines(keyfacts, document, pruned=True), measure(keyfacts), fact_models(keyfacts)])
+    shown = "\n".join([keyfacts_markdown(keyfacts, document, pruned=True), measure(keyfacts), fact_models(keyfacts)])
 
     assert shown.count("The sea.") == 6
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)

@@ -129,7 +129,7 @@ def test_what_no_judge_has_confirmed_is_matched_by_wording_and_says_so(judged: t
     assert "the others were matched by wording" in " ".join(inline.split())
     by_sentence = command.run("lineage", run, "--json").json["sentences"]
     assert [one["by"] for one in by_sentence] == ["judge", None, "judge", "words"]
-    assert "      judge " in command.run("lineage", run).out
+    assert "   - judge: " in command.run("lineage", run).out
     assert command.run("show", run, "-o", "out.html", "--quiet").code == 0
     page = (command.folder / "out.html").read_text("utf-8")
     assert "Footnotes 1 and 2 are quotes by which a judge confirmed the sentence; 3 was matched by wording." in page
@@ -139,7 +139,7 @@ def test_the_dossier_says_of_each_source_whose_word_it_is(judged: tuple[Inside, 
     command, run = judged
     assert command.run("export", run, "-o", "page.json", "-q").code == 0
     sentences = json.loads((command.folder / "page.json").read_text("utf-8"))["sentences"]
-    assert [[source["by"] for source in one["sources"]] for one in sentences] == [["judge"], [], ["judge"], ["judge"]]
+    assert [one["by"] for one in sentences] == ["judge", None, "judge", "judge"]
     assert command.run("export", run, "-o", "page.html", "-q").code == 0
     assert (command.folder / "page.html").read_text("utf-8").count("quoted by the judge") == 3
 

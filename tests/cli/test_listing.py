@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from redraft.cli.views.lists import run_lines
 from redraft.report.history.summaries import RunSummary
+from redraft.report.markdown.lists import runs_markdown
 from tests.cli.inside import Inside, keepers_court
 from tests.command import Done
 from tests.judges import island
@@ -85,26 +85,26 @@ def a_run(**changed: Any) -> RunSummary:
     return RunSummary.model_construct(**long | changed)
 
 
-@pytest.mark.parametrize("columns", [80, 100])
-def test_the_list_fits_whatever_stands_in_it(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    compared = a_run(kind="compare", preferred="b", strategy="")
-    several = [a_run(), a_run(offline_check=True), a_run(scores={}, kind="booookscore"), compared]
-    for runs in ([one] for one in several):
-        assert max(map(len, run_lines(runs, NOW))) <= columns
-    lines = run_lines(several, NOW)
-    assert max(map(len, lines)) <= columns
-    assert all("3fa2c1d0" in line and "A very long" in line for line in lines[1:])
+def cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip("|").split("|")]
 
 
-def test_short_runs_have_every_column_and_old_ones_their_year(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
+def test_each_run_is_a_row_of_facts() -> None:
     run = a_run(model="extractive", status="done", scores={"coverage": 0.5}, title="Short", created="2024-01-02T03:04")
-    heads, line = run_lines([run], NOW)
+    heads, _, row, compared = map(
+        cells, runs_markdown([run, a_run(kind="compare", preferred="b", strategy="")], NOW).splitlines()
+    )
 
-    assert heads.split() == ["RUN", "WHEN", "(UTC)", "STATUS", "KIND", "DRAFTED", "MODEL", "WORDS", "SCORES", "TITLE"]
-    assert "Jan 02 2024  done" in line
-    assert line.endswith("cov 0.50  Short")
+    assert heads == ["run", "when (UTC)", "status", "kind", "scores", "title", "words", "model", "drafted"]
+    day = "Jan 02 2024"
+    assert row == ["3fa2c1d0", day, "done", "summarize", "cov 0.50", "Short", "1200", "extractive", "hierarchical"]
+    assert compared[1] == "Nov 22 05:55"
+    assert compared[4:7] == ["B preferred", "A very long title of a very long book b…", ""]
+
+
+def test_columns_without_facts_are_left_out() -> None:
+    heads = cells(runs_markdown([a_run(scores={}, limit=None)], NOW).splitlines()[0])
+    assert not {"scores", "words"} & set(heads)
 
 
 def test_a_status_that_there_is_not_is_answered_with_those_that_there_are(tmp_path: Path) -> None:

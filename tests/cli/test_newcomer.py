@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.chatserver import ChatServer, Seen
-from tests.cli.inside import MODEL, Inside
+from tests.cli.inside import MODEL, Inside, facts
 from tests.judges import Json, island, told
 
 STOP: Json = {"words": "keeper number 1", "question": "What does Tom1 keep?", "type": "entity omission"}
@@ -40,12 +40,13 @@ def run_of(inside: Inside) -> str:
 def test_each_stop_is_shown_with_its_question_its_sentence_and_its_words(inside: Inside) -> None:
     done = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer")
     assert done.code == 0
-    assert done.out.splitlines()[:4] == [
-        "newcomer: 1 stop",
-        "   1  entity omission: What does Tom1 keep?",
-        "      sentence      “The keeper number 1 is called Tom1.”",
-        "      summary says  keeper number 1",
-    ]
+    assert done.out.startswith("1 unclear\n\n- newcomer: 1 stop\n")
+    stop = """
+1. “The keeper number 1 is called Tom1.”
+   - newcomer, entity omission: What does Tom1 keep?
+     - summary says: keeper number 1
+"""
+    assert stop in done.out
 
 
 @pytest.mark.slow
@@ -70,13 +71,13 @@ def test_trace_and_pages_say_how_often_a_newcomer_stops(inside: Inside, stops: l
 
 def test_a_plan_counts_the_request(inside: Inside) -> None:
     planned = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer", "--dry-run")
-    assert "newcomer about 1 call" in planned.out + planned.err
+    assert "newcomer about 1 call" in facts(planned.out)
 
 
 def test_the_built_in_model_says_that_it_cannot_and_the_run_is_complete(inside: Inside) -> None:
     done = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer", "-m", "extractive")
     assert done.code == 0
-    assert done.out.startswith("newcomer not applicable: the built-in judge cannot tell where a newcomer stops")
+    assert done.out.startswith("- newcomer not applicable: the built-in judge cannot tell where a newcomer stops")
 
 
 def test_it_is_no_goal(inside: Inside) -> None:

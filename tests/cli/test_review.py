@@ -18,10 +18,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from redraft.cli.views.history import _request
 from redraft.domain import Finding, PointAnswer, PointOutcome, Round
 from redraft.graphs.review import reviewed
 from redraft.report.history.requests import RequestOutcome, count_unmet, request_outcomes
+from redraft.report.markdown.trace import request_words
 from redraft.store.store import Store
 from tests.cli.inside import Inside, keepers_court
 from tests.command import Done
@@ -58,9 +58,11 @@ def test_enter_goes_on_and_s_stops(command: Inside) -> None:
     assert done.json["stop_reason"] == "cancelled"
     assert done.json["rounds"] == 1
     assert "Before revision 1: the best draft (28 words)\n\n" in done.err
-    assert done.err.index("called Bob.") < done.err.index("   1  inconsistent"), "the draft before the findings"
-    assert "consistency  0.75  goal 1: missed" in done.err
-    assert "   1  inconsistent: What is keeper number 2 called?" in done.err
+    assert done.err.index("called Bob.") < done.err.index("\n1. consistency, inconsistent"), (
+        "the draft before the findings"
+    )
+    assert "- consistency 0.75 (goal 1 missed)" in done.err
+    assert "\n1. consistency, inconsistent: What is keeper number 2 called?" in done.err
     assert "Before revision 2" in done.err
     assert "; you stopped it\n" in done.err
 
@@ -70,7 +72,7 @@ def test_findings_are_dropped_and_requests_are_added(command: Inside) -> None:
     done = review(command, "?", "d 4", "d 1 2 3", "what", "a", "a Say more about the station.", "", "s")
 
     for answer in (
-        "\n  d 2 4   drop findings 2 and 4",
+        "\n| d 2 4  | drop findings 2 and 4",
         "such as: d 1 (there are 3)",
         "none left",
         "'what' is not a key",
@@ -116,7 +118,7 @@ def test_the_trace_and_the_result_say_whether_a_request_was_met(
 ) -> None:
     asked = Finding("review", "request", "change", "Say how it ends.")
     made = Round(1, "d", "b", ("review",), (asked.id,), accepted, "coverage fell", "")
-    said = " ".join(" ".join(_request(asked, PointAnswer(asked.id, became, "no room"), made)).split())
+    said = request_words(asked, PointAnswer(asked.id, became, "no room"), made)
     assert said == f"request: Say how it ends. · {says}"
     rounds = [replace(made, answers=(PointAnswer(asked.id, became, "no room"),))]
     store = Mock(spec=Store, judgments=Mock(of=lambda _: {"review": reviewed(None, [asked])}))
@@ -198,7 +200,9 @@ def test_at_the_end_of_input_the_run_waits_and_resume_asks_again(command: Inside
     assert command.run("runs", "--json").json["runs"][0]["status"] == "waiting"
     assert run in command.run("runs", "--status", "waiting").out
     assert command.run("show", run, "--json").json["status"] == "waiting"
-    assert f"waiting for your review\nResume: redraft resume {run}" in command.run("trace", run).out
+    trace = command.run("trace", run)
+    assert "- waiting for your review\n" in trace.out
+    assert f"Resume: redraft resume {run}" in trace.err
 
     again = command.run("resume", run)
     assert again.code == 3, again.err

@@ -47,7 +47,7 @@ def test_a_command_judges_by_a_rubric_and_another_one_goes_on_without_the_file(t
     found = done.json["metrics"]["plain_tone"]
     assert (found["score"], found["findings"][0]["sentence"]) == (0.5, "The parties concurred.")
     assert "plain_tone 0.50: 1 item judged, 1 finding" in shown.out
-    assert "  level 2 of 3: Half is.\n" in shown.out
+    assert "- level 2 of 3: Half is.\n" in shown.out
     assert "legal wording" in shown.out
     assert resumed.code == 0, resumed.err
     assert listed.json["scores"]["plain_tone"] == 0.5

@@ -93,27 +93,15 @@ def test_lines_break_at_words(monkeypatch: pytest.MonkeyPatch, text: str, lines:
     assert terminal.wrapped(text, "", "") == lines
 
 
-def test_what_stands_behind_a_margin_makes_room_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-
-    def made() -> Iterator[str]:
-        yield from terminal.wrapped("word " * 40, "", "")
-
-    lines = terminal.indented(made())
-
-    assert {line[:3] for line in lines} == {"  w"}
-    assert max(map(len, lines)) in range(50, 61)
-    assert max(map(len, terminal.wrapped("word " * 40, "", ""))) == 59
-
-
 @pytest.mark.slow
 def test_lists_fit_80_columns(command: Command) -> None:
-    command.environment["COLUMNS"] = "80"
     command.run("pack", "build", "book.md", "-q")
-    for arguments in (("prompts", "list"), ("runs",), ("pack", "list")):
-        shown = command.run(*arguments).out
-        assert shown
-        assert max(map(len, shown.splitlines())) <= 80, arguments
+    for arguments in (("prompts", "list"), ("runs",), ("pack", "list"), ("read", "book.md")):
+        shown = on_terminal(command, *arguments).out
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+        assert plain
+        assert "|" not in plain, "Markdown is rendered"
+        assert max(map(len, plain.splitlines())) <= 80, arguments
 
 
 class Clock:

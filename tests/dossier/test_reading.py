@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from redraft import Session, read_lineage, read_trace
-from redraft.domain import DraftComparison, Finding, Ruling
+from redraft.domain import DraftComparison, Finding, Ruling, record_json
 from redraft.errors import RunError
-from redraft.evaluators.metric_info import WithdrawnFinding
+from redraft.evaluators.metric_info import WITHDRAWN, WithdrawnFinding
 from redraft.llm.base import Request
 from redraft.readers.documents import parse
 from redraft.report.dossier.build import read_dossier
@@ -39,47 +39,45 @@ def test_every_offset_leads_to_the_words_that_it_is_said_to_lead_to(dossier: Dos
     text, summary = dossier.document.text, dossier.summary
     assert text is not None
     assert summary is not None
-    places = [source.place for one in dossier.sentences for source in one.sources]
-    places += [one.place for one in dossier.items if one.place]
-    assert len(places) > 20
-    assert all(one_line(text[place.start : place.end]) == place.text for place in places)
+    places = [origin for one in dossier.sentences for origin in one.places]
+    assert all(one_line(text[slice(*origin.span)]) == origin.text for origin in places)
+    items = [one.place for one in dossier.items if one.place]
+    assert len(places) + len(items) > 20
+    assert all(one_line(text[place.start : place.end]) == place.text for place in items)
     quoted = [one.finding.evidence for one in dossier.findings if one.finding.evidence]
     assert quoted
     assert all(text[slice(*one.span)] == one.text for one in quoted if one.span)
-    assert all(one_line(summary[one.start : one.end]) == one.text for one in dossier.sentences)
+    assert all(one_line(summary[slice(*one.span)]) == one.text for one in dossier.sentences)
 
 
 def test_the_sentences_come_from_where_lineage_has_them_from(dossier: Dossier, shelf: tuple[Store, str]) -> None:
     lineage = read_lineage(*shelf)
-    told = [[tuple(origin.span) for origin in one.places] for one in lineage.sentences]
-    assert [[(source.place.start, source.place.end) for source in one.sources] for one in dossier.sentences] == told
-    ways = [source.way for one in dossier.sentences for source in one.sources]
-    assert ways == [origin.way for one in lineage.sentences for origin in one.places]
-    assert all(ways)
+    assert [one.places for one in dossier.sentences] == [one.places for one in lineage.sentences]
+    assert all(origin.way for one in dossier.sentences for origin in one.places)
 
 
 def test_the_rounds_are_those_of_the_trace(dossier: Dossier, shelf: tuple[Store, str]) -> None:
     trace = read_trace(*shelf)
-    assert [one.draft for one in dossier.rounds] == [turn.draft.id for turn in trace.rounds]
-    assert [one.scores for one in dossier.rounds] == [turn.scores for turn in trace.rounds]
-    assert [one.taken for one in dossier.rounds] == [turn.round.accepted for turn in trace.rounds]
-    assert [one.number for one in dossier.rounds if one.result] == [trace.number(trace.run.draft)]
+    assert dossier.rounds == trace.rounds
+    assert dossier.number(dossier.draft) == trace.number(trace.run.draft)
     assert len(dossier.rounds) > 1
 
 
 def test_every_finding_of_the_run_has_one_number_and_a_state_that_its_rounds_bear_out(dossier: Dossier) -> None:
     assert [one.number for one in dossier.findings] == list(range(1, len(dossier.findings) + 1))
-    result = next(one for one in dossier.rounds if one.result)
-    assert {one.number for one in dossier.findings if one.state == "open"} == set(result.found)
+    result = next(turn for turn in dossier.rounds if turn.draft.id == dossier.draft)
+    found = {finding.id for finding in result.findings}
+    assert {one.finding.id for one in dossier.findings if one.state == "open"} == found
     mended = [one for one in dossier.findings if one.state == "fixed"]
     assert mended
-    assert all(result.number not in one.rounds for one in mended)
+    assert all(result.round.number not in one.rounds for one in mended)
     aimed = {(one.number, told.round) for one in dossier.findings for told in one.aimed}
-    assert aimed == {(number, turn.number) for turn in dossier.rounds for number in turn.findings}
+    numbers = [turn.round.number for turn in dossier.rounds]
+    assert aimed == {(number, made) for made in numbers for number in dossier.to_fix(made)}
 
 
 def test_what_is_said_to_have_mended_a_finding_stands_in_the_draft_of_that_round(dossier: Dossier) -> None:
-    drafts = {one.number: one_line(one.text) for one in dossier.rounds}
+    drafts = {turn.round.number: one_line(turn.draft.text) for turn in dossier.rounds}
     told = [became for one in dossier.findings for became in one.aimed if became.gone and became.after]
     assert told
     assert all(became.after in drafts[became.round] for became in told)
@@ -90,7 +88,7 @@ def test_what_is_known_of_a_sentence_without_a_place_is_said_as_lineage_says_it(
     shown = {}
     for said in (GIVEN_SAID, "level 1 summary of chunks 1 to 4"):
         first, *others = dossier.sentences
-        lacking = first.model_copy(update={"sources": (), "invented": said})
+        lacking = replace(first, origins=(), direct=(), judged=(), invented=said)
         shown[said] = show(dossier.model_copy(update={"sentences": (lacking, *others)})).lower()
         assert origin_note(said).lower() in shown[said]
 
@@ -100,7 +98,9 @@ def test_a_withdrawn_finding_is_shown_with_the_words_that_overrule_it(dossier: D
     finding = Finding("consistency", "inconsistent", "correct", "It is wrong.", "Ann came.", "Who came?", "Ann", "Bob")
     ruling = Ruling(dossier.document.id, finding.id, "supported", "Ann came in.", 3, 15, "It says so.", "a judge")
     first, *others = dossier.rounds
-    gone = first.model_copy(update={"withdrawn": (WithdrawnFinding(finding, ruling),)})
+    name, evaluation = next(iter(first.evaluations.items()))
+    details = {**evaluation.details, WITHDRAWN: (WithdrawnFinding(finding, ruling),)}
+    gone = replace(first, evaluations={**first.evaluations, name: replace(evaluation, details=details)})
     shown = show(dossier.model_copy(update={"rounds": (gone, *others)}))
     assert all(text in shown for text in ("Who came?", "Ann came in."))
     assert "Ann came in." not in show(dossier)
@@ -120,7 +120,7 @@ def test_the_judges_reasons_stand_with_their_round(shelf: tuple[Store, str], sho
 
 
 def test_findings_about_a_sentence_stand_beside_it(dossier: Dossier) -> None:
-    beside = {number for one in dossier.sentences for number in one.findings}
+    beside = {number for one in dossier.sentences for number in dossier.findings_on(one.number)}
     about = {one.number for one in dossier.findings if one.state == "open" and one.sentence is not None}
     assert beside == about
     texts = {one.number: one.text for one in dossier.sentences}
@@ -238,6 +238,10 @@ def test_a_run_that_made_no_summary_is_refused_in_a_sentence(tmp_path: Path) -> 
         read_dossier(store, run)
 
 
-def test_it_comes_back_from_its_json_as_it_was(dossier: Dossier) -> None:
-    assert Dossier.model_validate_json(dossier.model_dump_json()) == dossier
-    assert json.loads(dossier.model_dump_json())["format"] == 2
+def test_its_json_has_the_records_of_the_run(dossier: Dossier, shelf: tuple[Store, str]) -> None:
+    content = json.loads(dossier.model_dump_json())
+    assert content["format"] == 3
+    assert content["sentences"] == record_json(dossier.sentences)
+    assert [one["round"] for one in content["rounds"]] == record_json(
+        [turn.round for turn in read_trace(*shelf).rounds]
+    )

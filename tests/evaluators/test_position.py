@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from redraft.cli.views.figures import brief_line, lines
 from redraft.domain import Document, Evaluation
 from redraft.errors import UsageError
 from redraft.evaluators.position import UNTOLD
 from redraft.readers.documents import parse
-from tests.cli.inside import Inside
+from redraft.report.markdown.figures import brief_figures
+from tests.cli.inside import Inside, facts
 from tests.judges import Court
 
 NAMES = "Hester Tobias Josiah Philip Duchess Wickmouth Sarnholm Pettifer Lomax Dunne Gannet Harrow"
@@ -132,19 +132,18 @@ def test_the_command_shows_where_the_summary_comes_from_beside_a_reference(tmp_p
     command = Inside(tmp_path)
     for name, text in (("marsh.md", book().text), ("early.md", f"{FACTS[0]} {FACTS[1]}"), ("human.md", FACTS[11])):
         (tmp_path / name).write_text(text, "utf-8")
-    done = command.run("evaluate", "marsh.md", "early.md", "--metric", "position", "--reference", "human.md")
+    done = command.run("evaluate", "marsh.md", "early.md", "--metric", "position", "--reference", "human.md", "--all")
 
     assert done.code == 0
-    assert "position: 2 sentences traced to the document\n" in done.out
-    assert "reference     1 sentence traced to the document\n" in done.out
-    rows = {" ".join(line.split()) for line in done.out.splitlines()}
-    assert {"first third 100.0% 0.0% 33.3%", "last third 0.0% 100.0% 33.3%", "tenths 50% 50% 0%"} <= {
-        row.removesuffix(" 0% 0% 0% 0% 0% 0% 0%") for row in rows
-    }
-    assert "spread 0.00, by chance 0.50, of the reference -" in rows
+    assert "position: thirds 100.0%, 0.0%, 0.0%, spread 0.00, 2 sentences traced to the document\n" in done.out
+    assert "- reference: 1 sentence traced to the document\n" in done.out
+    shown = facts(done.out)
+    for row in ("first third 100.0% 0.0% 33.3%", "last third 0.0% 100.0% 33.3%", "tenths 50% 50% 0%"):
+        assert row in shown
+    assert "- spread 0.00, by chance 0.50, of the reference –\n" in done.out
 
 
 def test_the_figures_of_a_metric_that_nobody_here_knows_are_shown_as_they_are() -> None:
     measured = Evaluation("rhythm", 1, "measured", details={"beats_a_line": 4.5, "metre": "iambic", "feet": [1, 2]})
-    assert list(lines(measured)) == ["rhythm: beats a line 4.5, metre iambic"]
-    assert brief_line(Evaluation("rhythm", 1, "measured")) == "rhythm: measured"
+    assert brief_figures(measured) == "rhythm: beats a line 4.5, metre iambic"
+    assert brief_figures(Evaluation("rhythm", 1, "measured")) == "rhythm: measured"

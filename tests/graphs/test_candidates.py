@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from redraft import DraftConfig, JudgeConfig, RefineConfig
-from redraft.cli.views.history import trace_lines
 from redraft.domain import record_json
 from redraft.errors import ProviderError, UsageError
 from redraft.graphs.evaluation import attainment
@@ -19,6 +18,7 @@ from redraft.llm.base import Line, Request
 from redraft.llm.budget import PriceTable
 from redraft.prompts.coherence import PreferenceReply
 from redraft.report.history.trace import read_trace
+from redraft.report.markdown.trace import trace_markdown
 from redraft.runs.dry_run import plan_run
 from redraft.runs.prepare import RunSpec
 from redraft.settings import Evaluate
@@ -198,6 +198,6 @@ async def test_why_auto_has_drafted_as_it_has_is_told(tmp_path: Path) -> None:
     assert named.record().strategy_reason == ""
     trace = read_trace(desk.store, result.run.id)
     assert record_json(trace)["result"]["strategy_reason"] == told["strategy_reason"]
-    lines = [*trace_lines(trace, story(200), show_all=False)]
-    assert any(line.startswith(("direct draft", "draft in parts")) for line in lines)
-    assert any(line.startswith("candidate 2 of 2: ") for line in lines)
+    lines = trace_markdown(trace, story(200)).splitlines()
+    assert any(line.startswith(("- direct draft", "- draft in parts")) for line in lines)
+    assert any(line.startswith("- candidate 2 of 2: ") for line in lines)

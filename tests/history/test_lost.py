@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from redraft.cli.views.lineages import lines
 from redraft.domain import (
     Evaluation,
     Evidence,
@@ -30,8 +29,10 @@ from redraft.errors import RefusedReply, RunError
 from redraft.llm.base import Line, Request
 from redraft.report.history.lineage import read_lineage
 from redraft.report.history.lost import Loss, Losses, read_losses
+from redraft.report.markdown.lineage import lineage_markdown, losses_markdown
 from redraft.settings import DraftConfig
 from redraft.store.store import Store
+from tests.cli.inside import facts
 from tests.history.test_embedded import Counting
 from tests.history.test_lineage import INVENTED, KEEPERS, WEATHER, chronicle, drafted, faithful, inventive
 from tests.store.support import run
@@ -208,7 +209,7 @@ async def test_a_reviser_is_told_of_the_passage_and_of_the_step(tmp_path: Path) 
     by_words = read_losses(desk.store, run)
     assert [one.text for one in by_words.lineage.doubtful] == [INVENTED]
     assert {one.task for one in by_words.findings} == {"add"}, "nobody has read the document for it"
-    assert any(line.endswith("lost, 1 without matching wording") for line in lines(by_words))
+    assert "lost, 1 without matching wording\n" in losses_markdown(by_words)
     keep_absence(desk.store, by_words.lineage.draft, "9 passages")
     assert [one.text for one in read_losses(desk.store, run).lineage.doubtful] == [INVENTED]
 
@@ -221,14 +222,12 @@ async def test_a_reviser_is_told_of_the_passage_and_of_the_step(tmp_path: Path) 
     assert found.by_step == {"never extracted": [0, 1, 0]}
     assert found.invented_by_step == {"first appeared in a merge of level 1": [0, 0, 1]}
     assert record_json(found)["invented_by_step"] == found.invented_by_step
-    head, row = [
-        one for one in lines(found) if "first third of the summary" in one or "first appeared in a merge" in one
-    ][:2]
-    assert (head.split("  ")[-1], row.split()[-4:]) == ("all", ["0", "0", "1", "1"])
+    shown = facts(losses_markdown(found))
+    assert "first third of the summary second last all first appeared in a merge of level 1 0 0 1 1" in shown
     unplaced = [one for one in record_json(found)["lineage"]["sentences"] if one["unplaced"]]
     assert [(one["text"], one["invented_in"], one["doubtful"]) for one in unplaced] == [(INVENTED, "1/1/0", False)]
-    assert any(line.endswith("lost, 1 invented") for line in lines(found))
-    assert not any("other words" in line for line in lines(found))
+    assert "lost, 1 invented " in shown
+    assert "other words" not in shown
 
 
 OTHERWISE = "Nobody there could swim."
@@ -250,17 +249,17 @@ async def test_of_a_given_summary_nothing_is_called_invented_by_words_alone(tmp_
     assert {one.task for one in found.findings} == {"add"}, "a reviser would remove what may be true"
     assert found.by_step == {"not in your summary": [0, 2, 2]}
     assert found.invented_by_step == {"without matching wording": [0, 1, 0]}
-    shown = "\n".join(lines(found))
-    assert "4 lost, 1 without matching wording\nnote: reworded" in shown
-    assert shown.endswith(f"+  {OTHERWISE}\n      no matching wording in the document")
+    shown = losses_markdown(found)
+    assert "4 lost, 1 without matching wording\n\nnote: reworded" in shown
+    assert shown.endswith(f"- {OTHERWISE}\n  - no matching wording in the document\n")
     assert "invented" not in shown
     assert "never extracted" not in shown
     (one,) = [one for one in record_json(found)["lineage"]["sentences"] if one["unplaced"]]
     place = (one["text"], one["invented_in"], one["invented"], one["doubtful"])
     assert place == (OTHERWISE, found.lineage.draft, "your summary", True)
     assert read_lineage(desk.store, run, encoder=Counting()).embedded
-    hints = [" ".join(lines(replace(found.lineage, embedded=embedded))) for embedded in (False, True)]
-    assert ["--set embeddings=MODEL" in one for one in hints] == [True, False]
+    hints = [lineage_markdown(replace(found.lineage, embedded=embedded)) for embedded in (False, True)]
+    assert ["embeddings=" in one for one in hints] == [True, False]
 
 
 async def test_words_alone_call_nothing_invented(tmp_path: Path) -> None:
@@ -276,7 +275,7 @@ async def test_words_alone_call_nothing_invented(tmp_path: Path) -> None:
     assert [one.text for one in found.lineage.doubtful] == list(own)
     assert not found.lineage.invented
     assert "remove" not in {one.task for one in found.findings}
-    shown = "\n".join(lines(found))
+    shown = losses_markdown(found)
     assert "3 without matching wording" in shown
     assert "invented" not in shown
     assert "no matching wording in the sources" in shown

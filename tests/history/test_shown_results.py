@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ async def test_the_short_form_fits_a_few_lines(court: Court, judged: Result) -> 
 async def test_markdown_has_the_summary_and_the_scores(judged: Result) -> None:
     shown = judged._repr_markdown_()
     assert "> " + POOR.split(".")[0] in shown
-    assert f"| coverage | {judged.scores['coverage']:.3f} |" in shown
+    assert re.search(rf"\| coverage +\| {judged.scores['coverage']:.3f} +\|", shown)
     assert shown.startswith(f"The Keepers · evaluate · {judged.run.id} · done · complete · ")
 
 

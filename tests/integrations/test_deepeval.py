@@ -52,7 +52,7 @@ def test_the_reason_has_the_findings(tmp_path: Path) -> None:
     assert judged.score < 0.9
     assert not judged.is_successful()
     assert judged.reason is not None
-    assert judged.reason.startswith("consistency 0.50, 1 findings\n- ")
+    assert judged.reason.startswith("1 sentence wrong\n\n- consistency 0.50: ")
     assert "Bob" in judged.reason
 
 

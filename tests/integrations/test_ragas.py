@@ -29,4 +29,4 @@ def test_a_metric_of_redraft_scores_in_ragas(tmp_path: Path) -> None:
     other = given | {"response": "The summary says it in quite other words."}
     unheard = RedraftScore("coverage", store=tmp_path / "redraft.db").score(**other)
     assert math.isnan(unheard.value)
-    assert unheard.reason.startswith("coverage has no score: no judge gave a verdict")
+    assert unheard.reason.startswith("- coverage has no score: no judge gave a verdict")

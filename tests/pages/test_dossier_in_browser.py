@@ -32,7 +32,7 @@ def opened(page: Any, path: Path, hash_: str = "") -> Any:
 
 def traced(dossier: Dossier) -> SentenceEntry:
     """The last sentence with a source: by then every offset in units is another one than in characters."""
-    return [one for one in dossier.sentences if one.sources][-1]
+    return [one for one in dossier.sentences if one.places][-1]
 
 
 def test_paper_has_the_summary_and_all_columns_of_the_calls(page: Any, exported: Exported) -> None:
@@ -55,7 +55,7 @@ def test_choosing_a_sentence_lights_up_its_sources_and_nothing_else(page: Any, e
     assert text is not None
     for one in exported.dossier.sentences:
         page.click(f"#s{one.number}")
-        places = [source.place for source in one.sources]
+        places = [origin.span for origin in one.places]
         lit = [words for rank in (1, 2, 3) for words in page.evaluate(LIT, f"source-{rank}")]
         assert lit == [text[place.start : place.end] for place in places]
         assert page.locator(".sentence.chosen").count() == 1
@@ -116,7 +116,7 @@ def test_the_chapter_field_follows_every_jump_and_still_leads_to_the_start_of_th
     assert document.text is not None
     field = page.locator("select[data-chapters]")
     page.click(f"[data-choose='{one.number}']")
-    place = one.sources[0].place.start
+    place = one.places[0].span.start
     around = [section["title"] for section in document.sections if section["start"] <= place][-1]
     assert field.evaluate(SHOWN) == around
     last = document.sections[-1]
@@ -143,7 +143,7 @@ def test_addresses_lead_to_a_sentence_a_finding_and_a_place(page: Any, exported:
     assert finding.finding.evidence.span is not None
     assert dossier.document.text is not None
     assert page.evaluate(LIT, "here") == [dossier.document.text[slice(*finding.finding.evidence.span)]]
-    start = one.sources[0].place.start
+    start = one.places[0].span.start
     page.goto("about:blank")
     opened(page, exported.page, f"#c{start}")
     offset = page.evaluate(
@@ -186,16 +186,17 @@ def test_everything_that_can_be_clicked_can_be_reached_with_tab(page: Any, expor
 @pytest.mark.nightly
 def test_drafts_are_compared_in_words(page: Any, exported: Exported) -> None:
     opened(page, exported.page)
-    first, last = exported.dossier.rounds[0], next(one for one in exported.dossier.rounds if one.result)
-    assert first.text != last.text
-    page.select_option("[name=one]", str(first.number))
-    page.select_option("[name=other]", str(last.number))
+    dossier = exported.dossier
+    first, last = dossier.rounds[0], next(turn for turn in dossier.rounds if turn.draft.id == dossier.draft)
+    assert first.draft.text != last.draft.text
+    page.select_option("[name=one]", str(first.round.number))
+    page.select_option("[name=other]", str(last.round.number))
     parts = page.evaluate(
         "[...document.querySelectorAll('[data-diff-out] *')].map(one => [one.tagName, one.textContent])"
     )
-    assert " ".join(words for tag, words in parts if tag != "INS").split() == first.text.split()
-    assert " ".join(words for tag, words in parts if tag != "DEL").split() == last.text.split()
-    page.select_option("[name=other]", str(first.number))
+    assert " ".join(words for tag, words in parts if tag != "INS").split() == first.draft.text.split()
+    assert " ".join(words for tag, words in parts if tag != "DEL").split() == last.draft.text.split()
+    page.select_option("[name=other]", str(first.round.number))
     assert page.locator("[data-diff-out]").text_content() == "The two drafts are the same."
 
 
@@ -246,13 +247,13 @@ def test_what_a_page_may_not_do_is_forbidden_by_its_policy(page: Any, exported: 
 
 
 def test_two_different_drafts_are_compared_at_first_where_the_first_draft_won(page: Any, exported: Exported) -> None:
-    rounds = tuple(one.model_copy(update={"result": one.number == 0}) for one in exported.dossier.rounds)
+    rounds = exported.dossier.rounds
     assert len(rounds) > 1
     path = exported.page.with_name("first-draft-won.html")
-    path.write_text(dossier_page(exported.dossier.model_copy(update={"rounds": rounds})), "utf-8")
+    path.write_text(dossier_page(exported.dossier.model_copy(update={"draft": rounds[0].draft.id})), "utf-8")
     opened(page, path)
     assert page.input_value("[data-diff] [name=one]") == "0"
-    assert page.input_value("[data-diff] [name=other]") == str(rounds[-1].number)
+    assert page.input_value("[data-diff] [name=other]") == str(rounds[-1].round.number)
 
 
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])

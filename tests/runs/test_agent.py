@@ -16,7 +16,6 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from redraft import Document, Limits, RefineConfig, Result, Session
-from redraft.cli.views.history import trace_lines
 from redraft.domain import ReviewQuestion, record_json
 from redraft.errors import ProviderError
 from redraft.events import Event, Notice
@@ -25,6 +24,7 @@ from redraft.llm.reply_reader import read_value
 from redraft.prompts.revision import DecideInput, Decision, Point
 from redraft.prompts.tags import Tags
 from redraft.report.history.trace import read_trace
+from redraft.report.markdown.trace import trace_markdown
 from redraft.runs.dry_run import dry_run
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import JudgeConfig, Refine
@@ -167,11 +167,11 @@ async def test_what_it_decides_is_done_and_on_record(court: Open) -> None:
     assert (made.aims, len(made.findings)) == (("coverage", "consistency"), 2)
     assert (made.why, made.instruction) == ("These are the worst.", "Write it in one go.")
     trace = read_trace(opened.store, result.run.id)
-    lines = list(trace_lines(trace, opened.document, show_all=False))
+    lines = trace_markdown(trace, opened.document).splitlines()
     assert [line for line in lines if "why:" in line or "instruction to" in line] == [
-        "  why: These are the worst.",
-        "  instruction to the reviser: Write it in one go.",
-        "  why: It will do.",
+        "- why: These are the worst.",
+        "- instruction to the reviser: Write it in one go.",
+        "- why: It will do.",
     ]
     assert any("the deciding model saw nothing more to gain" in line for line in lines)
     rounds = [one["round"] for one in record_json(trace)["rounds"]]

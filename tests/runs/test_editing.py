@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from redraft import ReviewQuestion
-from redraft.cli.views.history import trace_lines
 from redraft.domain import record_json
 from redraft.report.history.trace import read_trace
+from redraft.report.markdown.trace import trace_markdown
 from redraft.settings import PolicyName
 from tests.judges import Json, Keepers, Lazy, Said, Saying, Sheet, asked_of, island, keepers_in, named, told
 from tests.runs.courts import Open
@@ -198,7 +198,7 @@ async def test_reasons_of_comparisons_are_on_record(court: Open) -> None:
     trace = read_trace(opened.store, result.run.id)
     (shown,) = [turn["round"]["comparison"] for turn in record_json(trace)["rounds"] if turn["round"]["comparison"]]
     assert shown == {"revision": 2, "best": 0, "neither": 0, "reasons": ["The first ends.", "The second ends."]}
-    lines = "\n".join(trace_lines(trace, opened.document, show_all=False))
+    lines = trace_markdown(trace, opened.document)
     assert "The first ends." in lines
     assert "The second ends." in lines
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from redraft import Limits, ReviewQuestion
-from redraft.cli.views.render import print_outcome
+from redraft.cli.views.outcome import print_outcome
 from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply, RejectedRequest
 from redraft.report.history.results import Result

@@ -36,8 +36,8 @@ def test_the_page_begins_with_the_verdict_and_goes_on_with_the_summary(client: h
     page = client.get(f"/runs/{refined}").text
     scores = client.get(f"/api/runs/{refined}").json()["scores"]
     coverage = int(scores["coverage"] * 100 + 1e-9) / 100
-    verdict = page.index(f"overage missed ({coverage:.2f} of 1.00)")
-    assert "onsistency met (1.00 of 0.50)" in page
+    verdict = page.index(f"overage {coverage:.2f} (goal 1.00 missed)")
+    assert "onsistency 1.00 (goal 0.50 met)" in page
     assert page.index("<h1") < verdict < page.index('id="summary"') < page.index('id="scores"')
 
 
@@ -102,7 +102,7 @@ def test_a_draft_is_forked_by_a_program(client: httpx.Client, refined: str) -> N
     assert reply.status_code == 201
     run = reply.json()["run"]
     assert at_rest(client, run)["status"] == "done"
-    drafts = [client.get(f"/api/runs/{one}/dossier").json()["rounds"][0]["text"] for one in (run, refined)]
+    drafts = [client.get(f"/api/runs/{one}/dossier").json()["rounds"][0]["draft"]["text"] for one in (run, refined)]
     assert drafts[0] == drafts[1]
     assert client.post(f"/api/runs/{refined}/fork", json={"round": 99}).status_code == 409
 

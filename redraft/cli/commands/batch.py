@@ -150,7 +150,7 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
 
 def _say_skipped(names: Sequence[str]) -> None:
     """Name files in the folders that no reader takes."""
-    from redraft.cli.views.render import count
+    from redraft.text.words import count
 
     if names:
         more = f" and {len(names) - _SKIPPED:,} more" if len(names) > _SKIPPED else ""
@@ -205,7 +205,7 @@ def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapp
     from redraft.batches.worker import terms_of
     from redraft.cli.runner import StoppedError
     from redraft.cli.views.batches import finish, open_progress_view, resume_command
-    from redraft.cli.views.render import count
+    from redraft.text.words import count
 
     try:
         with on_termination(_interrupt), engine:
@@ -229,7 +229,7 @@ def _keep_texts(store: Store, name: str, *, quiet: bool) -> None:
     """Read what is a file here, where the workers may be on other machines."""
     from redraft.batches.request import BatchRequest
     from redraft.batches.worker import count_files, keep_texts
-    from redraft.cli.views.render import count
+    from redraft.text.words import count
 
     if files := count_files(store, name):
         if not quiet:
@@ -262,19 +262,19 @@ Examples:
 def status(name: str | None, db: str | None, as_json: bool) -> int:
     """Show the status and the results so far of the batch NAME; without NAME, list all batches."""
     from redraft.batches.tables import read_snapshot
-    from redraft.cli.views.batches import batch_lines, show
-    from redraft.cli.views.render import show_list
+    from redraft.cli.views.batches import batches_markdown, show_batch
+    from redraft.cli.views.markdown import show_record
 
     with store_to_read(db) as store:
         if name is not None:
-            show(store, read_snapshot(store, name), as_json=as_json)
+            show_batch(store, read_snapshot(store, name), as_json=as_json)
             return 0
         snapshots = [read_snapshot(store, one.name) for one in store.batches.all()]
-    content, lines = (
-        {"batches": [record_json(snapshot) for snapshot in snapshots]},
-        batch_lines(snapshots) if snapshots else [],
+    content, none = (
+        [record_json(snapshot) for snapshot in snapshots],
+        "No batches yet. Make one: redraft batch FILES...",
     )
-    show_list(content, lines, "No batches yet. Make one: redraft batch FILES...", as_json=as_json)
+    show_record({"batches": content}, batches_markdown(snapshots), as_json=as_json, empty=none)
     return 0
 
 

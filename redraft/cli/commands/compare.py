@@ -119,11 +119,11 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
 
     Without A and B these are the first draft and the run's result.
     """
-    from redraft.cli.views import history
-    from redraft.cli.views.render import show
+    from redraft.cli.views.markdown import show_record
     from redraft.report.history.changes import difference
     from redraft.report.history.results import document_read
     from redraft.report.history.trace import read_trace
+    from redraft.report.markdown.trace import diff_markdown
     from redraft.text import languages
 
     if len(rounds) not in {0, 2}:
@@ -136,9 +136,6 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     with languages.language_context(document):
         draft_diff = difference(before, after)
     ends = {"from": record_json(before.draft), "to": record_json(after.draft)}
-    show(
-        {"run": read.run.id, **ends, **record_json(draft_diff)},
-        history.diff_lines(draft_diff, before, after, document),
-        as_json=as_json,
-    )
+    content = {"run": read.run.id, **ends, **record_json(draft_diff)}
+    show_record(content, diff_markdown(draft_diff, before, after, document), as_json=as_json)
     return 0

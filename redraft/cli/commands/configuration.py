@@ -8,7 +8,6 @@ import click
 
 from redraft.cli import options
 from redraft.cli.sections import CommandGroup
-from redraft.cli.terminal import echo_json, wrapped
 from redraft.errors import UsageError
 
 _set = options.option(
@@ -32,8 +31,9 @@ def prompts() -> None:
 @options.as_json
 def list_prompts(choice: str, as_json: bool) -> int:
     """List the prompts with their hashes."""
-    from redraft.cli.views import render
+    from redraft.cli.views.markdown import show_record
     from redraft.prompts.book import PROMPTS, PromptBook
+    from redraft.report.markdown.layout import table
 
     book = PromptBook(choice)
     listed = [
@@ -47,13 +47,9 @@ def list_prompts(choice: str, as_json: bool) -> int:
         }
         for prompt in PROMPTS.values()
     ]
-    if as_json:
-        echo_json({"prompts": listed})
-    else:
-        rows = [(str(p["name"]), str(p["hash"])[:8], "own" if p["overridden"] else "") for p in listed]
-        for row, line in zip(listed, render.aligned(rows), strict=True):
-            for shown in wrapped(str(row["purpose"]), f"{line}  ", " " * (len(line) + 2)):
-                click.echo(shown)
+    own = {name: "own" if name in book.overridden else "" for name in PROMPTS}
+    rows = [[name, book.hash(prompt)[:8], own[name], prompt.purpose] for name, prompt in PROMPTS.items()]
+    show_record({"prompts": listed}, table([["prompt", "hash", "", "purpose"], *rows]) + "\n", as_json=as_json)
     return 0
 
 

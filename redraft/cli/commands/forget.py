@@ -110,7 +110,7 @@ def _idle(store: Store, age: str) -> list[str]:
 
 
 def _told(freed: ForgetReport, verb: str) -> Iterator[str]:
-    from redraft.cli.views.render import count
+    from redraft.text.words import count
 
     if not freed.runs and not freed.documents:
         yield "nothing to remove"

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from redraft.cli import options, parse_options
 from redraft.cli.sections import command
 from redraft.cli.settings_file import model_tables
@@ -81,8 +79,8 @@ def models(check: str | None, db: str | None, as_json: bool, **given: Any) -> in
     """Show the models that write, judge, validate and decide, with their windows, prices and reply formats; and the
     model servers on this machine.
     """
-    from redraft.cli.views.plans import nearby_lines, roster_lines
-    from redraft.cli.views.render import show
+    from redraft.cli.views.markdown import show_record
+    from redraft.cli.views.plans import roster_markdown
     from redraft.llm import servers
     from redraft.runs.roster import roster
     from redraft.store.store import Store
@@ -108,7 +106,7 @@ def models(check: str | None, db: str | None, as_json: bool, **given: Any) -> in
         {"kind": server.port.kind, "base_url": server.port.url, "models": server.models} for server in local_servers
     ]
     content = {"models": [record_json(entry) for entry in entries], "nearby": here}
-    show(content, (*roster_lines(entries), "", *nearby_lines(local_servers)), as_json=as_json)
+    show_record(content, roster_markdown(entries, local_servers), as_json=as_json)
     return DONE
 
 
@@ -116,15 +114,16 @@ def _checked(entries: Sequence[RosterEntry], store: Store, timeout: float | None
     """Ask everybody, one after the other, and say what works. One that was named alone is one object as JSON."""
     import asyncio
 
-    from redraft.cli.views.plans import check_lines
+    from redraft.cli.views.markdown import show
+    from redraft.cli.views.plans import check_markdown
     from redraft.runs.roster import check
 
     check_results = []
     for entry in entries:
         check_results.append(asyncio.run(check(entry, store, timeout or _PATIENCE)))
-        for line in () if as_json else check_lines(check_results[-1]):
-            click.echo(line)
+        if not as_json:
+            show(check_markdown(check_results[-1:]))
     if as_json:
-        said = [record_json(check_result) for check_result in check_results]
-        echo_json(said[0] if alone else {"checked": said})
+        content = [record_json(check_result) for check_result in check_results]
+        echo_json(content[0] if alone else {"checked": content})
     return DONE if all(check_result.works for check_result in check_results) else FAILED

@@ -162,24 +162,25 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 def _contents(packed: PackContents) -> Iterator[str]:
     """What is in a pack, and where it comes from."""
 
-    from redraft.cli.views import history, render
     from redraft.domain import TYPES
+    from redraft.report.markdown.reference import fact_models, measure, origin
+    from redraft.text.words import count
 
     if pack := packed.questions:
-        yield f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}{_holes(pack)}"
+        yield f"pack {pack.id}: {count(len(pack.questions), 'question')}, {origin(pack)}{_holes(pack)}"
     if keyfacts := packed.keyfacts:
-        yield f"key facts {keyfacts.id}: {history.measure(keyfacts)}, {history.fact_models(keyfacts)}{_holes(keyfacts)}"
+        yield f"key facts {keyfacts.id}: {measure(keyfacts)}, {fact_models(keyfacts)}{_holes(keyfacts)}"
     if typed := packed.typed:
         kinds = Counter(question.type for question in typed.questions)
         told = ", ".join(f"{kinds[one]} {one}" for one in TYPES if kinds[one])
-        yield f"typed questions {typed.id}: {told}, {render.origin(typed)}{_holes(typed)}"
+        yield f"typed questions {typed.id}: {told}, {origin(typed)}{_holes(typed)}"
 
 
 def _holes(part: Pack | KeyFacts | TypedQuestions) -> str:
     """How much of it could not be had."""
-    from redraft.cli.views import render
+    from redraft.text.words import count
 
-    return f", with {render.count(len(part.missing), 'gap')}" if part.missing else ""
+    return f", with {count(len(part.missing), 'gap')}" if part.missing else ""
 
 
 @pack.command("list", short_help="List all questions and key facts.")
@@ -187,13 +188,13 @@ def _holes(part: Pack | KeyFacts | TypedQuestions) -> str:
 @options.as_json
 def list_packs(db: str | None, as_json: bool) -> int:
     """List all questions, key facts and typed questions, newest first."""
-    from redraft.cli.views.lists import pack_lines
-    from redraft.cli.views.render import show_list
+    from redraft.cli.views.markdown import show_record
+    from redraft.report.markdown.lists import packs_markdown
 
     with parse_options.store_to_read(db) as store:
         listed = _listed(store)
-    lines = pack_lines(listed, datetime.now(UTC))
-    show_list({"packs": listed}, lines, "No packs yet. Make one: redraft pack build FILE", as_json=as_json)
+    none = "No packs yet. Make one: redraft pack build FILE"
+    show_record({"packs": listed}, packs_markdown(listed, datetime.now(UTC)), as_json=as_json, empty=none)
     return 0
 
 

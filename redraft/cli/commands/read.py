@@ -39,14 +39,52 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **given: Any) -
 
     Several sources are read as one document.
     """
-    from redraft.cli.views.documents import document_json, lines
-    from redraft.cli.views.render import show
+    from redraft.cli.views.markdown import show_record
     from redraft.readers.documents import load_all
+    from redraft.report.markdown.reference import document_markdown
 
     document = load_all(sources, wanted=parse_options.document_part(given))
     content = document_json(document) | ({"text": document.text} if as_text else {})
-    show(content, [prose(document.text)] if as_text else lines(document), as_json=as_json)
+    if as_text and not as_json:
+        click.echo(prose(document.text))
+    else:
+        show_record(content, document_markdown(document), as_json=as_json)
     return 0
+
+
+def document_json(document: Document) -> dict[str, object]:
+    """Return a document as JSON; fields may be added, never changed."""
+    from redraft.report.markdown.reference import chapter_numbers
+    from redraft.text.places import pages_of
+    from redraft.text.words import count_words
+
+    numbers = chapter_numbers(document)
+    return {
+        "id": document.id,
+        "title": document.title,
+        "file": document.source,
+        "encoding": document.encoding,
+        "language": document.language,
+        "words": count_words(document.text),
+        "characters": len(document.text),
+        "sections": [
+            {
+                "title": section.title,
+                "level": section.level,
+                "chapter": numbers.get(section),
+                "span": list(section.span),
+                "words": count_words(document.text[slice(*section.span)]),
+                "pages": pages_of(document, section.span),
+            }
+            for section in document.sections
+        ],
+        "marks": [
+            {"kind": mark.kind, "label": mark.label, "href": mark.href, "span": [mark.start, mark.end]}
+            | ({"language": mark.language} if mark.kind == "document" else {})
+            for mark in document.marks
+        ],
+        "notes": list(document.notes),
+    }
 
 
 _ASK_EPILOG = """\b

@@ -16,6 +16,7 @@ from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.settings import ExperimentPart
 from redraft.text.sanitizer import one_line
+from redraft.text.words import count
 
 if TYPE_CHECKING:
     from redraft.report.history.citations import CitationForm
@@ -59,10 +60,9 @@ Examples:
 @options.as_json
 def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: str | None) -> int:
     """List the latest runs. Runs of experiments and chapters need --all, or --kind."""
-
-    from redraft.cli.views import render
-    from redraft.cli.views.lists import run_lines
+    from redraft.cli.views.markdown import show_record
     from redraft.report.history.summaries import summary_of
+    from redraft.report.markdown.lists import runs_markdown
 
     with parse_options.store_to_read(db) as store:
         store.runs.check_filter(filters["kind"], filters["status"])
@@ -71,13 +71,12 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
         run_summaries = [run for run in all_of_them if run is not None]
         damaged = dict(store.runs.damaged)
         any_at_all = bool(run_summaries or store.runs.latest(1))
-    if run_summaries or as_json:
+    if run_summaries or as_json or not damaged:
         content = {"runs": [run.model_dump(mode="json") for run in run_summaries], "damaged": damaged}
-        render.show(content, run_lines(run_summaries, datetime.now(UTC)), as_json=as_json)
-    elif any_at_all:
-        terminal.say("No matching runs. All runs: redraft runs --all")
-    elif not damaged:
-        terminal.say("No runs yet. Make one: redraft summarize FILE")
+        markdown = runs_markdown(run_summaries, datetime.now(UTC))
+        none = "No runs yet. Make one: redraft summarize FILE"
+        empty = "No matching runs. All runs: redraft runs --all" if any_at_all else none
+        show_record(content, markdown, as_json=as_json, empty=empty)
     for run, why in damaged.items() if not as_json else ():
         terminal.say(f"cannot be read: run {run}: {one_line(why, 200)}")
     return 0
@@ -158,9 +157,11 @@ def show(
     `redraft trace RUN` shows its findings. For a run that built questions or key facts, compared two summaries, or
     asked a question, it shows these, the verdict, or the answer with its citations.
     """
-    from redraft.cli.views import outcome, render
+    from redraft.cli.views import outcome
+    from redraft.cli.views.markdown import show as show_markdown
     from redraft.report.history.results import read_result
     from redraft.report.history.trace import result_at_round
+    from redraft.report.markdown.result import OTHERWISE, pieces_markdown
 
     _check(cite, link, output, form)
     to = target(output, form, as_json=as_json)
@@ -169,13 +170,13 @@ def show(
         result = read_result(store, run_id)
         if number is not None:
             result = result_at_round(store, result, number)
-        if cite is not None and result.run.kind not in render.OTHERWISE:
+        if cite is not None and result.run.kind not in OTHERWISE:
             draft = None if number is None or result.draft is None else result.draft.id
             _cite(store, result.run.id, "json" if as_json else cite, link or "", encoder, draft)
             return 0
         parts = store.runs.pieces(result.run.id) if pieces else []
         listed = {"pieces": [asdict(piece) for piece in parts]} if pieces else {}
-        if result.run.kind in render.OTHERWISE:
+        if result.run.kind in OTHERWISE:
             if form not in (None, "json") or output or cite:
                 hint = "leave out --cite, --format and --output"
                 raise UsageError(f"run {result.run.id} has no summary to write", hint=hint)
@@ -186,13 +187,12 @@ def show(
                 outcome.finish(store, result, as_json=False, quiet=quiet)
                 return 0
         else:
-            for piece in () if to.as_json else parts:
-                click.echo(render.piece_text(piece))
+            if parts and not to.as_json:
+                show_markdown(pieces_markdown(parts))
             outcome.hand_over(store, result, to, encoder=encoder, more=listed)
     if not quiet and not to.as_json:
         _tell(result, output)
-        for line in render.chapter_lines(result):
-            terminal.say(line)
+        outcome.print_chapters(result)
     return 0
 
 
@@ -205,18 +205,20 @@ def _check(cite: str | None, link: str | None, output: str | None, form: str | N
 
 def _tell(result: Result, output: str | None) -> None:
     """Print what is known about a run besides its summary."""
-    from redraft.cli.views import render
+    from redraft.cli.views import outcome
+    from redraft.report.markdown.result import OTHERWISE
+    from redraft.report.markdown.trace import drafting_lines
 
-    if result.summary is None and result.run.kind not in render.OTHERWISE:
+    if result.summary is None and result.run.kind not in OTHERWISE:
         terminal.say(f"run {result.run.id} ({result.status}) has no summary yet")
     for note in result.outline.notes:
         terminal.say(f"document: {note}")
     if result.run.error:
         terminal.say(f"error: {result.run.error['message']}")
-    render.print_outcome(result, output, scores=result.run.kind not in render.OTHERWISE)
-    for line in (*render.drafting(result), *render.roles(result)):
+    outcome.print_outcome(result, output, scores=result.run.kind not in OTHERWISE)
+    for line in (*drafting_lines(result), *outcome.roles(result)):
         terminal.say(line)
-    if (what := render.OTHERWISE.get(result.run.kind)) and result.status != "done":
+    if (what := OTHERWISE.get(result.run.kind)) and result.status != "done":
         next_step = "the run is under way" if result.status == "running" else hints.run_command("resume", result.run.id)
         terminal.say(f"no {what} yet: {next_step}")
 
@@ -225,7 +227,6 @@ def _cite(
     store: Store, run: str, form: CitationForm, link: str, encoder: Encoder | None, draft: str | None = None
 ) -> None:
     """The summary with the places that its sentences come from."""
-    from redraft.cli.views import render
     from redraft.report.history.citations import citations_of
 
     citations = citations_of(store, run, encoder=encoder, link=link, draft=draft)
@@ -234,7 +235,7 @@ def _cite(
     else:
         click.echo(terminal.prose(citations.text(form)) if form in ("footnotes", "inline") else citations.text(form))
         if without := len(citations.without):
-            whose = f"no place in the document for {render.count(without, 'sentence')}"
+            whose = f"no place in the document for {count(without, 'sentence')}"
             terminal.say(f"{whose}: {hints.run_command('lineage', run)}")
 
 

@@ -13,8 +13,10 @@ from redraft.domain import record_json
 from redraft.errors import RunError
 
 if TYPE_CHECKING:
-    from redraft.report.history.lineage import Lineage
-    from redraft.report.history.lost import Losses
+    from collections.abc import Callable, Iterator
+
+    from redraft.report.history.trace import RunTrace
+    from redraft.settings import Limits
 
 
 _TRACE_EPILOG = """\b
@@ -45,9 +47,12 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
 
     With --calls or --call, show what models were asked and what they answered.
     """
-    from redraft.cli.views import history, render
-    from redraft.report.history.results import document_read, read_result
+    from redraft.cli import hints
+    from redraft.cli.terminal import say
+    from redraft.cli.views.markdown import show_record
+    from redraft.report.history.results import document_read
     from redraft.report.history.trace import read_trace
+    from redraft.report.markdown.trace import trace_markdown
     from redraft.text.languages import language_context
 
     if listed or number is not None:
@@ -55,19 +60,37 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
     with store_to_read(db) as store:
         read = read_trace(store, run_id)
         document = document_read(store, read.run)
-        parts = [*render.chapter_lines(read_result(store, read.run.id))] if read.run.settings.by_chapter else []
     with language_context(document):
-        lines = [*history.trace_lines(read, document, show_all=show_all)]
-    render.show(record_json(read), (*lines, *(("", *parts) if parts else ())), as_json=as_json)
+        markdown = trace_markdown(read, document, show_all=show_all)
+    show_record(record_json(read), markdown, as_json=as_json)
+    for step in () if as_json else _next_steps(read, hints.run_command, hints.resume_hint):
+        say(step)
     return 0
+
+
+def _next_steps(
+    trace: RunTrace, run_command: Callable[..., str], resume_hint: Callable[[str, Limits, str], str]
+) -> Iterator[str]:
+    """Yield commands that go on from a run, or show more of it."""
+    run = trace.run
+    if run.judging is None and trace.rounds:
+        yield f"Refine it: {run_command('fork', run.id, '--round', '0')}"
+    elif run.judging and trace.result.status not in ("done", "running"):
+        yield f"Resume: {resume_hint(run.id, run.limits, (run.error or {}).get('message', ''))}"
+    if len(trace.rounds) > 1:
+        yield f"Changes by sentence: {run_command('diff', run.id)}"
+    if trace.result.usage.calls or trace.result.usage.cached:
+        yield f"Prompts and replies: {run_command('trace', run.id, '--calls')}"
 
 
 def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) -> int:
     from redraft.cli.hints import run_command
-    from redraft.cli.views import calls, render
+    from redraft.cli.terminal import say
+    from redraft.cli.views.markdown import show_record
     from redraft.report.dossier.build import call_of
     from redraft.report.dossier.build import calls as calls_of
     from redraft.report.history.results import read_result
+    from redraft.report.markdown.lists import call_markdown, calls_markdown
 
     with store_to_read(db) as store:
         run = store.runs.get(run_id).id
@@ -75,19 +98,18 @@ def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) ->
             entries = [*calls_of(store, run)]
             content = {"run": run, "calls": [entry.model_dump(mode="json") for entry in entries]}
             # The chapters are runs of their own.
-            chapters = [
-                (chapter.title, chapter.result.run.id) for chapter in read_result(store, run).chapters if chapter.result
-            ]
-            lines = [
-                *calls.calls_lines(entries, run),
-                *(f"Calls of {t}: {run_command('trace', key, '--calls')}" for t, key in chapters),
-            ]
-            render.show(content, lines, as_json=as_json)
+            chapters = read_result(store, run).chapters
+            show_record(content, calls_markdown(entries, run), as_json=as_json)
+            if entries and not as_json:
+                say(f"Prompt and reply of call 1: {run_command('trace', run, '--call', '1')}")
+            for chapter in chapters if not as_json else ():
+                if chapter.result:
+                    say(f"Calls of {chapter.title}: {run_command('trace', chapter.result.run.id, '--calls')}")
             return 0
         details = call_of(store, run, number)
     if details is None:
         raise RunError(f"run {run} has no call {number}", hint=f"list them with `redraft trace {run} --calls`")
-    render.show(details.model_dump(mode="json"), calls.call_lines(details, run), as_json=as_json)
+    show_record(details.model_dump(mode="json"), call_markdown(details, run), as_json=as_json)
     return 0
 
 
@@ -114,13 +136,17 @@ def lineage(run_id: str, lost: bool, db: str | None, as_json: bool, **given: Any
     """Show where each sentence of RUN's summary comes from: its places in the document, how certain they are, the
     intermediate texts, and where these differ from the document.
     """
-    from redraft.cli.views import lineages
-    from redraft.cli.views.render import show
+    from redraft.cli.views.markdown import show_record
     from redraft.report.history.lineage import read_lineage
     from redraft.report.history.lost import read_losses
+    from redraft.report.markdown.lineage import lineage_markdown, losses_markdown
 
+    encoder = parse_options.encoder(given["embeddings"])
     with parse_options.store_to_read(db) as store:
-        read = read_losses if lost else read_lineage
-        found: Lineage | Losses = read(store, run_id, encoder=parse_options.encoder(given["embeddings"]))
-    show(record_json(found), lineages.lines(found), as_json=as_json)
+        if lost:
+            losses = read_losses(store, run_id, encoder=encoder)
+            show_record(record_json(losses), losses_markdown(losses), as_json=as_json)
+        else:
+            traced = read_lineage(store, run_id, encoder=encoder)
+            show_record(record_json(traced), lineage_markdown(traced), as_json=as_json)
     return 0

@@ -1,1 +1,1 @@
-"""Views: what the commands print, and the progress they show."""
+"""What the commands print, and the progress they show."""

@@ -1,29 +1,29 @@
-"""Views of batches: a progress line, tables at the end, and a line each in lists."""
+"""Batches: a progress line, tables at the end, and a row each in lists."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import click
 
 from redraft.batches.tables import NAMED, WORDS, BatchPace, BatchSnapshot, Watcher, report_on, write_folder
 from redraft.cli import hints, terminal
-from redraft.cli.terminal import DONE, FAILED, SHORT, echo_json, say
+from redraft.cli.terminal import DONE, FAILED, SHORT, say
+from redraft.cli.views.markdown import show_record
 from redraft.cli.views.progress import LineTimer, first_notes, live_line
-from redraft.cli.views.render import aligned, count, overspend, score
 from redraft.domain import record_json
 from redraft.errors import BudgetError
-from redraft.report.pages.formatting import lasting
+from redraft.report.markdown.layout import joined, line
+from redraft.report.markdown.lists import records_table
+from redraft.report.markdown.result import overspend
 from redraft.report.tables import Cell, Report
 from redraft.store.store import Store
-from redraft.text.sanitizer import one_line
-from redraft.text.words import dollars
+from redraft.text.words import count, dollars, lasting, score
 
 
-@dataclass(frozen=True, slots=True)
-class BatchProgressView:
+class BatchProgressView(NamedTuple):
     """Callbacks for a batch's progress and for its workers' notes."""
 
     see: Watcher
@@ -33,44 +33,29 @@ class BatchProgressView:
 @contextmanager
 def open_progress_view(*, quiet: bool) -> Iterator[BatchProgressView]:
     """Show progress in the form that suits stderr."""
+    shown, interval = "starting the workers", LineTimer()
     if quiet:
-        yield BatchProgressView(_unseen, _unseen)
+        yield BatchProgressView(lambda *_: None, lambda _: None)
     elif terminal.is_interactive():
-        with _live() as watch:
-            yield watch
+        with live_line(lambda: shown, refreshes=4) as (bar, note):
+            task = bar.add_task("", total=None)
+
+            def update(snapshot: BatchSnapshot, pace: BatchPace) -> None:
+                nonlocal shown
+                shown = progress_line(snapshot, pace)
+                bar.update(task, completed=snapshot.counts.ended, total=snapshot.counts.all)
+
+            yield BatchProgressView(update, note)
     else:
-        yield _plain()
 
-
-def _unseen(*_: object) -> None:
-    """Show nothing."""
-
-
-@contextmanager
-def _live() -> Iterator[BatchProgressView]:
-    shown = "starting the workers"
-    with live_line(lambda: shown, refreshes=4) as (bar, note):
-        task = bar.add_task("", total=None)
-
-        def see(snapshot: BatchSnapshot, pace: BatchPace) -> None:
+        def print_line(snapshot: BatchSnapshot, pace: BatchPace) -> None:
             nonlocal shown
-            counts, shown = snapshot.counts, progress_line(snapshot, pace)
-            bar.update(task, completed=counts.ended, total=counts.all)
+            latest = progress_line(snapshot, pace)
+            if latest != shown and interval.is_over():
+                shown = latest
+                say(latest)
 
-        yield BatchProgressView(see, note)
-
-
-def _plain() -> BatchProgressView:
-    interval, shown = LineTimer(), ""
-
-    def see(snapshot: BatchSnapshot, pace: BatchPace) -> None:
-        nonlocal shown
-        now = progress_line(snapshot, pace)
-        if now != shown and interval.is_over():
-            shown = now
-            say(now)
-
-    return BatchProgressView(see, first_notes(say))
+        yield BatchProgressView(print_line, first_notes(say))
 
 
 def dossier_counter(*, quiet: bool) -> Callable[[int], None]:
@@ -100,21 +85,19 @@ def progress_line(snapshot: BatchSnapshot, pace: BatchPace) -> str:
     return " · ".join(parts)
 
 
-def show(store: Store, snapshot: BatchSnapshot, *, as_json: bool) -> Report:
+def show_batch(store: Store, snapshot: BatchSnapshot, *, as_json: bool) -> Report:
     """Print the tables of a batch so far."""
     report = report_on(store, snapshot)
-    if as_json:
-        echo_json(record_json(snapshot) | {"tables": [record_json(table) for table in report.tables]})
-    else:
-        click.echo(report.to_markdown(), nl=False)
+    content = record_json(snapshot) | {"tables": [record_json(table) for table in report.tables]}
+    show_record(content, report.to_markdown(), as_json=as_json)
     return report
 
 
 def finish(store: Store, snapshot: BatchSnapshot, *, as_json: bool, quiet: bool) -> int:
     """Print a batch's outcome and write its folder; return the exit code."""
-    report = show(store, snapshot, as_json=True) if as_json else report_on(store, snapshot)
-    for line in () if as_json else _outcome(snapshot, report):
-        click.echo(line)
+    report = show_batch(store, snapshot, as_json=True) if as_json else report_on(store, snapshot)
+    for words in () if as_json else _outcome(snapshot, report):
+        click.echo(words)
     write_folder(store, snapshot, report, dossier_counter(quiet=quiet))
     if not quiet:
         _close(snapshot)
@@ -140,7 +123,7 @@ def _outcome(snapshot: BatchSnapshot, report: Report) -> Iterator[str]:
 
 
 def _mean(value: Cell) -> str:
-    return score(value) if isinstance(value, float | int) else "-"
+    return score(value) if isinstance(value, float | int) else "–"
 
 
 def _close(snapshot: BatchSnapshot) -> None:
@@ -172,21 +155,19 @@ def resume_command(name: str) -> str:
     return hints.run_command("batch resume", name)
 
 
-def batch_lines(batches: Sequence[BatchSnapshot]) -> list[str]:
-    """Return the batches in aligned columns."""
-    rows = [["BATCH", "WHEN (UTC)", "STATUS", "DONE", "FAILED", "CALLS", "COST", "FOLDER"]]
-    for snapshot in batches:
-        counts = snapshot.counts
-        rows.append(
-            [
-                one_line(snapshot.batch.name),
-                snapshot.batch.created[:16].replace("T", " "),
-                snapshot.status,
-                f"{counts.done:,}/{counts.all:,}",
-                f"{counts.failed + counts.aside:,}" if counts.failed + counts.aside else "",
-                f"{snapshot.calls:,}",
-                dollars(snapshot.cost_usd) if snapshot.cost_usd else "",
-                one_line(snapshot.batch.folder),
-            ]
-        )
-    return aligned(rows)
+def batches_markdown(batches: Sequence[BatchSnapshot]) -> str:
+    """Return a row for each batch."""
+    rows = (
+        {
+            "batch": line(snapshot.batch.name),
+            "when (UTC)": snapshot.batch.created[:16].replace("T", " "),
+            "status": snapshot.status,
+            "done": f"{snapshot.counts.done:,}/{snapshot.counts.all:,}",
+            "failed": f"{failed:,}" if (failed := snapshot.counts.failed + snapshot.counts.aside) else "",
+            "calls": f"{snapshot.calls:,}",
+            "cost": dollars(snapshot.cost_usd) if snapshot.cost_usd else "",
+            "folder": line(snapshot.batch.folder),
+        }
+        for snapshot in batches
+    )
+    return joined([records_table(rows)])

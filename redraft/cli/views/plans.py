@@ -1,32 +1,35 @@
-"""Views of plans and checks before a run: calls, tokens, costs and models."""
+"""Plans of runs and checks of models before a run: calls, tokens, costs and windows, as Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import click
-
-from redraft.cli.terminal import DONE, echo_json, indented, say, wrapped
-from redraft.cli.views.render import count
+from redraft.cli.terminal import DONE, say
+from redraft.cli.views.markdown import show, show_record
 from redraft.domain import record_json
 from redraft.llm.addresses import DEFAULT_BASE_URL
 from redraft.llm.servers import LocalServer
+from redraft.report.markdown.layout import item, joined, line, section, table
 from redraft.report.outputs.formats import Template
 from redraft.report.tables import Table
 from redraft.runs.plans import PlannedModel, RunPlan, total_cost
 from redraft.runs.roster import CheckResult, ModelCheckResult, RosterEntry
 from redraft.settings import EXTRACTIVE, DraftConfig, Limits, reads_prompts
 from redraft.text.sanitizer import one_line
-from redraft.text.words import dollars
+from redraft.text.words import count, dollars
 
 _SHOWN_MODELS, _SAID, _TITLE = 12, 120, 60
 
 
-def roster_lines(entries: Sequence[RosterEntry]) -> Iterator[str]:
-    """Yield each model with its role and known capabilities."""
-    for entry in entries:
-        yield f"{entry.role or 'no role'}: {_named(entry)}"
-        yield from indented(_about(entry))
+def roster_markdown(entries: Sequence[RosterEntry], servers: Sequence[LocalServer] = ()) -> str:
+    """Return each model with its role and known capabilities, and the servers found at the usual ports of this machine,
+    with commands that use them."""
+    lines = [
+        part
+        for entry in entries
+        for part in item(f"{entry.role or 'no role'}: {_named(entry)}", (f"- {about}" for about in _about(entry)))
+    ]
+    return joined(["\n".join(lines), section("On this machine", _servers(servers))])
 
 
 def _named(entry: RosterEntry) -> str:
@@ -53,7 +56,7 @@ def _about(entry: RosterEntry, *, replies: bool = True) -> Iterator[str]:
     if replies:
         yield _replies(entry)
     if entry.trouble:
-        yield from wrapped(entry.trouble, "", "  ")
+        yield line(entry.trouble)
 
 
 def _window(entry: RosterEntry) -> str:
@@ -80,40 +83,42 @@ def _checking(entry: RosterEntry) -> str:
     return f"redraft models --check {entry.name}{address}"
 
 
-def nearby_lines(found: Sequence[LocalServer]) -> Iterator[str]:
-    """Yield the servers found at the usual ports, with commands that use them."""
-    yield "on this machine:"
-    there = [server for server in found if server.models is not None]
-    for local_server in there:
-        names = list(local_server.models or ())
-        more = f", and {len(names) - _SHOWN_MODELS} more" if len(names) > _SHOWN_MODELS else ""
-        yield from wrapped(
-            f"{', '.join(names[:_SHOWN_MODELS]) or 'no model yet'}{more}",
-            f"  {local_server.port.url} ({local_server.port.kind}): ",
-            "    ",
+def _servers(servers: Sequence[LocalServer]) -> Iterator[str]:
+    for server in servers:
+        if server.models is not None:
+            names = list(server.models)
+            more = f", and {len(names) - _SHOWN_MODELS} more" if len(names) > _SHOWN_MODELS else ""
+            listed = f"{line(', '.join(names[:_SHOWN_MODELS])) or 'no model yet'}{more}"
+            use = [f"`redraft summarize FILE -m openai:{name} --base-url {server.port.url}`" for name in names[:1]]
+            yield from item(f"{server.port.url} ({server.port.kind}): {listed}", use)
+    if silent := [f"{server.port.kind} ({server.port.number})" for server in servers if server.models is None]:
+        yield f"- no answer: {', '.join(silent)}"
+
+
+def check_markdown(checks: Sequence[ModelCheckResult]) -> str:
+    """Return what works and what does not, for each model that was checked."""
+    lines: list[str] = []
+    for check in checks:
+        entry = check.entry
+        lines += item(
+            f"{entry.role}: {_named(entry)}" if entry.role else _named(entry),
+            (f"- {part}" for part in (*_about(entry, replies=False), *_checked(check))),
         )
-        if names:
-            yield f"    redraft summarize FILE -m openai:{names[0]} --base-url {local_server.port.url}"
-    if silent := [f"{server.port.kind} ({server.port.number})" for server in found if server.models is None]:
-        yield from wrapped(f"no answer: {', '.join(silent)}", "  ", "  ")
+    return joined(["\n".join(lines)])
 
 
-def check_lines(checked: ModelCheckResult) -> Iterator[str]:
-    """Yield what works and what does not."""
-    entry = checked.entry
-    yield f"{entry.role}: {_named(entry)}" if entry.role else _named(entry)
-    yield from indented(_about(entry, replies=False))
-    if checked.built_in:
+def _checked(check: ModelCheckResult) -> Iterator[str]:
+    if check.built_in:
         yield "always works"
         return
-    yield f"  {'in words' if reads_prompts(entry.settings.model) else 'as a judge'}: {_answered(checked.words)}"
-    for form, answer in checked.forms.items():
-        yield f"  in a form, by {form}: {_answered(answer)}"
-    if checked.thinks:
-        yield f"  it reasons first: {checked.thinks:,} tokens"
-    if checked.works:
+    yield f"{'in words' if reads_prompts(check.entry.settings.model) else 'as a judge'}: {_answered(check.words)}"
+    for form, answer in check.forms.items():
+        yield f"in a form, by {form}: {_answered(answer)}"
+    if check.thinks:
+        yield f"it reasons first: {check.thinks:,} tokens"
+    if check.works:
         yield "it works"
-    elif checked.words.trouble:
+    elif check.words.trouble:
         yield "it does not answer"
     else:
         yield "it can write but not judge: no form of structured reply works (--prompts simple may help)"
@@ -129,12 +134,8 @@ def print_plan(plan: RunPlan, limits: Limits) -> None:
     """Print what a command would do to stdout, and notes on it to stderr."""
     for note in plan.warnings:
         say(f"note: {note}")
-    rows = [*_what(plan), *_how_much(plan, limits)]
-    width = max(len(name) for name, _ in rows)
-    for name, value in rows:
-        click.echo(f"{name:<{width}} {value}")
-    if plan.calls:
-        click.echo("\nRetries are not included.")
+    rows = [["plan", "estimate"], *([name, line(text)] for name, text in (*_work(plan), *_totals(plan, limits)))]
+    show(joined([table(rows), "Retries are not included." * bool(plan.calls)]))
     cost, most = plan.cost_usd, plan.max_cost_usd
     if limits.max_cost is not None and cost is not None and most is not None and most > limits.max_cost:
         more = "is" if cost > limits.max_cost else "with reasoning may be"
@@ -143,103 +144,103 @@ def print_plan(plan: RunPlan, limits: Limits) -> None:
 
 def show_plan(plan: Table, *, as_json: bool) -> int:
     """Print the estimated cost of many runs."""
-    if as_json:
-        echo_json(record_json(plan))
-    else:
-        click.echo(plan.to_markdown(), nl=False)
+    show_record(record_json(plan), plan.to_markdown(), as_json=as_json)
     return DONE
 
 
 def show_form_plan(template: Template, each: Sequence[RunPlan], *, as_json: bool) -> int:
     """Print the estimated cost of filling the form to stdout."""
-    cost, most = (total_cost(plan.cost_usd for plan in each), total_cost(plan.max_cost_usd for plan in each))
-    calls, tokens = sum(plan.calls for plan in each), sum(plan.prompt_tokens for plan in each)
-    written = sum(plan.completion_tokens for plan in each)
+    costs = {
+        "cost_usd": total_cost(plan.cost_usd for plan in each),
+        "max_cost_usd": total_cost(plan.max_cost_usd for plan in each),
+    }
+    totals = {
+        name: sum(getattr(plan, name) for plan in each) for name in ("calls", "prompt_tokens", "completion_tokens")
+    }
     sections = list(zip(template.drafted, each, strict=True))
-    if as_json:
-        named = [
-            {"title": section.title, "query": section.query} | plan.model_dump(mode="json")
-            for section, plan in sections
+    named = [{"title": part.title, "query": part.query} | plan.model_dump(mode="json") for part, plan in sections]
+    source, head = each[0].source, ["section", "words", "calls", "tokens in", "out"]
+    rows = [
+        [
+            line(part.title, _TITLE),
+            f"at most {part.words}",
+            f"{plan.calls:,}",
+            f"{plan.prompt_tokens:,}",
+            f"{plan.completion_tokens:,}",
         ]
-        totals = {"calls": calls, "prompt_tokens": tokens, "completion_tokens": written}
-        costs = {"cost_usd": cost, "max_cost_usd": most}
-        echo_json({"template": template.name, "sections": named, **totals, **costs})
-        return DONE
-    source = each[0].source
-    title = one_line(source.title, _TITLE)
-    click.echo(f"{title}: {source.words:,} words, {count(source.chunks, 'chunk')}, read for each section")
-    for section, one in sections:
-        click.echo(
-            f"{one_line(section.title, _TITLE)}: at most {section.words} words,"
-            f" about {count(one.calls, 'call')},"
-            f" {one.prompt_tokens:,} tokens in, {one.completion_tokens:,} out"
-        )
-    click.echo(f"about {count(calls, 'call')}, {tokens:,} tokens in, {written:,} out")
-    click.echo(f"cost: {_cost(cost, most)}")
-    click.echo("\nRetries are not included.")
+        for part, plan in sections
+    ]
+    rows.append(["all", "", *(f"{number:,}" for number in totals.values())])
+    read = f"{source.words:,} words, {count(source.chunks, 'chunk')}, read for each section"
+    blocks = [
+        f"{line(source.title, _TITLE)}: {read}",
+        table([head, *rows], right=True),
+        f"cost: {_cost(*costs.values())}",
+        "Retries are not included.",
+    ]
+    content = {"template": template.name, "sections": named, **totals, **costs}
+    show_record(content, joined(blocks), as_json=as_json)
     return DONE
 
 
-def _what(plan: RunPlan) -> list[tuple[str, str]]:
+def _work(plan: RunPlan) -> Iterator[tuple[str, str]]:
+    """Yield what is read and drafted, who judges, and the calls of each stage."""
     source, settings, refinement = plan.source, plan.settings, plan.purpose.refinement
     first = "the first " if settings.until is not None else ""
-    rows = [
-        ("document", f"{source.title}: {first}{source.words:,} words, {source.tokens:,} tokens"),
-        ("model", f"{plan.model}, window {settings.context_tokens:,} tokens, tokens by {plan.tokenizer}"),
-    ]
+    yield "document", f"{source.title}: {first}{source.words:,} words, {source.tokens:,} tokens"
+    yield "model", f"{plan.model}, window {settings.context_tokens:,} tokens, tokens by {plan.tokenizer}"
     if plan.chapters:
-        rows += [
-            ("strategy", f"{settings.strategy} for each chapter, merged into at most {plan.words} words"),
-            *_chapters(plan),
-            *_levels(plan),
-        ]
+        yield "strategy", f"{settings.strategy} for each chapter, merged into at most {plan.words} words"
+        for number, part in enumerate(plan.chapters, 1):
+            title = one_line(part.source.title.removeprefix(f"{source.title}: "), _TITLE)
+            words = f"at most {part.words} words of {part.source.words:,}"
+            yield f"part {number}", f"{words}, {count(part.calls, 'call')}: {title}"
     elif plan.draft_calls:
-        rows += [
-            ("strategy", f"{plan.strategy}, {_length(plan.words, settings)}"),
-            ("chunks", f"{plan.chunks} of at most {settings.chunk_budget:,} tokens"),
-            *_levels(plan),
-        ]
-    for number, run_plan in enumerate(plan.others, 2):
-        rows.append((f"draft {number}", f"{run_plan.strategy}, at most {count(run_plan.draft_calls, 'call')}"))
+        yield "strategy", f"{plan.strategy}, {_length(plan.words, settings)}"
+        yield "chunks", f"{plan.chunks} of at most {settings.chunk_budget:,} tokens"
+    if plan.chapters or plan.draft_calls:
+        yield from _steps(plan)
+    for number, other in enumerate(plan.others, 2):
+        yield f"draft {number}", f"{other.strategy}, at most {count(other.draft_calls, 'call')}"
     for role, shown in (("judge", "judges"), ("validator", "validator"), ("decider", "decider")):
-        if named := [_roomy(model) for model in plan.models if model.role == role]:
-            rows.append((shown, ", ".join(named)))
+        if models := [_with_window(model) for model in plan.models if model.role == role]:
+            yield shown, ", ".join(models)
     if refinement:
         goals = ", ".join(f"{metric} {least:g}" for metric, least in refinement.goals.items())
-        rows.append(("goals", f"{goals}; at most {count(refinement.rounds, 'revision')}"))
-    return rows + [
-        (stage.name, f"about {count(stage.calls, 'call')}, {stage.prompt_tokens:,} in, {stage.completion_tokens:,} out")
-        for stage in plan.stages
-    ]
+        yield "goals", f"{goals}; at most {count(refinement.rounds, 'revision')}"
+    for stage in plan.stages:
+        calls = f"about {count(stage.calls, 'call')}"
+        yield stage.name, f"{calls}, {stage.prompt_tokens:,} in, {stage.completion_tokens:,} out"
 
 
-def _chapters(plan: RunPlan) -> Iterator[tuple[str, str]]:
-    """Yield each chapter's estimate."""
-    for number, run_plan in enumerate(plan.chapters, 1):
-        what = f"at most {run_plan.words} words of {run_plan.source.words:,}, {count(run_plan.calls, 'call')}"
-        yield (
-            f"part {number}",
-            f"{what}: {one_line(run_plan.source.title.removeprefix(f'{plan.source.title}: '), _TITLE)}",
-        )
+def _steps(plan: RunPlan) -> Iterator[tuple[str, str]]:
+    """Yield the levels of merging, or the compressions, and the tidying at the end."""
+    if plan.compressions:
+        yield "compressing", f"at most {count(plan.compressions, 'call')}"
+    elif plan.strategy == "hierarchical":
+        for number, level in enumerate(plan.levels):
+            if number or not plan.chapters:
+                pieces = count(level.pieces, "merge" if number else "summary")
+                yield f"level {number}", f"{pieces} of {_length(level.words, plan.settings)}"
+    if plan.tidying:
+        yield "tidying", f"at most {count(plan.tidying, 'call')}"
 
 
-def _roomy(one: PlannedModel) -> str:
+def _with_window(model: PlannedModel) -> str:
     """Return a judging or deciding model with its context window."""
-    named = one.name if one.name == one.model else f"{one.name} ({one.model})"
-    return f"{named}, window {one.context_tokens:,} tokens" if one.context_tokens else named
+    name = model.name if model.name == model.model else f"{model.name} ({model.model})"
+    return f"{name}, window {model.context_tokens:,} tokens" if model.context_tokens else name
 
 
-def _how_much(plan: RunPlan, limits: Limits) -> list[tuple[str, str]]:
+def _totals(plan: RunPlan, limits: Limits) -> Iterator[tuple[str, str]]:
     if not plan.calls:
         same = ", since A and B are the same text" if plan.purpose.kind == "compare" else ""
-        return [("calls", f"none{same}")]
-    tokens = f"about {plan.prompt_tokens:,} in, {plan.completion_tokens:,} out"
+        yield "calls", f"none{same}"
+        return
     reasoning = f", and at most {plan.reasoning_tokens:,} for reasoning" if plan.reasoning_tokens else ""
-    return [
-        ("calls", f"about {plan.calls:,}, up to {limits.concurrency} at once"),
-        ("tokens", f"{tokens}{reasoning}"),
-        ("cost", _cost(plan.cost_usd, plan.max_cost_usd)),
-    ]
+    yield "calls", f"about {plan.calls:,}, up to {limits.concurrency} at once"
+    yield "tokens", f"about {plan.prompt_tokens:,} in, {plan.completion_tokens:,} out{reasoning}"
+    yield "cost", _cost(plan.cost_usd, plan.max_cost_usd)
 
 
 def _cost(cost: float | None, most: float | None) -> str:
@@ -256,20 +257,3 @@ def _length(words: int, settings: DraftConfig) -> str:
     """Return the limit of a summary in words, or its target with the limit in tokens."""
     cap = settings.token_cap(words)
     return f"about {words} words, at most {cap:,} tokens" if cap else f"at most {words} words"
-
-
-def _levels(plan: RunPlan) -> list[tuple[str, str]]:
-    levels = plan.levels[1:] if plan.chapters else plan.levels
-    tidying = [("tidying", f"at most {count(plan.tidying, 'call')}")] if plan.tidying else []
-    if plan.compressions:
-        return [("compressing", f"at most {count(plan.compressions, 'call')}"), *tidying]
-    if plan.strategy != "hierarchical":
-        return tidying
-    return [
-        (
-            f"level {number}",
-            f"{count(level.pieces, 'merge' if number else 'summary')} of {_length(level.words, plan.settings)}",
-        )
-        for number, level in enumerate(plan.levels)
-        if level in levels
-    ] + tidying

@@ -28,9 +28,8 @@ from redraft.events import (
     StageStarted,
     ignore_event,
 )
-from redraft.report.pages.formatting import lasting
 from redraft.text.sanitizer import clean, one_line
-from redraft.text.words import dollars
+from redraft.text.words import dollars, lasting
 
 _PLAIN_SECONDS = 10.0
 _NOTES_SHOWN = 20
@@ -89,7 +88,7 @@ class _Line(ProgressColumn):
 @contextmanager
 def live_line(text: Callable[[], str], *, refreshes: float) -> Iterator[tuple[Progress, Callable[[str], None]]]:
     """Show a live bar and text on stderr; yield them with a function that prints notes above them."""
-    console = _Console(file=terminal.raw_stderr(), highlight=False)
+    console = _Console(file=terminal.raw_stream(sys.stderr), highlight=False)
     # Other output goes through the sanitizing streams, not through rich, which does not sanitize.
     with Progress(
         SpinnerColumn(),

@@ -244,8 +244,9 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
 @options.as_json
 def list_(db: str | None, as_json: bool) -> int:
     """List the agreements shown with scores: those stored with --save, and the built-in judge's own."""
-    from redraft.cli.views.render import aligned
+    from redraft.cli.views.markdown import show
     from redraft.report.history.certificates import in_words, packaged
+    from redraft.report.markdown.layout import table
 
     with store_to_read(db) as store:
         agreements = [*store.agreements.all(), *packaged()]
@@ -268,8 +269,7 @@ def list_(db: str | None, as_json: bool) -> int:
             ]
             for agreement in agreements
         ]
-        for line in aligned(rows):
-            click.echo(line)
+        show(table([["judge", "metric", "agreement", "measured"], *rows]) + "\n")
     return 0
 
 

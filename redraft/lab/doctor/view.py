@@ -1,49 +1,41 @@
-"""The results of the doctor in the terminal."""
+"""The results of the doctor as Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import click
-
-from redraft.cli.terminal import echo_json
-from redraft.cli.views.render import aligned, count, usage
+from redraft.cli.views.markdown import show_record
 from redraft.domain import record_json
-from redraft.lab.doctor.checkup import ControlCheck, DoctorReport, JudgeCheckup
+from redraft.lab.doctor.checkup import DoctorReport, JudgeCheckup
 from redraft.lab.doctor.expectations import controls
-from redraft.text.sanitizer import one_line
+from redraft.report.markdown.layout import joined, line, section, table
+from redraft.report.markdown.result import usage
+from redraft.text.words import count
 
-_HEARD = 100
+_LONGEST = 100
 
 
-def show(examined: DoctorReport, *, as_json: bool) -> None:
+def show(report: DoctorReport, *, as_json: bool) -> None:
     """Print the results of all judges to stdout."""
-    if as_json:
-        echo_json(record_json(examined))
-    else:
-        click.echo("\n\n".join("\n".join(_lines(checkup)) for checkup in examined.judges))
+    show_record(record_json(report), "\n".join(map(_markdown, report.judges)), as_json=as_json)
 
 
-def _lines(judge: JudgeCheckup) -> Iterator[str]:
+def _markdown(judge: JudgeCheckup) -> str:
     counts = [f"{count(judge.passed, 'control')} passed", f"{judge.failed} failed", f"{judge.cannot_tell} cannot tell"]
     counts += [f"{judge.not_made} not made"] if judge.not_made else []
-    yield f"{one_line(judge.judge)}, on English texts: {', '.join(counts)} · {usage(judge.usage)}"
-    yield ""
     metrics = tuple(dict.fromkeys(check.metric for check in judge.controls))
-    found = {(check.control, check.metric): check.verdict for check in judge.controls}
-    there = [name for name in controls() if any((name, metric) in found for metric in metrics)]
-    rows = [(control, *(found.get((control, metric), "") for metric in metrics)) for control in there]
-    yield from aligned([("", *metrics), *rows])
-    for verdict, title in (("fail", "failed"), ("cannot tell", "cannot tell")):
-        checks = [check for check in judge.controls if check.verdict == verdict]
-        if checks:
-            yield ""
-            yield f"{title}:"
-            told = [(f"  {check.metric}", check.control, f"expected: {check.should}", _said(check)) for check in checks]
-            yield from aligned(told)
-
-
-def _said(check: ControlCheck) -> str:
-    """Return a judge's statement, with the runs that show more of it."""
-    runs = f" ({', '.join(check.runs[:2])})" if check.runs else ""
-    return f"got: {one_line(check.said, _HEARD)}{runs}"
+    verdicts = {(check.control, check.metric): check.verdict for check in judge.controls}
+    known = [name for name in controls() if any((name, metric) in verdicts for metric in metrics)]
+    rows = [[control, *(verdicts.get((control, metric), "") for metric in metrics)] for control in known]
+    blocks = [
+        f"# {line(judge.judge)}, on English texts: {', '.join(counts)}",
+        usage(judge.usage),
+        table([["control", *metrics], *rows]),
+    ]
+    for verdict, title in (("fail", "Failed"), ("cannot tell", "Cannot tell")):
+        lines = [
+            f"- {check.metric}, {check.control}: expected: {line(check.should)}; got: {line(check.said, _LONGEST)}"
+            + (f" ({', '.join(check.runs[:2])})" if check.runs else "")
+            for check in judge.controls
+            if check.verdict == verdict
+        ]
+        blocks.append(section(title, lines))
+    return joined(blocks)

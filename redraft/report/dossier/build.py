@@ -10,12 +10,11 @@ from dataclasses import asdict, replace
 from datetime import datetime
 
 from redraft.domain import REVIEW, Document, Evaluation, Finding, KeyFact, KeyFacts, Pack, Parent, Span, record_json
-from redraft.evaluators.metric_info import stops_in_words, withdrawn
+from redraft.evaluators.metric_info import stops_in_words
 from redraft.report.dossier.contents import (
     CallDetails,
     CallEntry,
     CallMessage,
-    ChapterEntry,
     DocumentEntry,
     Dossier,
     FindingHistory,
@@ -27,19 +26,16 @@ from redraft.report.dossier.contents import (
     Places,
     Positions,
     PromptText,
-    RoundEntry,
     RunEntry,
     Score,
-    SentenceEntry,
-    SourceEntry,
     State,
 )
 from redraft.report.history.changes import DraftDiff, SentenceChange, difference
-from redraft.report.history.lineage import DRIFTS, Lineage, TracedSentence, read_lineage
+from redraft.report.history.lineage import Lineage, TracedSentence, read_lineage
 from redraft.report.history.quotes import Details, listed, span_of, yardstick_of
 from redraft.report.history.results import Result, document_read
 from redraft.report.history.trace import RoundTrace, RunTrace, piece_name, read_trace
-from redraft.settings import FIGURES, NEWCOMER
+from redraft.settings import NEWCOMER
 from redraft.store.runs import WITHOUT_SUMMARY
 from redraft.store.store import Store
 from redraft.text.languages import language_context, primary
@@ -85,11 +81,6 @@ class FindingRecord:
         self.entries = tuple(
             history.model_copy(update={"number": number}) for number, history in enumerate(histories, 1)
         )
-        self.numbers = {history.finding.id: history.number for history in self.entries}
-
-    def numbered(self, findings: Sequence[Finding]) -> tuple[int, ...]:
-        """Return the numbers of findings."""
-        return tuple(sorted({self.numbers[finding.id] for finding in findings if finding.id in self.numbers}))
 
     def _outcomes(self, turn: RoundTrace) -> Iterator[tuple[Finding, FindingOutcome]]:
         """Yield the findings that a round was to fix, and what became of them."""
@@ -150,29 +141,13 @@ def sentence_numbers(lineage: Lineage) -> dict[str, int]:
     return found
 
 
-def sentences(lineage: Lineage, places: Places, findings: Sequence[FindingHistory]) -> Iterator[SentenceEntry]:
-    """Yield each sentence of a draft."""
-    about: dict[int, list[int]] = {}
-    for finding in findings:
-        if finding.sentence is not None and finding.state == "open":
-            about.setdefault(finding.sentence, []).append(finding.number)
+def sentences(lineage: Lineage) -> Iterator[TracedSentence]:
+    """Yield the sentences of a draft; a heading comes from nowhere, and nothing that has a place is invented."""
     for sentence in lineage.sentences:
-        heading = is_heading(sentence.text)
-        yield SentenceEntry.of(
-            sentence,
-            start=sentence.span.start,
-            end=sentence.span.end,
-            sources=() if heading else tuple(_sources(sentence, places)),
-            drift=DRIFTS[sentence.drift] if sentence.drift and not heading else "",
-            invented=sentence.invented if not sentence.places and not heading else "",
-            findings=tuple(about.get(sentence.number, ())),
-        )
-
-
-def _sources(sentence: TracedSentence, places: Places) -> Iterator[SourceEntry]:
-    by = sentence.by or "words"
-    for origin in sentence.places:
-        yield SourceEntry(place=places.known(origin.span), weight=round(origin.weight, 3), way=origin.way, by=by)
+        if is_heading(sentence.text):
+            yield replace(sentence, origins=(), direct=(), judged=(), drift="", invented="")
+        else:
+            yield replace(sentence, invented="" if sentence.places else sentence.invented)
 
 
 def positions(lineage: Lineage) -> Positions:
@@ -310,24 +285,6 @@ def _fact(fact: KeyFact, told: Details | None, places: Places) -> KeyFactEntry:
     )
 
 
-def chapters(result: Result) -> Iterator[ChapterEntry]:
-    """Yield what is summarized separately, in the order of the document."""
-    for chapter in result.chapters:
-        made = chapter.result
-        yield ChapterEntry(
-            title=chapter.title,
-            start=chapter.span.start,
-            end=chapter.span.end,
-            pages=chapter.pages,
-            run=made.run.id if made else "",
-            status=made.status if made else "not started",
-            words=made.draft.words if made and made.draft else 0,
-            summary=(made.summary if made else None) or "",
-            scores=dict(made.scores) if made else {},
-            offline_check=bool(made and made.offline_checked),
-        )
-
-
 def pieces(store: Store, result: Result, places: Places) -> Iterator[PieceEntry]:
     """Yield the partial summaries, from the lowest level up."""
     run = result.run
@@ -417,7 +374,7 @@ def _put_together(
 ) -> Dossier:
     result, places = trace.result, Places(document)
     record = FindingRecord(trace, sentence_numbers(lineage) if lineage else {})
-    entries = tuple(sentences(lineage, places, record.entries)) if lineage else ()
+    traced = tuple(sentences(lineage)) if lineage else ()
     return Dossier(
         holds=_holds(document, source=source),
         run=_run(trace),
@@ -442,18 +399,18 @@ def _put_together(
         draft=result.run.draft,
         summary=lineage.text if lineage else None,
         words=result.draft.words if result.draft else 0,
-        sentences=entries,
+        sentences=traced,
         findings=record.entries,
         scores=tuple(scores(result)),
-        rounds=tuple(_rounds(trace, record)),
+        rounds=trace.rounds,
         requests=tuple(
             replace(outcome, request=scrubbed(outcome.request), reason=scrubbed(outcome.reason))
             for outcome in result.requests
         ),
         items=tuple(items(store, result, places)),
         trees=tuple(trees(store, result, places)),
-        positions=positions(lineage) if lineage and any(entry.sources for entry in entries) else None,
-        chapters=tuple(chapters(result)),
+        positions=positions(lineage) if lineage and any(sentence.places for sentence in traced) else None,
+        chapters=result.chapters,
         pieces=tuple(pieces(store, result, places)),
         calls=tuple(calls(store, result.run.id)),
         prompts=tuple(prompts(store, result)),
@@ -484,31 +441,6 @@ def _run(trace: RunTrace) -> RunEntry:
         limits=run.limits.model_dump(mode="json"),
         usage=asdict(result.usage),
     )
-
-
-def _rounds(trace: RunTrace, record: FindingRecord) -> Iterator[RoundEntry]:
-    for turn in trace.rounds:
-        made = turn.round
-        yield RoundEntry.of(
-            made,
-            base=trace.number(made.base),
-            text=turn.draft.text,
-            words=turn.draft.words,
-            scores=turn.scores,
-            offline_check=bool(trace.result.offline_checked),
-            unjudged={
-                name: evaluation.unjudged
-                for name, evaluation in turn.evaluations.items()
-                if name not in FIGURES and evaluation.unjudged
-            },
-            findings=record.numbered(turn.to_fix),
-            found=record.numbered(turn.findings),
-            taken=made.accepted,
-            reasons=tuple(made.comparison.reasons) if made.comparison else (),
-            notes=turn.draft.notes,
-            result=turn.draft.id == trace.run.draft,
-            withdrawn=tuple(gone for evaluation in turn.evaluations.values() for gone in withdrawn(evaluation)),
-        )
 
 
 def _left_out(result: Result, findings: tuple[FindingHistory, ...], *, source: bool) -> Iterator[str]:

@@ -10,19 +10,20 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, ConfigDict
+from pydantic import AfterValidator, ConfigDict, SerializerFunctionWrapHandler, field_serializer
 
 from redraft.domain import Document, Finding, Span
-from redraft.evaluators.metric_info import WithdrawnFinding
 from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedDict, ScrubbedLine
-from redraft.report.history.lineage import LineageStep
+from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.requests import RequestOutcome, count_unmet
+from redraft.report.history.results import ChapterResult
+from redraft.report.history.trace import RoundTrace
 from redraft.settings import COMPUTED, NEWCOMER
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
-from redraft.text.sanitizer import one_line, scrubbed
-from redraft.text.words import rounded, spaced
+from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
+from redraft.text.words import score, spaced
 
-FORMAT = 2
+FORMAT = 3
 State = Literal["open", "fixed", "set aside"]
 """The state of a finding. `open`: it applies to the result, or is a request that the reviser left; `fixed`: it no
 longer applies; `set aside`: it was about a draft that was rejected."""
@@ -48,34 +49,6 @@ class PlaceEntry(DossierModel):
     """How far into the document it starts, in percent."""
     text: Line
     """The text of the span."""
-
-
-class SourceEntry(DossierModel):
-    """A place of the document that a sentence comes from."""
-
-    place: PlaceEntry
-    weight: float
-    """The confidence, from 0 to 1."""
-    way: tuple[LineageStep, ...]
-    """The intermediate texts, from the summary down to the document."""
-    by: Literal["judge", "words"]
-    """Whether a judge quoted it for the sentence, or it was matched by wording."""
-
-
-class SentenceEntry(DossierModel):
-    """A sentence of the summary."""
-
-    number: int
-    start: int
-    end: int
-    text: str
-    sources: tuple[SourceEntry, ...]
-    drift: str
-    """A description if the intermediate texts say something else than the document; otherwise empty."""
-    invented: str
-    """The text where it first appeared without support; empty for a sentence that has sources."""
-    findings: tuple[int, ...]
-    """The numbers of the findings about it that still apply."""
 
 
 class FindingOutcome(DossierModel):
@@ -152,37 +125,6 @@ class Score(MetricScore):
     details: ScrubbedDict
 
 
-class RoundEntry(DossierModel):
-    """A round: its draft, the scores, and whether the draft was accepted."""
-
-    number: int
-    draft: str
-    base: int | None
-    """The round whose draft it revises."""
-    text: Clean
-    words: int
-    scores: dict[str, float | None]
-    offline_check: bool
-    """Whether the built-in model judged its own text."""
-    unjudged: dict[str, int]
-    aims: tuple[str, ...]
-    findings: tuple[int, ...]
-    """The numbers of the findings that it was to fix."""
-    found: tuple[int, ...]
-    """The numbers of the findings on its draft."""
-    taken: bool | None
-    reason: ScrubbedLine
-    why: Clean
-    instruction: Clean
-    reasons: tuple[Clean, ...] = ()
-    """Why judges prefer this draft or its base."""
-    notes: tuple[Scrubbed, ...]
-    result: bool
-    """Whether its draft is the result of the run."""
-    withdrawn: tuple[WithdrawnFinding, ...] = ()
-    """The findings on its draft that were overruled."""
-
-
 class JudgedItem(DossierModel):
     """An item that the summary is judged by, with its place in the document: a question, a key fact, a claim."""
 
@@ -226,24 +168,6 @@ class KeyFactTree(DossierModel):
     place: PlaceEntry
     query: Line
     facts: tuple[KeyFactEntry, ...]
-
-
-class ChapterEntry(DossierModel):
-    """A chapter, or one of several documents, that is summarized separately, in its own run."""
-
-    title: Line
-    start: int
-    end: int
-    pages: Line
-    """The printed page it is on, or the first and last; empty if the document has no pages."""
-    run: str
-    """Empty if not started yet."""
-    status: str
-    words: int
-    summary: Clean
-    scores: dict[str, float | None]
-    offline_check: bool
-    """Whether the built-in model judged its own text."""
 
 
 class PieceEntry(DossierModel):
@@ -387,21 +311,46 @@ class Dossier(DossierModel):
     draft: str | None
     summary: str | None
     words: int
-    sentences: tuple[SentenceEntry, ...]
+    sentences: tuple[TracedSentence, ...]
     findings: tuple[FindingHistory, ...]
     scores: tuple[Score, ...]
-    rounds: tuple[RoundEntry, ...]
+    rounds: tuple[RoundTrace, ...]
     requests: tuple[RequestOutcome, ...] = ()
     """The outcome of each of a person's requests that a revision tried."""
     items: tuple[JudgedItem, ...]
     trees: tuple[KeyFactTree, ...]
     positions: Positions | None
-    chapters: tuple[ChapterEntry, ...] = ()
+    chapters: tuple[ChapterResult, ...] = ()
     pieces: tuple[PieceEntry, ...]
     calls: tuple[CallEntry, ...]
     prompts: tuple[PromptText, ...]
     left_out: tuple[str, ...]
     """Sentences on what is missing from the summary or the dossier, and why."""
+
+    @field_serializer("rounds", "chapters", mode="wrap")
+    def _scrubbed(self, records: Any, dump: SerializerFunctionWrapHandler) -> Any:
+        return scrubbed_all(dump(records))
+
+    def findings_on(self, sentence: int) -> tuple[int, ...]:
+        """Return the numbers of the findings about a sentence that still apply."""
+        return tuple(
+            history.number for history in self.findings if history.sentence == sentence and history.state == "open"
+        )
+
+    def to_fix(self, number: int) -> tuple[int, ...]:
+        """Return the numbers of the findings that a round was to fix."""
+        return tuple(
+            history.number for history in self.findings if any(outcome.round == number for outcome in history.aimed)
+        )
+
+    def number(self, draft: str | None) -> int | None:
+        """Return the number of the round that made a draft; None if no round did."""
+        return next((turn.round.number for turn in self.rounds if turn.draft.id == draft), None)
+
+    @property
+    def offline_check(self) -> bool:
+        """Whether the built-in model judged."""
+        return any(score.offline_check for score in self.scores)
 
 
 class Places:
@@ -496,10 +445,10 @@ def _part(one: Score) -> VerdictPart:
     if one.metric == NEWCOMER and one.judged:
         return VerdictPart("note", "", f"{name}: {one.reason}")
     if one.goal is None:
-        said = rounded(one.score) if one.score is not None else f"not scored{f' ({why})' if why else ''}"
+        said = score(one.score) if one.score is not None else f"not scored{f' ({why})' if why else ''}"
         return VerdictPart("note", "", f"{name} {said}")
     if one.score is None:
-        return VerdictPart("unsure", "?", f"{name} not scored (goal {rounded(one.goal)}{f'; {why}' if why else ''})")
+        return VerdictPart("unsure", "?", f"{name} not scored (goal {score(one.goal)}{f'; {why}' if why else ''})")
     state, sign = ("unsure", "?") if one.met is None else ("met", "✓") if one.met else ("missed", "✗")
-    said = "undecided" if state == "unsure" else state
-    return VerdictPart(state, sign, f"{name} {said} ({rounded(one.score)} of {rounded(one.goal)})")
+    standing = "undecided" if state == "unsure" else state
+    return VerdictPart(state, sign, f"{name} {score(one.score)} (goal {score(one.goal)} {standing})")

@@ -81,7 +81,7 @@ class Certificate:
         parts = [who, f"prompts {prompts}"] if prompts else [who]
         if self.spread and not brief:
             parts.append(f"{self.spread['n']} judgings, sd {self.spread['sd']:.2f}")
-        if self.unjudged_share is not None and not brief:
+        if self.unjudged_share and not brief:
             parts.append(f"{self.unjudged_share:.0%} without a verdict")
         parts.append(in_words(self.agreement))
         return "; ".join(parts)

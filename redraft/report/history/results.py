@@ -39,7 +39,8 @@ from redraft.text.languages import language_context, with_language
 from redraft.text.places import pages_of, place_in
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences_in
-from redraft.text.words import count_words, dollars, rounded
+from redraft.text.words import count_words, dollars
+from redraft.text.words import score as shown_score
 
 METRIC_COLUMNS = {
     "run": str,
@@ -485,7 +486,7 @@ class CandidateResult:
 
     def line(self, count: int) -> str:
         """Return the candidate in one line."""
-        scores = [f"{name} {'no score' if its is None else rounded(its)}" for name, its in self.scores.items()]
+        scores = [f"{name} {'no score' if its is None else shown_score(its)}" for name, its in self.scores.items()]
         verdict = "undecided" if self.chosen is None else "chosen" if self.chosen else "not chosen"
         told = ", ".join([self.strategy, *scores, f"{verdict}{f': {self.reason}' if self.reason else ''}"])
         return f"candidate {self.number} of {count}: {told}"

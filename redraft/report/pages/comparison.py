@@ -21,15 +21,16 @@ from redraft.report.dossier.comparison.contents import (
     ScoreDifference,
     Standing,
 )
-from redraft.report.dossier.contents import ChapterEntry, Dossier, Range
+from redraft.report.dossier.contents import Dossier, Range
 from redraft.report.drawings import Difference, density, parts_of
 from redraft.report.drawings import differences as differences_drawing
+from redraft.report.history.results import ChapterResult
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.dossier import THIRDS, in_language
-from redraft.report.pages.formatting import HtmlTable, capitalized, score
+from redraft.report.pages.formatting import HtmlTable, capitalized
 from redraft.settings import COMPUTED
 from redraft.text.places import on_pages, place_said
-from redraft.text.words import count, dollars, spaced
+from redraft.text.words import count, dollars, score, spaced
 
 
 def used(beside: RunComparison) -> HtmlTable:
@@ -362,9 +363,14 @@ def dossier_markdown(dossier: Dossier) -> str:
     )
 
 
-def _chapter(one: ChapterEntry) -> Iterator[str]:
-    parts = [on_pages(one.pages), count(one.words, "word"), one.status, f"run {one.run}" if one.run else ""]
-    yield from filter(None, parts)
-    yield from (f"{spaced(metric)} {score(value)}" for metric, value in one.scores.items())
-    if one.scores and one.offline_check:
+def _chapter(chapter: ChapterResult) -> Iterator[str]:
+    result = chapter.result
+    if chapter.pages:
+        yield on_pages(chapter.pages)
+    if result is None:
+        yield "not started"
+        return
+    yield from (count(result.draft.words if result.draft else 0, "word"), result.status, f"run {result.run.id}")
+    yield from (f"{spaced(metric)} {score(value)}" for metric, value in result.scores.items())
+    if result.scores and result.offline_checked:
         yield OFFLINE_CHECK

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from markupsafe import Markup
 
 from redraft.domain import why_stopped
 from redraft.evaluators.consensus import interval_of_share, mean
-from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, SentenceEntry, verdict
+from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, verdict
 from redraft.report.drawings import (
     PartScore,
     RoundScore,
@@ -20,11 +21,12 @@ from redraft.report.drawings import (
     parts_of,
     rounds,
 )
+from redraft.report.history.lineage import TracedSentence
 from redraft.report.pages.assets import assets, template
-from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, lasting, packed, page_data
+from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, packed, page_data
 from redraft.settings import COMPUTED
 from redraft.text.sanitizer import clean
-from redraft.text.words import count, dollars, spaced, unanswered
+from redraft.text.words import count, dollars, lasting, spaced, unanswered
 
 _FIFTHS = 5
 THIRDS = ("beginning", "middle", "end")
@@ -44,11 +46,11 @@ def _of_rounds(dossier: Dossier) -> Iterator[Markup]:
     if len(dossier.rounds) < 2:
         return
     goals = {score.metric: score.goal for score in dossier.scores}
-    names = list(dict.fromkeys(name for entry in dossier.rounds for name in entry.scores))
-    scores = {name: [entry.scores.get(name) for entry in dossier.rounds] for name in names}
+    names = list(dict.fromkeys(name for turn in dossier.rounds for name in turn.scores))
+    scores = {name: [turn.scores.get(name) for turn in dossier.rounds] for name in names}
     yield rounds(
         [RoundScore(spaced(name), scores[name], goals.get(name)) for name in names],
-        [entry.taken is not False for entry in dossier.rounds],
+        [turn.round.accepted is not False for turn in dossier.rounds],
     )
 
 
@@ -165,17 +167,17 @@ def _views(dossier: Dossier) -> Iterator[tuple[str, str]]:
     yield "about", "About"
 
 
-def _paragraphs(dossier: Dossier) -> Iterator[list[SentenceEntry]]:
+def _paragraphs(dossier: Dossier) -> Iterator[list[TracedSentence]]:
     """Yield the sentences by paragraph, each as it is in the summary, with its line breaks."""
-    text, entries, end = dossier.summary or "", list[SentenceEntry](), 0
-    for entry in dossier.sentences:
-        if entries and "\n\n" in text[end : entry.start]:
-            yield entries
-            entries = []
-        entries.append(entry.model_copy(update={"text": clean(text[entry.start : entry.end]).strip()}))
-        end = entry.end
-    if entries:
-        yield entries
+    text, paragraph, end = dossier.summary or "", list[TracedSentence](), 0
+    for sentence in dossier.sentences:
+        if paragraph and "\n\n" in text[end : sentence.span.start]:
+            yield paragraph
+            paragraph = []
+        paragraph.append(replace(sentence, text=clean(text[slice(*sentence.span)]).strip()))
+        end = sentence.span.end
+    if paragraph:
+        yield paragraph
 
 
 def _piece_tree(pieces: Sequence[PieceEntry]) -> tuple[list[str], Mapping[str, list[str]]]:
@@ -193,7 +195,7 @@ def _piece_tree(pieces: Sequence[PieceEntry]) -> tuple[list[str], Mapping[str, l
 
 def _stopped(dossier: Dossier) -> str:
     revisions = len(dossier.rounds) - 1
-    taken = sum(1 for entry in dossier.rounds[1:] if entry.taken)
+    taken = sum(1 for turn in dossier.rounds[1:] if turn.round.accepted)
     which = "all" if taken == revisions > 1 else f"{taken or 'none'}"
     reason = why_stopped(dossier.run.status, dossier.run.stopped)
     why = f" “{clean(dossier.run.why)}”" if dossier.run.why else ""

@@ -13,26 +13,20 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from redraft.domain import Finding
-from redraft.report.dossier.contents import CallEntry, Dossier, KeyFactEntry, KeyFactTree, SentenceEntry, SourceEntry
-from redraft.report.history.lineage import origin_note
+from redraft.evaluators.metric_info import withdrawn
+from redraft.report.dossier.contents import CallEntry, Dossier, KeyFactEntry, KeyFactTree
+from redraft.report.history.lineage import DRIFTS, Origin, TracedSentence, origin_note
 from redraft.report.tables import unmarked
 from redraft.text.places import on_pages
-from redraft.text.sanitizer import clean, one_line
-from redraft.text.words import count, dollars, rounded, spaced
+from redraft.text.sanitizer import clean, one_line, scrubbed
+from redraft.text.words import count, dollars, lasting, score, spaced
 
 _QUOTE, _OPENING = 320, 110
 _FILE = re.compile(r"(?:[^:\n]{0,120}?\.\w{1,9}:|\S+\.\w{1,9}\s)")
 _HALF = 0.5
 _WHOLE = 10
-_SECONDS = 90
-"""Longer durations are given in the next larger unit; the same limit applies to minutes."""
 # A smaller number would be shown as zero at two decimals.
 _SEEN = 0.005
-
-
-def score(value: float | None) -> str:
-    """Format a score with two decimals; a dash for None."""
-    return "–" if value is None else rounded(value)
 
 
 def shortened(text: str) -> str:
@@ -58,14 +52,6 @@ def address(name: str) -> str:
 def pace(a_minute: float) -> str:
     """Format the number finished per minute."""
     return f"{a_minute:,.0f}" if a_minute >= _WHOLE else f"{a_minute:.2g}"
-
-
-def lasting(seconds: float) -> str:
-    """Format a duration, rounded."""
-    if seconds < _SECONDS:
-        return f"{seconds + 0.5:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < _SECONDS else f"{minutes // 60:,} h {minutes % 60:02} min"
 
 
 def cell(value: object) -> str:
@@ -152,16 +138,26 @@ def fact_sign(fact: KeyFactEntry) -> str:
     return {"pruned": "·", "unjudged": "–", "stated": "✓", "missing": "✗"}[standing(fact)]
 
 
-def certainty(source: SourceEntry) -> str:
+def certainty(origin: Origin, sentence: TracedSentence) -> str:
     """Describe how a source was found: quoted by the judge, or matched by wording."""
-    return "quoted by the judge" if source.by == "judge" else f"matched by wording ({score(source.weight)})"
+    return "quoted by the judge" if sentence.judged else f"matched by wording ({score(origin.weight)})"
 
 
-def sentence_label(sentence: SentenceEntry) -> str:
+def drift(sentence: TracedSentence) -> str:
+    """Return in words how intermediate texts differ from the document; empty if they do not."""
+    return DRIFTS[sentence.drift] if sentence.drift else ""
+
+
+def neat(text: str) -> str:
+    """Return a text on one line, without paths of this machine."""
+    return scrubbed(one_line(text))
+
+
+def sentence_label(sentence: TracedSentence, findings: Sequence[int]) -> str:
     """Return the label of a sentence's button."""
-    parts = [count(len(sentence.sources), "source")]
-    if sentence.findings:
-        parts.append(count(len(sentence.findings), "finding"))
+    parts = [count(len(sentence.places), "source")]
+    if findings:
+        parts.append(count(len(findings), "finding"))
     if sentence.invented:
         parts.append("no matching wording")
     return f"Sentence {sentence.number}: {', '.join(parts)}"
@@ -180,7 +176,7 @@ def coded(text: str) -> Markup:
     )
 
 
-FILTERS: dict[str, Callable[..., str]] = {"many": count} | {
+FILTERS: dict[str, Callable[..., object]] = {"many": count} | {
     one.__name__: one
     for one in (
         score,
@@ -200,6 +196,10 @@ FILTERS: dict[str, Callable[..., str]] = {"many": count} | {
         standing,
         fact_sign,
         certainty,
+        drift,
+        neat,
+        clean,
+        withdrawn,
         sentence_label,
         origin_note,
         on_pages,
@@ -278,16 +278,13 @@ def page_data(dossier: Dossier) -> dict[str, Any]:
         "text": dossier.document.text,
         "summary": dossier.summary,
         "sections": [[section["start"], section["level"], section["title"]] for section in dossier.document.sections],
-        "sentences": {
-            entry.number: [[source.place.start, source.place.end] for source in entry.sources]
-            for entry in dossier.sentences
-        },
+        "sentences": {entry.number: [[*origin.span] for origin in entry.places] for entry in dossier.sentences},
         "items": [
             [item.place.start, item.place.end, item.value]
             for item in dossier.items
             if item.place is not None and item.metric != "consistency"
         ],
-        "drafts": [[entry.number, entry.text] for entry in dossier.rounds],
+        "drafts": [[turn.round.number, clean(turn.draft.text)] for turn in dossier.rounds],
         "calls": [
             [
                 entry.number,

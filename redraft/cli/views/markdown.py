@@ -1,0 +1,57 @@
+"""Prints Markdown: rendered on a terminal, and elsewhere its source without escapes, which tools can search."""
+
+from __future__ import annotations
+
+import sys
+from typing import ClassVar
+
+import click
+from rich.console import Console
+from rich.markdown import Heading, Markdown
+from rich.text import Text
+
+from redraft.cli.terminal import echo_json, raw_stream, say, terminal_width
+from redraft.report.markdown.layout import plain
+from redraft.text.sanitizer import clean
+
+_WIDEST = 120
+
+
+class _LeftHeading(Heading):
+    """A heading at the left, without a frame."""
+
+    def __rich_console__(self, *_: object):  # type: ignore[no-untyped-def]
+        self.text.justify = "left"
+        yield Text("") if self.tag != "h1" else Text("", end="")
+        yield self.text
+
+
+class _Markdown(Markdown):
+    elements: ClassVar = {**Markdown.elements, "heading_open": _LeftHeading}
+
+
+def show(markdown: str) -> None:
+    """Print Markdown to stdout."""
+    if not sys.stdout.isatty():
+        click.echo(plain(markdown), nl=False)
+        return
+    width = min(_WIDEST, terminal_width(sys.stdout))
+    # rich does not sanitize, and its own escape sequences must not be sanitized.
+    console = Console(file=raw_stream(sys.stdout), width=width, highlight=False)
+    console.print(_Markdown(clean(markdown), hyperlinks=False))
+
+
+def show_record(content: object, markdown: str, *, as_json: bool, empty: str = "") -> None:
+    """Print a record as JSON or as Markdown; if there is nothing to show, print `empty` to stderr."""
+    if as_json:
+        echo_json(content)
+    elif markdown.strip():
+        show(markdown)
+    else:
+        say(empty)
+
+
+def say_markdown(markdown: str) -> None:
+    """Print Markdown to stderr, line by line."""
+    for line in plain(markdown).rstrip().split("\n"):
+        say(line)

@@ -1,0 +1,1 @@
+"""Markdown of records: what the terminal prints, `export` writes, and tools return."""

@@ -1,0 +1,100 @@
+"""The comparison of two summaries as Markdown: winners, votes and reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from redraft.prompts.coherence import ASPECTS
+from redraft.report.history.summaries import SummaryComparison
+from redraft.report.markdown.layout import item, joined, line, section, table
+from redraft.text.words import count
+
+_WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}
+_REASON, _JUDGE, _SHOWN = 300, 50, 6
+
+
+def winner_word(winner: str | None) -> str:
+    """Return the result in a few letters, for lists."""
+    return "" if winner is None else "tie" if winner == "tie" else f"{_WINNERS[winner]} preferred"
+
+
+def comparison_markdown(comparison: SummaryComparison) -> str:
+    """Return a comparison: the winner by aspect, both summaries' statistics, reservations and the judges' answers."""
+    aspects = [
+        [aspect, _WINNERS.get(votes["winner"], "–"), _votes(votes)]
+        for aspect, votes in ((aspect, comparison.aspects[aspect]) for aspect in ASPECTS)
+    ]
+    certificate = "" if comparison.same else f"judged by: {line(comparison.certificate.line())}"
+    return joined(
+        [
+            table([["aspect", "better", "judgings"], *aspects]),
+            table(_statistics(comparison)),
+            "\n".join(f"- {note}" for note in _notes(comparison)),
+            certificate,
+            section("Judgings", _judgings(comparison)),
+        ]
+    )
+
+
+def _votes(votes: Mapping[str, Any]) -> str:
+    """Return the votes, with the ties that lean to one side or follow the order."""
+    number = votes["a"] + votes["b"] + votes["tie"]
+    if not number:
+        return ""
+    parts = [f"A {votes['a']}, B {votes['b']}, tie {votes['tie']}"]
+    within = [f"{votes[f'leaning_{side}']} leaning to {side.upper()}" for side in "ab" if votes[f"leaning_{side}"]]
+    within += [f"{votes['order_decides']} by the order"] if votes["order_decides"] else []
+    parts += [f"of the ties {' and '.join(within)}"] if within else []
+    return f"{count(number, 'judging')}: {'; '.join(parts)}"
+
+
+def _statistics(comparison: SummaryComparison) -> list[list[str]]:
+    both = (comparison.a, comparison.b)
+    rows = [["", "A", "B"], ["words", *(f"{summary.words:,}" for summary in both)]]
+    rows.append(["sentences", *(f"{summary.sentences:,}" for summary in both)])
+    measured = [summary.statistics for summary in both]
+    if all(measured):
+        rows.append(["compression", *(f"{figures['compression']['tokens']:,.1f}" for figures in measured)])
+        for name, key in (("new trigrams", "novel_ngrams"), ("repeated trigrams", "repeated_ngrams")):
+            shares = [figures[key]["3"] for figures in measured]
+            rows.append([name, *("–" if share is None else f"{share:.1%}" for share in shares)])
+    return rows
+
+
+def _notes(comparison: SummaryComparison) -> Iterator[str]:
+    """Yield the reservations about a verdict."""
+    preference = comparison.preference
+    if comparison.same:
+        yield "A and B are the same text; no model was asked"
+        return
+    if preference.outcome == "failed":
+        yield f"no verdict: {line(preference.reason, _REASON)}"
+        return
+    by_order = {aspect: comparison.aspects[aspect]["order_decides"] for aspect in ASPECTS}
+    if biased := [f"{aspect} in {number:,}" for aspect, number in by_order.items() if number]:
+        yield (
+            f"warning: in {count(preference.judged, 'judging')} the order decides {', '.join(biased)}. A judge"
+            " that always names the first, or the second, has no preference; it counts as a tie."
+        )
+    if preference.unjudged:
+        trouble = line(str(preference.details.get("trouble", "")), _REASON)
+        yield f"{count(preference.unjudged, 'judging')} without a verdict: {trouble}"
+    if not comparison.document_read:
+        some = any(judging["document_read"] for judging in comparison.judgings)
+        who = "not every judge has read the document" if some else "no judge has read the document"
+        yield f"{who}: with the summaries it does not fit the window (--context-tokens)"
+
+
+def _judgings(comparison: SummaryComparison) -> Iterator[str]:
+    """Yield the judges' answers in each order; they refer to the first and the second summary."""
+    judgings = [judging for judging in comparison.judgings if judging["a_first"] or judging["b_first"]]
+    for judging in judgings[:_SHOWN]:
+        for key, which in (("a_first", "A is the first"), ("b_first", "B is the first")):
+            answer = judging[key]
+            winners = [f"{aspect} {_WINNERS[answer[aspect]]}" for aspect in ASPECTS] if answer else ["no verdict"]
+            reason = line(answer["reason"], _REASON) if answer else ""
+            head = f"{line(judging['judge'], _JUDGE)}, {which}: {', '.join(winners)}"
+            yield from item(head, [reason] if reason else [])
+    if (more := len(judgings) - _SHOWN) > 0:
+        yield f"- ... and {count(more, 'judging')} more (--json has them all)"

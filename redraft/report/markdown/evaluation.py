@@ -1,0 +1,231 @@
+"""A judgment of a draft as Markdown: at a glance, by metric, and each sentence with all that speaks against it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from redraft.domain import REVIEW, Document, Evaluation, Finding
+from redraft.evaluators.metric_info import OFFLINE_CHECK, UNSUPPORTED, got_no_reply, withdrawn
+from redraft.llm.claim_judge import claim_in
+from redraft.prompts.qa import sentence_in
+from redraft.report.history.certificates import Certificate
+from redraft.report.markdown.figures import brief_figures, details, panel
+from redraft.report.markdown.layout import QUOTE, item, joined, line, named, quoted, section, shortened
+from redraft.text.places import place_of
+from redraft.text.sanitizer import one_line
+from redraft.text.words import count, score, spaced
+
+SHOWN = 10
+"""The number of sentences or points listed before the rest is left to `--all`."""
+_CLEARER = ("clarify", "connect", "change", "drop")
+_ITEMS = {
+    "coverage": "question",
+    "consistency": "claim",
+    "keyfact_recall": "fact",
+    "faithfulness": "sentence",
+    "booookscore": "sentence",
+}
+KEY_SENTENCE = "key sentence"
+
+
+@dataclass(frozen=True, slots=True)
+class Objections:
+    """The findings on a draft: by sentence what is wrong and what is unclear, and by point what is missing."""
+
+    wrong: dict[str, list[Finding]] = field(default_factory=dict)
+    missing: dict[str, list[Finding]] = field(default_factory=dict)
+    unclear: dict[str, list[Finding]] = field(default_factory=dict)
+
+    @property
+    def glance(self) -> str:
+        """The number of each in one line; empty without findings."""
+        parts = [f"{count(len(self.wrong), 'sentence')} wrong"] if self.wrong else []
+        parts += [f"{count(len(self.missing), 'point')} missing"] if self.missing else []
+        parts += [f"{len(self.unclear):,} unclear"] if self.unclear else []
+        return ", ".join(parts)
+
+
+def objections(evaluations: Mapping[str, Evaluation]) -> Objections:
+    """Return the findings of all metrics by what they are about."""
+    groups = Objections()
+    for name, evaluation in evaluations.items():
+        for finding in evaluation.findings if name != REVIEW else ():
+            about = finding.sentence or finding.question or finding.expected or finding.explanation
+            if finding.task == "add":
+                groups.missing.setdefault(_about(finding), []).append(finding)
+            elif finding.task in _CLEARER:
+                groups.unclear.setdefault(about, []).append(finding)
+            else:
+                groups.wrong.setdefault(about, []).append(finding)
+    return groups
+
+
+def judgment_markdown(
+    evaluations: Mapping[str, Evaluation],
+    document: Document | None,
+    *,
+    offline_checked: Collection[str] = (),
+    show_all: bool = False,
+    rest: str = "see --all",
+    level: int = 2,
+) -> str:
+    """Return a judgment: what is wrong at a glance, a line for each metric, and the findings. `show_all` adds the parts
+    of each score and all findings; `rest` says where else they are. Without a document no places are named."""
+    groups = objections(evaluations)
+    judged = any(evaluation.judged for evaluation in evaluations.values())
+    blocks = [groups.glance or ("nothing found wrong, missing or unclear" if judged else "")]
+    lines = (
+        part
+        for name, evaluation in evaluations.items()
+        for part in item(metric_line(evaluation, offline_checked=name in offline_checked), panel(evaluation))
+    )
+    blocks.append("\n".join(lines))
+    if show_all:
+        for name, evaluation in evaluations.items():
+            parts = [part for part in details(evaluation, judges_key_sentences(evaluation)) if part]
+            blocks += [f"{'#' * level} {spaced(name)}", *parts] if parts else []
+    limit = None if show_all else SHOWN
+    blocks.append(_by_sentence("Wrong", groups.wrong, document, limit, rest, level))
+    blocks.append(_missing(groups.missing, document, limit, rest, level))
+    blocks.append(_by_sentence("Unclear", groups.unclear, document, limit, rest, level))
+    gone = list(_withdrawn(evaluations))
+    blocks.append(
+        section("Withdrawn", gone, level) if show_all else f"{count(len(gone), 'finding')} withdrawn" * bool(gone)
+    )
+    return joined(blocks)
+
+
+def metric_line(evaluation: Evaluation, *, offline_checked: bool = False) -> str:
+    """Return a metric's score, or why it has none, or its figures, in one line."""
+    if evaluation.outcome == "measured":
+        return brief_figures(evaluation)
+    if evaluation.outcome != "scored":
+        failed = evaluation.outcome == "failed" and not got_no_reply(evaluation)
+        says = "has no score" if failed else spaced(evaluation.outcome)
+        return f"{evaluation.metric} {says}: {line(evaluation.reason, 300)}"
+    what = KEY_SENTENCE if judges_key_sentences(evaluation) else _ITEMS.get(evaluation.metric, "item")
+    judged = f"{count(evaluation.judged, what)} judged"
+    judged += f", {evaluation.unjudged:,} without a verdict" if evaluation.unjudged else ""
+    itself = f" ({OFFLINE_CHECK})" if offline_checked else ""
+    return (
+        f"{evaluation.metric} {score(evaluation.score)}{itself}: {judged}, {count(len(evaluation.findings), 'finding')}"
+    )
+
+
+def judges_key_sentences(evaluation: Evaluation) -> bool:
+    """Return whether an evaluation looks for key sentences in place of answers."""
+    questions = evaluation.details.get("questions")
+    return isinstance(questions, list) and bool(questions) and bool(sentence_in(str(questions[0].get("question"))))
+
+
+def _by_sentence(
+    title: str,
+    groups: Mapping[str, Sequence[Finding]],
+    document: Document | None,
+    limit: int | None,
+    rest: str,
+    level: int,
+) -> str:
+    lines: list[str] = []
+    for number, (about, findings) in enumerate(list(groups.items())[:limit], 1):
+        head = quoted(about) if findings[0].sentence else line(about, QUOTE)
+        below = [part for finding in findings for part in item(*_objection(finding, document))]
+        lines += item(head, below, f"{number}.")
+    return section(title, [*lines, *_rest(len(groups), limit, rest)], level)
+
+
+def _missing(
+    groups: Mapping[str, Sequence[Finding]], document: Document | None, limit: int | None, rest: str, level: int
+) -> str:
+    lines = [
+        part
+        for number, findings in enumerate(list(groups.values())[:limit], 1)
+        for part in finding_item(findings[0], document, f"{number}.")
+    ]
+    return section("Missing", [*lines, *_rest(len(groups), limit, rest)], level)
+
+
+def _rest(number: int, limit: int | None, rest: str) -> Iterator[str]:
+    if limit is not None and number > limit:
+        yield f"- ... and {number - limit:,} more ({rest})"
+
+
+def _withdrawn(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
+    for name, evaluation in evaluations.items():
+        for gone in withdrawn(evaluation):
+            about = line(gone.finding.question or gone.finding.sentence, QUOTE)
+            yield f"- {name}: {about} · the document says so: {quoted(gone.ruling.quote)}"
+
+
+def finding_item(finding: Finding, document: Document | None, mark: str = "-") -> Iterator[str]:
+    """Yield a finding as a list item, with the sentence that it is about."""
+    head, below = _objection(finding, document)
+    # Where the whole sentence is wrong, it is what the summary says.
+    apart = finding.sentence and finding.sentence != finding.found
+    return item(head, [*named([("sentence", quoted(finding.sentence) if apart else "")]), *below], mark)
+
+
+def _objection(finding: Finding, document: Document | None) -> tuple[str, list[str]]:
+    """Return a finding in one line, and what the summary and the document say."""
+    says = "document says" if finding.question else "reason"
+    parts = [
+        ("summary says", line(finding.found, QUOTE) if finding.found != finding.sentence else ""),
+        (says, _expected(finding)),
+        ("missing", line(finding.missing, QUOTE)),
+        *_evidence(finding, document),
+    ]
+    return f"{finding.metric}, {_kind(finding)}: {line(_about(finding), QUOTE)}", list(named(parts))
+
+
+def brief_finding(finding: Finding) -> str:
+    """Return a finding in one line."""
+    quote = f"“{finding.sentence}”" if finding.sentence and not finding.question else ""
+    about = f"{_kind(finding)}: {line(shortened(quote or _about(finding), 120))}"
+    if _is_missing(finding) or not finding.expected:
+        return about
+    return f"{about} -> {line(shortened(finding.expected, 80))}"
+
+
+def _kind(finding: Finding) -> str:
+    """Return the kind of a finding; if judges differ, with the number of judges that report it."""
+    says, of = finding.said_by or (0, 0)
+    return f"{spaced(finding.kind)} ({says} of {of} judges)" if says < of else spaced(finding.kind)
+
+
+def _about(finding: Finding) -> str:
+    """Return the subject of a finding: its question, what is missing, or else the explanation."""
+    if _is_missing(finding):
+        return finding.expected
+    # The question whether a sentence is so would only repeat the sentence.
+    return finding.explanation if claim_in(finding.question) else finding.question or finding.explanation
+
+
+def _is_missing(finding: Finding) -> bool:
+    """Return whether `expected` is itself what the summary lacks, rather than the answer to a question."""
+    return finding.task == "add" and not finding.question and bool(finding.expected)
+
+
+def _expected(finding: Finding) -> str:
+    if finding.expected:
+        return "" if _is_missing(finding) else line(finding.expected, QUOTE)
+    return "nothing about it" if finding.kind == UNSUPPORTED else ""
+
+
+def _evidence(finding: Finding, document: Document | None) -> Iterator[tuple[str, str]]:
+    evidence = finding.evidence
+    if evidence is None or not evidence.text:
+        return
+    place = line(place_of(document, evidence.span)) if evidence.span and document else ""
+    if _is_missing(finding) and one_line(finding.expected) == one_line(evidence.text):
+        yield "place", place
+    else:
+        yield "evidence", f"{quoted(evidence.text)}{f' ({place})' if place else ''}"
+
+
+def certificate_items(certificates: Mapping[str, Certificate]) -> Iterator[str]:
+    """Yield who judged, by what, and the agreement with people; metrics with the same certificate share an item."""
+    metrics: dict[str, list[str]] = {}
+    for metric, certificate in certificates.items():
+        metrics.setdefault(certificate.line(brief=True), []).append(metric)
+    return (f"- {' and '.join(names)} judged by: {line(words)}" for words, names in metrics.items())

@@ -1,0 +1,196 @@
+"""The parts of scores, and the figures of metrics without a score, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from redraft.domain import Evaluation
+from redraft.evaluators.metric_info import NONE, stops_in_words
+from redraft.evaluators.reference.keyfacts import ALL, LEVELS
+from redraft.report.markdown.layout import line, table
+from redraft.settings import FIGURES, NEWCOMER
+from redraft.text.words import count, score, spaced
+
+_TITLE, _MAX_SECTIONS, _MAX_NAMED = 40, 20, 12
+_POSITION = "position"
+_THIRDS = ("first third", "second third", "last third")
+_BARS = " ▁▂▃▄▅▆▇█"
+_NEEDS = {"coverage": "answer no question", "keyfact_recall": "state no key fact"}
+
+
+def details(evaluation: Evaluation, key_sentences: bool = False) -> Iterator[str]:
+    """Yield the parts of a score, or all figures of a metric without one, in blocks."""
+    parts: Mapping[str, Any] = evaluation.details
+    match evaluation.outcome, evaluation.metric:
+        case "scored", "keyfact_recall":
+            yield _recall(parts)
+        case "scored", "faithfulness":
+            yield _faithfulness(parts)
+        case "scored", "booookscore":
+            yield _counted("types", parts["types"])
+        case "measured", "statistics":
+            yield _statistics(parts)
+        case "measured", "position":
+            yield from _position(parts)
+    yield "\n".join(_levels(parts))
+    needs = "are like no key sentence" if key_sentences else _NEEDS.get(evaluation.metric, "")
+    yield _unneeded(needs, parts.get("conciseness"))
+    yield "\n".join(f"- missing: {line(trouble, 300)}" for trouble in evaluation.missing)
+
+
+def panel(evaluation: Evaluation) -> Iterator[str]:
+    """Yield the spread of several judgings, how far they agree, and what was not judged."""
+    spread, agreement = evaluation.details.get("spread"), evaluation.details.get("agreement")
+    if isinstance(spread, dict):
+        agreed = f"; they agree on {100 * agreement:.0f}% of the verdicts" if isinstance(agreement, float) else ""
+        yield (
+            f"- {spread['n']} judgings: mean {spread['mean']:.3f}, sd {spread['sd']:.3f}, from {spread['lowest']:.3f}"
+            f" to {spread['highest']:.3f}{agreed}"
+        )
+    judges = evaluation.details.get("judges")
+    for judge in judges if isinstance(judges, list) else []:
+        yield f"- {line(str(judge['judge']), 50)} {score(judge['score'])}, {judge['judged']} judged"
+    if isinstance(trouble := evaluation.details.get("trouble"), str):
+        yield f"- not everything was judged: {line(trouble, 300)}"
+
+
+def _unneeded(needs: str, conciseness: Mapping[str, Any] | None) -> str:
+    """Return which sentences no item rests on."""
+    if not conciseness or not conciseness["unneeded"]:
+        return ""
+    numbers = conciseness["unneeded"]
+    which = ", ".join(map(str, numbers[:_MAX_NAMED])) + (", ..." if len(numbers) > _MAX_NAMED else "")
+    return f"- {count(len(numbers), 'sentence')} of the summary {needs}: {which}"
+
+
+def _levels(parts: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the level that each judge gave by a rubric, with its reason."""
+    match parts:
+        case {"levels": int(highest), "verdicts": [*verdicts]}:
+            for verdict in verdicts:
+                match verdict:
+                    case {"level": int(level), "reason": str(reason)}:
+                        shown = f"level {level} of {highest}" if level else "no level"
+                        yield f"- {shown}: {line(reason, 300)}" if reason else f"- {shown}"
+
+
+def _recall(parts: Mapping[str, Any]) -> str:
+    levels = (ALL, *LEVELS)
+    rows = [["", *levels], ["recall", *_cells(parts["by_level"], levels, "recall", "stated")]]
+    for groups in (parts["by_perspective"], parts["by_position"]):
+        if len(groups) > 1:
+            rows += [[name, *_cells(groups[name], levels, "recall", "stated")] for name in groups]
+    if len(parts["by_position"]) > 1:
+        rows.append(["gap", *(score(parts["gap"][level]) for level in levels)])
+    return table(rows)
+
+
+def _faithfulness(parts: Mapping[str, Any]) -> str:
+    levels = (ALL, *LEVELS, NONE)
+    cells = _cells(parts["by_level"], levels, "faithfulness", "faithful") if parts["by_level"] else []
+    shares = [table([["", *levels], ["faithful", *cells]])] if cells else []
+    return "\n\n".join([*shares, *filter(None, [_counted("errors", parts["errors"])])])
+
+
+def _counted(what: str, numbers: Mapping[str, int]) -> str:
+    """Return the number of each kind, most frequent first; empty if there are none."""
+    kinds = sorted(((kind, number) for kind, number in numbers.items() if number), key=lambda pair: -pair[1])
+    return f"- {what}: {', '.join(f'{number} {spaced(kind)}' for kind, number in kinds)}" if kinds else ""
+
+
+def _cells(shares: Mapping[str, Any], levels: Sequence[str], share: str, part: str) -> list[str]:
+    """Return each level's share with its numerator and denominator; the numerator has a decimal if judges differ."""
+    return [
+        f"{score(shares[level][share])} {shares[level][part]:.{int(shares[level][part] % 1 > 0)}f}"
+        f"/{shares[level]['judged']}"
+        if shares[level]["judged"]
+        else "–"
+        for level in levels
+    ]
+
+
+def brief_figures(evaluation: Evaluation) -> str:
+    """Return the figures that matter when drafts are compared."""
+    parts: Mapping[str, Any] = evaluation.details
+    if evaluation.metric == NEWCOMER:
+        words = stops_in_words(evaluation)
+    elif evaluation.metric == _POSITION:
+        thirds = ", ".join(map(_percent, parts["thirds"]))
+        words = f"thirds {thirds}, spread {_decimal(parts['spread'])}, {_traced(parts)}"
+    elif evaluation.metric in FIGURES:
+        words = (
+            f"{_lengths(parts['summary'])}, compression {_decimal(parts['compression']['tokens'], 1)},"
+            f" density {_decimal(parts['extractive']['density'])},"
+            f" new trigrams {_percent(parts['novel_ngrams']['3'])},"
+            f" repeated trigrams {_percent(parts['repeated_ngrams']['3'])}"
+        )
+    else:
+        # The numbers and texts that a custom metric reports.
+        own = {name: value for name, value in parts.items() if isinstance(value, str | int | float)}
+        words = ", ".join(f"{spaced(name)} {line(str(value), _TITLE)}" for name, value in own.items()) or "measured"
+    return f"{evaluation.metric}: {words}"
+
+
+def _statistics(parts: Mapping[str, Any]) -> str:
+    copied, (by_tokens, by_sentences) = (
+        parts["extractive"],
+        (_decimal(parts["compression"][unit], 1) for unit in ("tokens", "sentences")),
+    )
+    rows = [
+        ("", "statistics"),
+        ("source", _lengths(parts["source"])),
+        ("compression", f"{by_tokens} by tokens, {by_sentences} by sentences"),
+        ("copied", f"{_percent(copied['coverage'])} of the words, density {_decimal(copied['density'])}"),
+        ("new n-grams", _by_size(parts["novel_ngrams"])),
+        ("repeated", _by_size(parts["repeated_ngrams"])),
+        ("redundancy", f"{_decimal(parts['redundancy'])}, uniformity {_decimal(parts['uniformity'])}"),
+    ]
+    return table(rows)
+
+
+def _position(parts: Mapping[str, Any]) -> Iterator[str]:
+    reference: Mapping[str, Any] | None = parts.get("reference")
+    rows = [["", "summary", *(["reference"] if reference else []), "even"]]
+    for at, name in enumerate(_THIRDS):
+        other = [_percent(reference["thirds"][at])] if reference else []
+        rows.append([name, _percent(parts["thirds"][at]), *other, _percent(1 / len(_THIRDS))])
+    for at, place in enumerate(parts["sections"][:_MAX_SECTIONS]):
+        other = [_percent(reference["sections"][at]["share"])] if reference else []
+        rows.append([line(place["title"], _TITLE), _percent(place["share"]), *other, _percent(place["expected"])])
+    yield table(rows, right=True)
+    more = len(parts["sections"]) - _MAX_SECTIONS
+    spread = f"{_decimal(parts['spread'])}, by chance {_decimal(parts['spread_by_chance'])}"
+    lines = [f"- ... and {more} more sections (--json shows them)"] if more > 0 else []
+    lines.append(f"- tenths {' '.join(f'{share:.0%}' for share in parts['bins'])}")
+    lines.append(f"- curve {_curve(parts['density'])}")
+    if reference:
+        lines += [f"- curve {_curve(reference['density'])} (reference)", f"- reference: {_traced(reference)}"]
+        spread += f", of the reference {_decimal(reference['spread'])}"
+    yield "\n".join([*lines, f"- spread {spread}"])
+
+
+def _traced(parts: Mapping[str, Any]) -> str:
+    nowhere = f", {parts['untraced']:,} not found in the document" if parts["untraced"] else ""
+    return f"{count(parts['traced'], 'sentence')} traced to the document{nowhere}"
+
+
+def _curve(heights: Sequence[float]) -> str:
+    """Return a curve as a row of bars; a bar of middle height means an even distribution."""
+    return "".join(_BARS[min(len(_BARS) - 1, round(height * len(_BARS) / 2))] for height in heights)
+
+
+def _lengths(lengths: Mapping[str, int]) -> str:
+    return ", ".join(count(lengths[unit], unit.removesuffix("s")) for unit in ("words", "sentences", "tokens"))
+
+
+def _by_size(shares: Mapping[str, float | None]) -> str:
+    return "  ".join(f"{size}: {_percent(share)}" for size, share in shares.items())
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.1%}"
+
+
+def _decimal(value: float | None, decimals: int = 2) -> str:
+    return "–" if value is None else f"{value:,.{decimals}f}"

@@ -1,0 +1,207 @@
+"""The outcome of a run in lines: length, scores, cost, what is missing, and its chapters."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from redraft.domain import SHORTENED, Piece, Totals, why_stopped
+from redraft.evaluators.metric_info import OFFLINE_CHECK
+from redraft.report.history.certificates import UNCHECKED
+from redraft.report.history.requests import count_unmet
+from redraft.report.history.results import Result
+from redraft.report.markdown.layout import line, section, table
+from redraft.settings import EXTRACTIVE, JudgeConfig
+from redraft.text.sanitizer import one_line
+from redraft.text.words import count, dollars, score, unanswered
+
+_TITLE, _CHAPTER = 60, 50
+BUILDS = {"pack": "questions", "keyfacts": "key facts"}
+"""The kinds of runs without a draft, and what they build."""
+OTHERWISE = {**BUILDS, "compare": "verdict", "ask": "answer"}
+"""The kinds of runs with an outcome other than a summary."""
+
+
+def outcome_line(result: Result, output: str | None = None) -> str:
+    """Return the summary's length, its scores and the course of the refinement in one line."""
+    parts = [_length(result)] if result.draft else []
+    for metric, value in result.scores.items():
+        revised = metric in result.initial_scores and result.rounds[1:]
+        goal = result.goals.get(metric)
+        notes = [f"goal {goal['at_least']:g} {_standing(goal)}"] if goal else []
+        notes += [OFFLINE_CHECK] if metric in result.offline_checked else []
+        shown = f"{metric} {_change(result.initial_scores[metric], value) if revised else score(value)}"
+        parts.append(f"{shown} ({', '.join(notes)})" if notes else shown)
+    if len(result.rounds) > 1:
+        accepted = [bool(made.accepted) for made in result.rounds[1:]]
+        number = "all" if all(accepted) else f"{sum(accepted)}" if any(accepted) else "none"
+        alone = "accepted" if accepted[0] else "rejected"
+        parts.append(f"1 revision, {alone}" if len(accepted) == 1 else f"{len(accepted)} revisions, {number} accepted")
+    parts += filter(None, [count_unmet(result.requests)])
+    if result.rounds or result.status not in ("done", "stopped"):
+        parts.append(end_reason(result))
+    whole = "; ".join(parts)
+    return f"{output}: {whole}" if output and result.draft else whole
+
+
+def _length(result: Result) -> str:
+    assert result.draft is not None
+    words, title = count(result.draft.words, "word"), one_line(result.title, _TITLE)
+    if result.run.kind == "ask":
+        return f"answer of {words} from {title}"
+    first = f"the first {result.tokens:,} tokens of " if result.settings.until is not None else ""
+    limited = result.run.refinement is not None and not result.run.refinement.free_length
+    limit = f" (limit {result.settings.words})" if limited and result.settings.words else ""
+    return f"{words}{limit} of {first}{title}"
+
+
+def cost_line(result: Result, *, scores: bool = True) -> str:
+    """Return the models of a run and its usage in one line."""
+    judging, model, kind = result.run.judging, result.settings.model, result.run.kind
+    writes = kind in ("summarize", "refine", "ask")
+    parts = [f"run {result.run.id}", *([_model(model)] if writes else [])]
+    if judging:
+        names = [_model(with_model(judge, judging), "the ") for judge in judging.judges or (model,)]
+        who = "the same model" if writes and not judging.judges else ", ".join(names)
+        agreements = [
+            f"{metric} {certificate.agreement.value:.2f}"
+            for metric, certificate in result.certificates.items()
+            if certificate.agreement
+        ]
+        checked = f"agreement with people: {', '.join(agreements)}" if agreements else UNCHECKED
+        certified = f" ({checked})" if scores and result.certificates else ""
+        parts.append(f"{'asked' if kind in BUILDS else 'judged by'} {who}{certified}")
+    return " · ".join([*parts, usage(result.usage)])
+
+
+def _model(model: str, article: str = "") -> str:
+    return f"{article}built-in model" if model == EXTRACTIVE else model
+
+
+def with_model(name: str, judging: JudgeConfig) -> str:
+    """Return a judge's name, with its model if that is a different one."""
+    settings = judging.models.get(name)
+    return f"{name} ({settings.model})" if settings and settings.model != name else name
+
+
+def warning_lines(result: Result, *, scores: bool = True) -> Iterator[str]:
+    """Yield what became of requests, and what went wrong or is missing."""
+    yield from (outcome.said for outcome in result.requests)
+    if result.oddities:
+        yield f"unexpected in replies: {one_line(result.oddities[0], 330)}{_more(result.oddities)}"
+    if flawed := len(result.flawed):
+        # Each flaw was reported when the text was written.
+        see = "" if result.unstored else f": see `redraft show {result.run.id} --pieces`"
+        yield f"{count(flawed, 'partial summary')} with a flaw{see}"
+    if result.gaps:
+        chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
+        yield f"left out: {result.unit} {chunks} of {result.chunks}"
+    done = result.run.status == "done"
+    if done and result.lost:
+        yield f"no usable revision in round {', '.join(map(str, result.lost))}"
+    for metric, reason in result.unscored.items() if scores else ():
+        yield f"no {metric} score: {one_line(reason, 300)}"
+    if done and result.unsure:
+        yield f"undecided: {' and '.join(result.unsure)}"
+    elif done and result.unjudged and scores:
+        items = " and ".join(f"{count(number, 'item')} of {metric}" for metric, number in result.unjudged.items())
+        yield f"without a verdict: {items}"
+    for what in dict.fromkeys(map(tuple, result.missing.values())):
+        metrics = " and ".join(metric for metric, missing in result.missing.items() if tuple(missing) == what)
+        yield f"{metrics} could not use everything: {one_line(what[0], 200)}{_more(what)}"
+    cut = result.draft is not None and (result.run.status == "stopped" or result.draft.node == SHORTENED)
+    yield from (f"note: {note}" for note in (result.draft.notes if result.draft and cut else ()))
+
+
+def _more(texts: Sequence[str]) -> str:
+    return f" (and {len(texts) - 1:,} more)" if len(texts) > 1 else ""
+
+
+def score_items(
+    scores: Mapping[str, float | None],
+    before: Mapping[str, float | None],
+    goals: Mapping[str, Mapping[str, object]],
+    offline_checked: Collection[str] = (),
+) -> Iterator[str]:
+    """Yield an item per metric: the score, the earlier score if known, whether it is an offline check, and the goal."""
+    for metric, value in scores.items():
+        shown = _change(before[metric], value) if metric in before else score(value)
+        notes = [OFFLINE_CHECK] if metric in offline_checked else []
+        notes += [f"goal {goal['at_least']:g} {_standing(goal)}"] if (goal := goals.get(metric)) else []
+        yield f"- {metric} {shown} ({', '.join(notes)})" if notes else f"- {metric} {shown}"
+
+
+def _change(before: float | None, after: float | None) -> str:
+    """Return two scores with an arrow, next to which a dash would be unclear."""
+    first, second = ("none" if value is None else score(value) for value in (before, after))
+    return f"{first} -> {second}"
+
+
+def _standing(goal: Mapping[str, object]) -> str:
+    """Return whether a goal is met; if that is unsure, the share of items with a verdict."""
+    if goal["met"] is not None:
+        return "met" if goal["met"] else "missed"
+    share = goal["judged_share"]
+    return f"unsure, {share:.0%} of its items have a verdict" if isinstance(share, float) else "unsure"
+
+
+def brief_scores(values: Mapping[str, float | None], *, offline_check: bool = False) -> str:
+    """Return scores in a few letters, for lists."""
+    shown = " ".join(f"{metric[:3]} {score(value)}" for metric, value in values.items())
+    return f"{shown} {OFFLINE_CHECK}" if shown and offline_check else shown
+
+
+def end_reason(result: Result) -> str:
+    """Return why a run ended, or its status if it has not, or else the round that is shown."""
+    error = one_line((result.run.error or {}).get("message", ""), 200)
+    return result.round_shown or why_stopped(result.status, result.run.stop_reason, error)
+
+
+def usage(totals: Totals) -> str:
+    """Return a run's usage in one line."""
+    parts = [count(totals.calls, "call")]
+    parts += [f"{totals.cached:,} cached"] if totals.cached else []
+    parts.append(f"{totals.prompt_tokens:,} tokens in, {totals.completion_tokens:,} out")
+    if totals.cost_usd != 0:
+        parts.append("cost unknown" if totals.cost_usd is None else dollars(totals.cost_usd))
+    return " · ".join([*parts, *unanswered_calls(totals), f"{totals.seconds:.1f} s"])
+
+
+def unanswered_calls(totals: Totals) -> list[str]:
+    """Return the unanswered calls, and the amount spent over the limit."""
+    over = [overspend(totals.over_usd)] if totals.over_usd else []
+    return [*unanswered(totals.lost, totals.lost_usd, totals.lost_tokens), *over]
+
+
+def overspend(usd: float) -> str:
+    """Return the amount spent over the limit, and why."""
+    return f"{dollars(usd)} over --max-cost, because replies were longer than requested"
+
+
+def pieces_markdown(pieces: Sequence[Piece]) -> str:
+    """Return the partial summaries, each under its position."""
+    blocks = []
+    for piece in pieces:
+        first, last = piece.first_chunk + 1, piece.last_chunk + 1
+        chunks = f"chunk {first}" if first == last else f"chunks {first}-{last}"
+        flaw = f", not valid: {line(piece.flaw)}" if piece.flaw else ""
+        text = "\n".join(line(part) for part in piece.text.split("\n"))
+        head = f"level {piece.level}, {chunks}: {piece.words} words, {piece.limit} asked for{flaw}"
+        blocks.append(f"### {head}\n\n{text}\n\n")
+    return "".join(blocks)
+
+
+def chapters_markdown(result: Result) -> str:
+    """Return a row per chapter: the length of its summary, its scores and its run; empty without chapters."""
+    rows = [["run", "summary", "scores", "place", "title"]]
+    for chapter in result.chapters:
+        part = chapter.result
+        words = count(part.draft.words, "word") if part and part.draft else ""
+        state = "not begun" if part is None else words if words and part.status == "done" else part.status
+        scores = brief_scores(part.scores, offline_check=bool(part.offline_checked)) if part else ""
+        missed = "goals missed" if part and not all(goal["met"] for goal in part.goals.values()) else ""
+        page = f"{'pages' if '-' in chapter.pages else 'page'} {chapter.pages}" if chapter.pages else ""
+        judged = " ".join(filter(None, [scores, missed]))
+        rows.append([part.run.id if part else "–", state, judged, page, line(chapter.title, _CHAPTER)])
+    what = "document" if result.outline.members else "chapter"
+    title = f"{count(len(result.chapters), what)}, each with a run of its own"
+    return section(title, filter(None, [table(rows)]))
