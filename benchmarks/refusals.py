@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.common import DATA
-from redraft.text.reply_cleanup import is_no_summary
+from redraft.text.refusals import is_no_summary
 from redraft.text.words import count_words
 from tests.torture.refusals import refusals
 

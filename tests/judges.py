@@ -22,7 +22,7 @@ from redraft.errors import ModelError, UnreadableReply
 from redraft.evaluators.base import statements_of
 from redraft.events import Observer, ignore_event
 from redraft.llm.base import FunctionModel, Line, Model, Request
-from redraft.llm.reply_reader import NoValueError, read_value
+from redraft.llm.replies import NoValueError, read_value
 from redraft.prompts.book import PROMPTS, PromptBook
 from redraft.prompts.contract import GAP, Fence, FencedLines, FencedTexts
 from redraft.readers.documents import parse

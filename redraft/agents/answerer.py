@@ -14,10 +14,10 @@ from redraft.agents.judge import Judge
 from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPlan
 from redraft.domain import Span
 from redraft.errors import IncompleteError
-from redraft.llm.reply_reader import declines
 from redraft.prompts import qa
 from redraft.prompts.silence import is_answer
 from redraft.text.quotes import locate
+from redraft.text.refusals import declines
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words, is_unspaced
 

@@ -16,12 +16,12 @@ from pydantic import BaseModel
 from redraft.agents.accounts import ItemResults
 from redraft.agents.judge import Judge
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.llm.reply_reader import declines
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.qa import ANSWER_FROM_SUMMARY, DocumentAnswer, Statement, SummaryAnswer, yes_or_no
 from redraft.prompts.silence import is_answer
 from redraft.store.connection import off_loop
 from redraft.text.languages import language_of
+from redraft.text.refusals import declines
 from redraft.text.vectors import SentenceVectors, telling_terms
 from redraft.text.words import has_words, words_key
 

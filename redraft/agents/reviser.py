@@ -15,11 +15,11 @@ from redraft.agents.structured_writer import Completion, StructuredWriter, max_f
 from redraft.builtin.facade import shortened
 from redraft.document import merge_spans
 from redraft.domain import REVIEW, Finding, PointAnswer, PointOutcome, Span
-from redraft.llm.reply_reader import declines
 from redraft.prompts.contract import Prompt
 from redraft.prompts.revision import CRITICIZE, EDIT, REVISE, CriticizeInput, EditInput, MustKnow, Point, ReviseInput
 from redraft.prompts.tags import Tags
 from redraft.text.quotes import quoted_in, shares_names
+from redraft.text.refusals import declines
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
 from redraft.text.units import ngrams, words

@@ -16,9 +16,9 @@ from redraft.errors import EmptyReply, RefusedReply
 from redraft.llm.base import Complaint, Model, Request, Sampling, Withdrawable
 from redraft.prompts.contract import Prompt
 from redraft.store.connection import off_loop
+from redraft.text.refusals import is_no_summary
 from redraft.text.reply_cleanup import (
     ends_in_loop,
-    is_no_summary,
     strip_framing,
     strip_loops,
     without_copies,

@@ -6,11 +6,12 @@ import asyncio
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnableLambda
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from redraft.domain import Usage
@@ -33,9 +34,11 @@ from redraft.llm.base import TRUNCATED, Model, Reply, Request, Sampling
 from redraft.llm.envelope import answered_by, as_reply, finish_of, irregularities, text_of, usage_of
 from redraft.llm.failures import status_of, translate
 from redraft.llm.reasoning_budget import ReasoningBudget, reasoning_tokens, refuses_sampling, usual_room
-from redraft.llm.reply_reader import NoValueError, declines, is_exact, read_value, strip_reasoning, whole_entries
+from redraft.llm.replies import NoValueError, is_exact_text, read_value, whole_entries
 from redraft.llm.structured_output import Mode, OutputModes, modes_for
 from redraft.prompts.contract import InputT, ValueT
+from redraft.text.reasoning import strip_reasoning
+from redraft.text.refusals import declines
 from redraft.text.reply_cleanup import ends_in_loop
 from redraft.text.sanitizer import clean, one_line
 
@@ -268,7 +271,9 @@ class ChatModel:
             raise UnreadableReply(f"the reply cannot be read ({said})", text=text, usage=usage) from error
         if mode is None:
             return reply
-        if message.tool_calls if mode == "tools" else is_exact(reply.text, request.prompt.returns):
+        # A server with OpenAI's protocol that answers a function call in words has ignored it.
+        ignored = mode == "tools" and self._traits.speaks_openai
+        if message.tool_calls or (not ignored and is_exact_text(reply.text, request.prompt.returns)):
             self._modes.record_exact(mode)
         return replace(reply, mode=self._modes.first_mode)
 
@@ -363,26 +368,23 @@ class ChatModel:
             old_name = traits.speaks_openai and "max_completion_tokens" not in self._takes
             fields[traits.limit] = None if old_name else limit
             extra |= {"max_tokens": limit} if old_name else {}
-        chat = self._chat.model_copy(update=fields) if fields else self._chat
-        runnable = cast("Runnable[Any, BaseMessage]", chat)
-        if mode == "tools":
-            runnable = _with_tool(chat, structured_output.function_tool(request, mode, self._takes))
-        elif mode == "json_schema":
-            tool = structured_output.function_tool(request, mode, self._takes)["function"]
-            schema = {"name": tool["name"], "schema": tool["parameters"], "strict": True}
-            extra["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if mode == "json_schema":
+            # By LangChain's own method a cut reply raises an error in place of its text.
+            schema = structured_output.named_schema(request, mode, self._takes)
+            named = {"name": schema.pop("title"), "schema": schema, "strict": True}
+            extra["response_format"] = {"type": "json_schema", "json_schema": named}
         if extra:
-            # It replaces the chat model's own, which stays in force.
-            runnable = runnable.bind(extra_body=(getattr(chat, "extra_body", None) or {}) | extra)
-        return runnable
-
-
-def _with_tool(chat: BaseChatModel, tool: dict[str, Any]) -> Runnable[Any, BaseMessage]:
-    try:
-        bound = chat.bind_tools([tool], tool_choice=tool["function"]["name"])
-    except NotImplementedError:
-        raise CapabilityError("tools: this chat model takes none") from None
-    return cast("Runnable[Any, BaseMessage]", bound)
+            fields["extra_body"] = (getattr(self._chat, "extra_body", None) or {}) | extra
+        chat = self._chat.model_copy(update=fields) if fields else self._chat
+        if mode != "tools":
+            return cast("Runnable[Any, BaseMessage]", chat)
+        method = {"method": "function_calling"} if traits.speaks_openai else {}
+        schema = structured_output.named_schema(request, mode, self._takes)
+        try:
+            structured = chat.with_structured_output(schema, include_raw=True, **method)
+        except NotImplementedError:
+            raise CapabilityError("tools: this chat model takes none") from None
+        return structured | RunnableLambda(itemgetter("raw"))
 
 
 def _read(request: Request[InputT, ValueT], message: AIMessage, text: str, usage: Usage, finish: str) -> Reply[ValueT]:

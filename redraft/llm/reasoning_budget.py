@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from redraft.domain import Usage
 from redraft.errors import TruncatedReasoning
 from redraft.llm.base import Request
-from redraft.llm.reply_reader import strip_reasoning
+from redraft.text.reasoning import strip_reasoning
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage

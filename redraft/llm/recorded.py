@@ -423,7 +423,7 @@ class RecordedModel:
     def _most_in(self, request: Request[Any, Any]) -> int:
         """Return the most tokens that the request can have."""
         count = most_tokens_of if self._tokenizer is None else self._tokenizer.count
-        schema = structured_output.longest_schema(request)
+        schema = structured_output.prompt_schema(request, structured_output.KEYWORDS)
         tokens = _FRAME_TOKENS + count(request.text)
         if schema:
             tokens += _TOOL_TOKENS + 2 * count(schema)

@@ -1,11 +1,10 @@
-"""Converts a reply to the requested form: lenient JSON, other keys, other types."""
+"""Puts a JSON value into the form of a reply model: other names, other nesting, and single entries."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import UnionType
@@ -16,471 +15,259 @@ from pydantic import BaseModel, ValidationError
 from redraft.prompts.contract import AliasNames, AskedWhere, InternalField, MaxItems, Omittable, SkipInvalid, read_label
 from redraft.prompts.tags import NO_ITEM, ItemRef, TagContext, Tags, asked_about, has_tag
 
-# The beginning of an object, of a list of them, or of a list of texts.
-_BEGINS = re.compile(r"""[{\[]\s*["'{\[}]""")
-_TOKEN = re.compile(
-    r"""(?P<blank>\s++)|(?P<opening>[{\[])|(?P<closing>[}\]])|(?P<comma>,)|(?P<colon>:)
-    |(?P<double>"(?:[^"\\]|\\.)*+")|(?P<single>'(?:[^'\\]|\\.)*+')
-    |(?P<number>-?\d++(?:\.\d++)?(?:[eE][+-]?\d++)?(?![\w.]))|(?P<word>[A-Za-z]++)""",
-    re.DOTALL | re.VERBOSE,
-)
-_WORDS = {"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
-_ESCAPE = re.compile(r'\\(.)|(")', re.DOTALL)
-_CLOSING = {"{": "}", "[": "]"}
-_DEEPEST = 60
-_MAX_CHARACTERS_READ = 300_000
-# A cut literal or escape is reported at its start, at most this far from the end.
-_CUT_LITERAL = 6
-
-
-class TruncatedJsonError(ValueError):
-    """The text ends before the value does."""
-
-
-class NoJsonError(ValueError):
-    """No value begins at this place."""
-
-
-@dataclass(slots=True)
-class LenientParser:
-    """Parses the JSON-like values of one text."""
-
-    text: str
-    left: int = _MAX_CHARACTERS_READ
-    """The characters that may still be parsed leniently."""
-
-    def value(self, start: int) -> tuple[object, int]:
-        """Return the value that begins at a place, and its end."""
-        try:
-            return _DECODER.raw_decode(self.text, start)
-        except json.JSONDecodeError as error:
-            cut = error.msg.startswith("Unterminated") or error.pos >= len(self.text) - _CUT_LITERAL
-            if self.left > 0 and _BEGINS.match(self.text, start):
-                try:
-                    return self._loosely(start)
-                except NoJsonError:
-                    pass
-            raise (TruncatedJsonError if cut else NoJsonError)(error.msg) from None
-        except (ValueError, RecursionError) as error:
-            raise NoJsonError(str(error)) from None
-
-    def _loosely(self, start: int) -> tuple[object, int]:
-        end, strict = self._strict(start)
-        try:
-            return _DECODER.decode(strict), end
-        except (ValueError, RecursionError) as error:
-            raise NoJsonError(str(error)) from None
-
-    def _strict(self, start: int) -> tuple[int, str]:
-        """Return the value's end, and its text as strict JSON."""
-        parts: list[str] = []
-        within: list[str] = []
-        at = start
-        while match := _TOKEN.match(self.text, at):
-            at = match.end()
-            self.left -= at - match.start()
-            kind, token = match.lastgroup or "", match.group()
-            if kind == "closing" and parts[-1] == ",":
-                parts.pop()
-            _keep_count(within, token)
-            if kind != "blank":
-                parts.append(_in_json(kind, token, last=at == len(self.text)))
-            if not within:
-                return at, "".join(parts)
-            if len(within) > _DEEPEST or self.left < 0:
-                raise NoJsonError("it is too deep, or too long")
-        # A string without an end has no other quotation mark after it.
-        if at >= len(self.text) - _CUT_LITERAL or self.text[at] in "\"'":
-            raise TruncatedJsonError("the text ends within the value")
-        raise NoJsonError("there is no value")
-
-
-def _keep_count(within: list[str], token: str) -> None:
-    """Update the stack of open brackets."""
-    if token in _CLOSING:
-        within.append(_CLOSING[token])
-    elif token in _CLOSING.values() and within.pop() != token:
-        raise NoJsonError("the brackets do not match")
-
-
-def _in_json(kind: str, token: str, *, last: bool) -> str:
-    if kind == "word":
-        if last:
-            raise TruncatedJsonError("the text ends within a word")
-        if token not in _WORDS:
-            raise NoJsonError(f"{token} is not a value")
-        return _WORDS[token]
-    return _quoted(token) if kind in ("double", "single") else token
-
-
-def _quoted(token: str) -> str:
-    """Return a text as a JSON string."""
-
-    def escaped(found: re.Match[str]) -> str:
-        letter = found[1]
-        if letter is None:
-            return '\\"'
-        if letter in '"\\/bfnrtu':
-            return found[0]
-        # Quotation marks are escaped as in Markdown; letters are those of formulas.
-        return f"\\\\{letter}" if letter.isalnum() else letter
-
-    return f'"{_ESCAPE.sub(escaped, token[1:-1])}"'
-
-
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return an object without the keys that occur with different values."""
-    said: dict[str, object] = {}
-    disputed = {name for name, value in pairs if said.setdefault(name, value) != value}
-    return {name: value for name, value in said.items() if name not in disputed}
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError(f"{digits} is too large")
-    return number
-
-
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
-# Python's decoder accepts NaN and Infinity, which would become scores, and refuses a harmless line break in a string.
-_DECODER = json.JSONDecoder(strict=False, parse_float=_finite, parse_constant=_no_number, object_pairs_hook=_object)
-
-
-# Wrappers of a reply that imitates a function call.
+# The wrappers of a reply that imitates a function call.
 _ARGUMENTS = ("arguments", "parameters", "input")
-_DEEPEST_OF_FORMS = 3
+_MAX_WRAPPERS = 3
 _NOT_LETTERS = re.compile(r"[\W_]+")
+_NO_LABEL = ("", "none", "no", "n/a", "null")
 
 
 @dataclass(frozen=True, slots=True)
-class _Field:
-    """A field of a reply: its entries, and its possible names."""
+class ReplyField:
+    """A field of a reply model, with what its annotation says of it."""
 
     name: str
-    entry: type[BaseModel] | None
-    """The entry type of a list field."""
-    one: type[BaseModel] | None
-    """The type of an object field."""
     is_list: bool
+    model: type[BaseModel] | None
+    """The type of its object, or of each entry of its list."""
     is_label: bool
-    silent: bool
-    alone: bool
-    names: ItemRef | None
-    """What the field names, or each entry of its list."""
-    most: str | int
+    omittable: bool
+    skips_invalid: bool
+    items: ItemRef | None
+    """The items that it names, or that the entries of its list name."""
+    limit: str | int
     """The most entries of its list, or the prompt's field with that number; 0 for no limit."""
-    also: frozenset[str]
+    aliases: frozenset[str]
     where: str
     """The prompt's field that has to be set for this one to be asked for; empty if it always is."""
 
+    @property
+    def entry_items(self) -> ItemRef | None:
+        """Return the items that the ids of its entries name; None if they have no ids."""
+        fields = reply_fields(self.model) if self.is_list and self.model else {}
+        return fields["id"].items if "id" in fields else None
+
+    def most(self, given: BaseModel) -> int:
+        """Return the most entries of the list: as many as requested, or one per item; 0 for no limit."""
+        if self.limit:
+            return self.limit if isinstance(self.limit, int) else int(getattr(given, self.limit))
+        items = self.entry_items or self.items
+        return len(asked_about(given, items.field)) if items else 0
+
 
 @cache
-def _fields(shape: type[BaseModel]) -> dict[str, _Field]:
-    asked = {name: field for name, field in shape.model_fields.items() if InternalField() not in field.metadata}
-    return {name: _field(name, field.annotation, field.metadata) for name, field in asked.items()}
+def reply_fields(shape: type[BaseModel]) -> Mapping[str, ReplyField]:
+    """Return the fields of a reply model that a language model is asked for."""
+    return {
+        name: _field(name, info.annotation, info.metadata)
+        for name, info in shape.model_fields.items()
+        if InternalField() not in info.metadata
+    }
 
 
-def _field(name: str, annotation: Any, metadata: Sequence[Any]) -> _Field:
+def _field(name: str, annotation: Any, metadata: list[Any]) -> ReplyField:
     is_list = get_origin(annotation) is list
     inner = get_args(annotation)[0] if is_list else annotation
     marks = [*metadata, *getattr(inner, "__metadata__", ())]
-    inner = getattr(inner, "__origin__", inner) if hasattr(inner, "__metadata__") else inner
-    model = inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None
-    return _Field(
+    inner = inner.__origin__ if hasattr(inner, "__metadata__") else inner
+    choices = get_args(inner) if get_origin(inner) in (Union, UnionType) else (inner,)
+    return ReplyField(
         name,
-        entry=model if is_list else None,
-        one=None if is_list else model,
-        is_list=is_list,
-        is_label=_is_label(inner),
-        silent=Omittable() in metadata,
-        alone=SkipInvalid() in metadata,
-        names=next((mark for mark in marks if isinstance(mark, ItemRef)), None),
-        most=next((mark.number for mark in metadata if isinstance(mark, MaxItems)), 0),
-        also=frozenset(_plain(other) for mark in metadata if isinstance(mark, AliasNames) for other in mark.names),
+        is_list,
+        model=inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None,
+        is_label=all(get_origin(choice) is Literal for choice in choices),
+        omittable=Omittable() in metadata,
+        skips_invalid=SkipInvalid() in metadata,
+        items=next((mark for mark in marks if isinstance(mark, ItemRef)), None),
+        limit=next((mark.number for mark in metadata if isinstance(mark, MaxItems)), 0),
+        aliases=frozenset(_plain(alias) for mark in metadata if isinstance(mark, AliasNames) for alias in mark.names),
         where=next((mark.given for mark in metadata if isinstance(mark, AskedWhere)), ""),
     )
 
 
-def _is_label(annotation: Any) -> bool:
-    choices = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-    return all(get_origin(choice) is Literal for choice in choices)
+def is_exact(value: object, shape: type[BaseModel]) -> bool:
+    """Return whether a value has all fields of a shape and no other, as only an enforcing server guarantees."""
+    fields = reply_fields(shape)
+    required = {name for name, field in fields.items() if not field.where}
+    if not isinstance(value, dict) or not required <= value.keys() <= fields.keys():
+        return False
+    for name, part in value.items():
+        parts = part if fields[name].is_list else [part]
+        model = fields[name].model
+        if model is not None and not (isinstance(parts, list) and all(is_exact(each, model) for each in parts)):
+            return False
+    return True
 
 
-@dataclass(frozen=True, slots=True)
 class ReplyShape:
-    """The expected form of a reply model."""
+    """The expected form of one reply."""
 
-    shape: type[BaseModel]
-    tags: Tags | None = None
-
-    @property
-    def entries(self) -> str:
-        """Return the field that is the whole reply: its one list of entries; None if there is no such field."""
-        fields = list(_fields(self.shape).values())
-        return fields[0].name if len(fields) == 1 and fields[0].is_list else ""
-
-    @property
-    def has_independent_entries(self) -> bool:
-        """Return whether each entry is meaningful without the others."""
-        field = _fields(self.shape).get(self.entries)
-        return field is not None and field.entry is not None and (field.alone or "id" in _fields(field.entry))
-
-    def is_of_a_tree(self, name: str) -> bool:
-        """Return whether an entry of a tree has a field of this name."""
-        field = _fields(self.shape).get(self.entries)
-        return (
-            field is not None
-            and field.entry is not None
-            and not self.has_independent_entries
-            and name in _fields(field.entry)
+    def __init__(self, shape: type[BaseModel], tags: Tags | None = None) -> None:
+        self.tags = tags
+        self._fields = reply_fields(shape)
+        only = next(iter(self._fields.values())) if len(self._fields) == 1 else None
+        self._list = only if only and only.is_list else None
+        self.list_name = self._list.name if self._list else ""
+        """The one list of the reply that has no other field; empty if there is none."""
+        self._entry_fields = reply_fields(self._list.model) if self._list and self._list.model else {}
+        self.has_independent_entries = bool(self._entry_fields) and (
+            "id" in self._entry_fields or (self._list is not None and self._list.skips_invalid)
         )
-
-    def asked(self, schema: dict[str, Any], given: BaseModel) -> dict[str, Any]:
-        """Return the JSON schema without the fields that are not asked for."""
-        fields = _fields(self.shape)
-        left_out = {name for name, field in fields.items() if field.where and not getattr(given, field.where)}
-        properties = {name: found for name, found in schema["properties"].items() if name not in left_out}
-        for name, field in fields.items():
-            if field.entry is not None and "items" in properties[name]:
-                properties[name] = {
-                    **properties[name],
-                    "items": ReplyShape(field.entry).asked(properties[name]["items"], given),
-                }
-        required = [name for name in schema.get("required", ()) if name not in left_out]
-        return {**schema, "properties": properties, **({"required": required} if "required" in schema else {})}
-
-    def limited(self, schema: dict[str, Any], given: BaseModel) -> dict[str, Any]:
-        """Return the JSON schema with the list lengths that the prompt states, so that a model cannot repeat itself
-        endlessly."""
-        properties = dict(schema.get("properties", {}))
-        for name, field in _fields(self.shape).items():
-            if not (found := properties.get(name)):
-                continue
-            if field.one is not None:
-                properties[name] = ReplyShape(field.one).limited(found, given)
-            elif field.is_list and found.get("type") == "array":
-                items = ReplyShape(field.entry).limited(found["items"], given) if field.entry else found["items"]
-                most = _most(field, given)
-                properties[name] = {**found, "items": items, **({"maxItems": most} if most else {})}
-        return {**schema, "properties": properties}
-
-    def named(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Return the JSON schema with the tags as enums, so that a model cannot number its entries or copy an example's
-        tag."""
-        properties = dict(schema.get("properties", {}))
-        for name, field in _fields(self.shape).items():
-            if not (found := properties.get(name)):
-                continue
-            if field.entry is not None:
-                properties[name] = {**found, "items": ReplyShape(field.entry, self.tags).named(found["items"])}
-            elif field.names is not None and self.tags is not None:
-                of = field.names.field
-                said = {"type": "string", "enum": self.tags.asked(of) if name == "id" else self.tags.all(of)}
-                if said["enum"]:
-                    properties[name] = {**found, "items": said} if field.is_list else said
-        return {**schema, "properties": properties}
-
-    def is_exact(self, value: object) -> bool:
-        """Return whether the value has all fields of the shape, and no other."""
-        fields = _fields(self.shape)
-        if not isinstance(value, dict) or value.keys() - fields.keys():
-            return False
-        if any(not field.where for name, field in fields.items() if name not in value):
-            return False
-        for name, field in fields.items():
-            if field.entry is not None:
-                if not isinstance(value[name], list) or not all(map(ReplyShape(field.entry).is_exact, value[name])):
-                    return False
-            elif field.one is not None and not ReplyShape(field.one).is_exact(value[name]):
-                return False
-        return True
+        """Whether each entry is meaningful without the others."""
 
     def may_be(self, value: object) -> bool:
-        """Return whether a value may be a reply."""
-        if not isinstance(value, list) or any(isinstance(one, dict) for one in value):
-            return True
-        field = _fields(self.shape).get(self.entries)
-        return field is not None and field.entry is None
+        """Return whether a value may be a reply: a list of texts is only where texts are asked for."""
+        is_plain_list = isinstance(value, list) and not any(isinstance(part, dict) for part in value)
+        return not is_plain_list or (self._list is not None and self._list.model is None)
 
     def is_entry(self, value: object) -> bool:
         """Return whether this is one entry of the reply, standing by itself."""
-        field = _fields(self.shape).get(self.entries)
-        if field is None or field.entry is None or not isinstance(value, dict):
+        if not self.has_independent_entries or not isinstance(value, dict):
             return False
-        inner = _fields(field.entry)
-        if any(_known(name, _fields(self.shape)) for name in value):
+        if any(_field_called(name, self._fields) for name in value):
             return False
-        named = {known for name in value if (known := _known(name, inner))}
-        return "id" in named if "id" in inner else {name for name, one in inner.items() if not one.silent} <= named
+        names = {_field_called(name, self._entry_fields) for name in value}
+        if "id" in self._entry_fields:
+            return "id" in names
+        return names >= {name for name, field in self._entry_fields.items() if not field.omittable}
 
-    def unreadable(self, text: str) -> dict[str, object]:
-        """Return a placeholder for an unreadable entry, about the item that its text names."""
-        field = _fields(self.shape)[self.entries]
-        return {**{name: {} for name in (_fields(field.entry) if field.entry else ())}, "id": text}
-
-    def reshaped(self, value: object) -> object:
-        """Return the value in the form of the shape, as far as that is certain."""
-        return self._whole(value, _DEEPEST_OF_FORMS)
-
-    def certain(self, value: object) -> object:
-        """Return the value with the tag of the only item asked about set in its only entry, unless that has another
-        item's tag."""
-        names = self._names()
-        entries = value.get(self.entries) if isinstance(value, dict) else None
-        if self.tags is None or names is None or not isinstance(entries, list) or not entries:
-            return value
-        entry = entries[0]
-        if any(one != entry for one in entries[1:]):
-            return value
-        if not isinstance(entry, dict) or self._item(entry, names) != NO_ITEM or has_tag(entry.get("id")):
-            return value
-        asked = self.tags.asked(names.field)
-        return {self.entries: [{**entry, "id": asked[0]}]} if len(asked) == 1 else value
-
-    def is_nameless(self, value: BaseModel, wire: TagContext) -> bool:
-        """Return whether a parsed reply names things, but none of its items."""
-        entries = getattr(value, self.entries) if self.entries else ()
-        if entries and self._names() is not None:
-            return all(entry.id == NO_ITEM for entry in entries)
-        return bool(wire.strangers) and not wire.named
-
-    def _names(self) -> ItemRef | None:
-        """Return what the entries of the reply are about; None if they have no ids."""
-        field = _fields(self.shape).get(self.entries)
-        inner = _fields(field.entry) if field and field.entry else {}
-        return inner["id"].names if "id" in inner else None
-
-    def _whole(self, value: object, deep: int) -> object:
-        fields = _fields(self.shape)
+    def reshaped(self, value: object, wrappers: int = _MAX_WRAPPERS) -> object:
+        """Return the value in the form of the reply model, as far as that is certain."""
         if isinstance(value, list):
-            if len(value) == 1 and deep and isinstance(value[0], dict) and not self.is_entry(value[0]):
-                return self._whole(value[0], deep - 1)
-            return self._put({self.entries: value}) if self.entries else value
+            if len(value) == 1 and wrappers and isinstance(value[0], dict) and not self.is_entry(value[0]):
+                return self.reshaped(value[0], wrappers - 1)
+            return self._filled({self.list_name: value}) if self.list_name else value
         if not isinstance(value, dict):
             return value
-        if any(_known(name, fields) for name in value):
-            return self._put(_named(value, fields))
-        if self.is_entry(value) or self._by_item(value, self.entries):
-            return self._put({self.entries: value})
-        inner: list[object] = [one for one in value.values() if isinstance(one, dict | list)]
-        inner += [one for name in _ARGUMENTS if (one := _decoded(value.get(name))) is not None]
-        return self._whole(inner[0], deep - 1) if len(inner) == 1 and deep else value
-
-    def _put(self, value: dict[str, object]) -> dict[str, object]:
-        """Return the value with each field in its form."""
-        return {name: self._shaped(one, _fields(self.shape).get(name)) for name, one in value.items()}
-
-    def _shaped(self, value: object, field: _Field | None) -> object:
-        if field is None:
-            return value
-        if field.entry is not None:
-            if isinstance(value, dict):
-                value = self._by_item(value, field.name) or [value]
-            inner = ReplyShape(field.entry, self.tags)
-            return [inner._entry(one) for one in value] if isinstance(value, list) else value
-        if field.names and field.is_list and isinstance(value, list):
-            return [one["id"] if isinstance(one, dict) and "id" in one else one for one in value]
-        return ReplyShape(field.one, self.tags)._entry(value) if field.one is not None else value
+        if any(_field_called(name, self._fields) for name in value):
+            return self._entry(value)
+        if self.is_entry(value) or self._by_item(value, self._list):
+            return self._filled({self.list_name: value})
+        inner: list[object] = [part for part in value.values() if isinstance(part, dict | list)]
+        inner += [part for name in _ARGUMENTS if (part := _decoded(value.get(name))) is not None]
+        return self.reshaped(inner[0], wrappers - 1) if len(inner) == 1 and wrappers else value
 
     def _entry(self, value: object) -> object:
-        return self._put(_named(value, _fields(self.shape))) if isinstance(value, dict) else value
+        return self._filled(_under_field_names(value, self._fields)) if isinstance(value, dict) else value
 
-    def _by_item(self, value: dict[Any, object], name: str) -> list[object]:
-        """Return the entries of an object keyed by item; None for any other object."""
-        field = _fields(self.shape).get(name)
-        inner = _fields(field.entry) if field and field.entry else {}
-        names = inner["id"].names if "id" in inner else None
-        if not value or names is None or self.tags is None:
+    def _filled(self, value: dict[str, object]) -> dict[str, object]:
+        """Return the value with each field in its form."""
+        fields = self._fields
+        return {name: self._in_form(part, fields[name]) if name in fields else part for name, part in value.items()}
+
+    def _in_form(self, value: object, field: ReplyField) -> object:
+        if field.model is None:
+            if field.items and field.is_list and isinstance(value, list):
+                return [part["id"] if isinstance(part, dict) and "id" in part else part for part in value]
+            return value
+        shape = ReplyShape(field.model, self.tags)
+        if not field.is_list:
+            return shape._entry(value)
+        if isinstance(value, dict):
+            value = self._by_item(value, field) or [value]
+        return [shape._entry(part) for part in value] if isinstance(value, list) else value
+
+    def _by_item(self, value: dict[Any, object], field: ReplyField | None) -> list[object]:
+        """Return the entries of an object keyed by item; empty for any other object."""
+        items = field.entry_items if field else None
+        if not value or self.tags is None or items is None or field is None or field.model is None:
             return []
-        if any(self.tags.number(names.field, one) == NO_ITEM for one in value):
+        if any(self.tags.number(items.field, name) == NO_ITEM for name in value):
             return []
-        said = [one.name for one in inner.values() if one.name != "id" and not one.silent]
-        said = said or [one for one in inner if one == "answer"]
-        found: list[object] = []
-        for item, one in value.items():
-            if isinstance(one, dict):
-                found.append({**one, "id": item})
-            elif len(said) == 1 and isinstance(one, str):
-                found.append({"id": item, said[0]: one})
+        fields = reply_fields(field.model)
+        told = [name for name, each in fields.items() if name != "id" and not each.omittable]
+        told = told or [name for name in fields if name == "answer"]
+        entries: list[object] = []
+        for item, part in value.items():
+            if isinstance(part, dict):
+                entries.append({**part, "id": item})
+            elif len(told) == 1 and isinstance(part, str):
+                entries.append({"id": item, told[0]: part})
             else:
                 return []
-        return found
+        return entries
 
-    def without_unreadable(self, value: object) -> tuple[object, ValidationError | None]:
-        """Return the value without unreadable entries and others about the same items, and the first error; if nothing
+    def with_certain_item(self, value: object) -> object:
+        """Return the value with the tag of the only item asked about set in its only entry, unless that has another
+        item's tag."""
+        items = self._list.entry_items if self._list else None
+        entries = value.get(self.list_name) if isinstance(value, dict) else None
+        if self.tags is None or items is None or not isinstance(entries, list) or not entries:
+            return value
+        entry = entries[0]
+        if not isinstance(entry, dict) or any(other != entry for other in entries[1:]):
+            return value
+        if self._item(entry, items) != NO_ITEM or has_tag(entry.get("id")):
+            return value
+        asked = self.tags.asked(items.field)
+        return {self.list_name: [{**entry, "id": asked[0]}]} if len(asked) == 1 else value
+
+    def without_invalid(self, value: object) -> tuple[object, ValidationError | None]:
+        """Return the value without invalid entries and others about the same items, and the first error; if nothing
         else is left, they stay."""
         if not isinstance(value, dict):
             return value, None
-        kept, trouble = dict(value), None
-        for name, field in _fields(self.shape).items():
-            entries = value.get(name)
-            if field.entry is None or not isinstance(entries, list):
+        rest, first_error = dict(value), None
+        for name, field in self._fields.items():
+            entries, items = value.get(name), field.entry_items
+            if not field.is_list or field.model is None or not isinstance(entries, list):
                 continue
-            names = _fields(field.entry)["id"].names if "id" in _fields(field.entry) else None
-            if names is None and not field.alone:
+            if items is None and not field.skips_invalid:
                 continue
-            wrong = {at: error for at, one in enumerate(entries) if (error := self._error(one, field.entry))}
-            if not wrong or len(wrong) == len(entries):
+            errors = {at: error for at, entry in enumerate(entries) if (error := self._error(entry, field.model))}
+            if not errors or len(errors) == len(entries):
                 continue
-            trouble = trouble or next(iter(wrong.values()))
-            lost = {self._item(entries[at], names) for at in wrong} - {NO_ITEM}
-            kept[name] = [
-                one for at, one in enumerate(entries) if at not in wrong and self._item(one, names) not in lost
+            first_error = first_error or next(iter(errors.values()))
+            lost = {self._item(entries[at], items) for at in errors} - {NO_ITEM}
+            rest[name] = [
+                entry for at, entry in enumerate(entries) if at not in errors and self._item(entry, items) not in lost
             ]
-        return kept, trouble
+        return rest, first_error
 
-    def _error(self, entry: object, kind: type[BaseModel]) -> ValidationError | None:
+    def _error(self, entry: object, model: type[BaseModel]) -> ValidationError | None:
         try:
-            kind.model_validate_json(json.dumps(entry), context=TagContext(self.tags) if self.tags else None)
+            model.model_validate_json(json.dumps(entry), context=TagContext(self.tags) if self.tags else None)
         except ValidationError as error:
             return error
         return None
 
-    def _item(self, entry: object, names: ItemRef | None) -> int:
-        if self.tags is None or names is None or not isinstance(entry, dict):
+    def _item(self, entry: object, items: ItemRef | None) -> int:
+        if self.tags is None or items is None or not isinstance(entry, dict):
             return NO_ITEM
-        return self.tags.number(names.field, entry.get("id"))
+        return self.tags.number(items.field, entry.get("id"))
 
-
-def _most(field: _Field, given: BaseModel) -> int:
-    """Return the most entries of a list: one per item, or as many as requested."""
-    inner = _fields(field.entry) if field.entry else {}
-    names = inner["id"].names if "id" in inner else field.names
-    if field.most:
-        return field.most if isinstance(field.most, int) else int(getattr(given, field.most))
-    return len(asked_about(given, names.field)) if names else 0
+    def is_nameless(self, value: BaseModel, context: TagContext) -> bool:
+        """Return whether a validated reply names things, but none of its items."""
+        entries = getattr(value, self.list_name) if self.list_name else ()
+        if entries and self._list and self._list.entry_items is not None:
+            return all(entry.id == NO_ITEM for entry in entries)
+        return bool(context.strangers) and not context.named
 
 
 def _plain(name: object) -> str:
     return _NOT_LETTERS.sub("", str(name)).casefold()
 
 
-def _known(name: object, fields: dict[str, _Field]) -> str:
-    """Return the field of this name, however it is spelled; None without one."""
-    return next((field for field in fields if _plain(field) == _plain(name)), "")
+def _field_called(name: object, fields: Mapping[str, ReplyField]) -> str:
+    """Return the field of this name, however it is spelled; empty without one."""
+    plain = _plain(name)
+    return next((field for field in fields if _plain(field) == plain), "")
 
 
-def _named(value: dict[Any, object], fields: dict[str, _Field]) -> dict[str, object]:
-    """Return the fields under their own names, without those that have different values under two names."""
-    said: dict[str, object] = {}
-    disputed = set[str]()
-    for name, one in value.items():
-        if field := _known(name, fields):
-            if field in said and said[field] != one:
-                disputed.add(field)
-            said.setdefault(field, one)
-    for field, known in fields.items():
-        others = [one for name, one in value.items() if _plain(name) in known.also and not _known(name, fields)]
-        if field in said or not others:
-            continue
-        says_none = known.is_label and read_label(others[0]) in ("", "none", "no", "n/a", "null")
-        if all(other == others[0] for other in others) and not says_none:
-            said[field] = others[0]
-    return {name: one for name, one in said.items() if name not in disputed}
+def _under_field_names(value: dict[Any, object], fields: Mapping[str, ReplyField]) -> dict[str, object]:
+    """Return the values under their fields' names, without those that have different values under two names."""
+    under: dict[str, list[object]] = {}
+    for name, part in value.items():
+        if field := _field_called(name, fields):
+            under.setdefault(field, []).append(part)
+    for field, info in fields.items():
+        if field not in under:
+            parts = [
+                part for name, part in value.items() if _plain(name) in info.aliases and not _field_called(name, fields)
+            ]
+            if parts and not (info.is_label and read_label(parts[0]) in _NO_LABEL):
+                under[field] = parts
+    return {field: parts[0] for field, parts in under.items() if all(part == parts[0] for part in parts)}
 
 
 def _decoded(value: object) -> object:
@@ -488,7 +275,7 @@ def _decoded(value: object) -> object:
     if not isinstance(value, str):
         return None
     try:
-        found = json.loads(value)
+        decoded = json.loads(value)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict | list) else None
+    return decoded if isinstance(decoded, dict | list) else None

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from redraft.errors import UsageError
 from redraft.llm.base import Request
-from redraft.llm.reply_forms import ReplyShape
+from redraft.llm.reply_forms import reply_fields
 from redraft.prompts.book import neutralize
 from redraft.prompts.contract import reply_schema
 from redraft.prompts.tags import Tags
@@ -144,26 +144,58 @@ class OutputModes:
 
 LIMITS, NAMES = "maxItems", "enum"
 """Schema keywords that a server may support: list lengths, and the item tags."""
+KEYWORDS = (LIMITS, NAMES)
+
+
+def fitted(
+    schema: dict[str, Any],
+    shape: type[BaseModel],
+    given: BaseModel,
+    takes: Collection[str] = (),
+    tags: Tags | None = None,
+) -> dict[str, Any]:
+    """Return the JSON schema of a reply without the fields that are not asked for. As far as the server `takes` them,
+    it has the list lengths that the prompt states, so that a model cannot repeat itself endlessly, and the tags as
+    enums, so that it cannot number its entries or copy an example's tag."""
+    fields = reply_fields(shape)
+    skipped = {name for name, field in fields.items() if field.where and not getattr(given, field.where)}
+    properties = {name: part for name, part in schema.get("properties", {}).items() if name not in skipped}
+    for name, field in fields.items():
+        if (part := properties.get(name)) is None:
+            continue
+        is_array = part.get("type") == "array"
+        inner = part["items"] if is_array else part
+        if field.model is not None and "properties" in inner:
+            inner = fitted(inner, field.model, given, takes, tags)
+        elif field.items is not None and tags is not None and NAMES in takes:
+            of = field.items.field
+            if names := tags.asked(of) if name == "id" else tags.all(of):
+                inner = {"type": "string", "enum": names}
+        most = field.most(given) if is_array and LIMITS in takes else 0
+        limit = {"maxItems": most} if most else {}
+        properties[name] = {**part, "items": inner, **limit} if is_array else inner
+    required = [name for name in schema.get("required", ()) if name not in skipped]
+    return {**schema, "properties": properties, **({"required": required} if "required" in schema else {})}
+
+
+@cache
+def _schema_of(shape: type[BaseModel]) -> dict[str, Any]:
+    return shape.model_json_schema()
 
 
 def full_schema(request: Request[Any, Any]) -> dict[str, Any]:
     """Return the complete schema; empty for prose."""
     shape = request.prompt.returns
-    return _whole(shape) if issubclass(shape, BaseModel) else {}
+    return _schema_of(shape) if issubclass(shape, BaseModel) else {}
 
 
-@cache
-def _whole(shape: type[BaseModel]) -> dict[str, Any]:
-    return shape.model_json_schema()
-
-
-def prompt_schema(request: Request[Any, Any]) -> str:
-    """Return the schema as a prompt states it, without tags and lengths; empty for prose."""
+def prompt_schema(request: Request[Any, Any], takes: Collection[str] = ()) -> str:
+    """Return the schema as a prompt states it, or with all that the server `takes`; empty for prose."""
     shape = request.prompt.returns
     if not issubclass(shape, BaseModel):
         return ""
-    asked = _form(request).asked(reply_schema(shape), request.given)
-    return json.dumps(asked, ensure_ascii=False, separators=(",", ":"))
+    schema = fitted(reply_schema(shape), shape, request.given, takes, Tags(request.given) if takes else None)
+    return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
 
 
 def messages_of(request: Request[Any, Any], *, stated: bool) -> Iterator[Message]:
@@ -178,32 +210,14 @@ def messages_of(request: Request[Any, Any], *, stated: bool) -> Iterator[Message
         yield Message("user", f"That reply cannot be used: {request.complaint.reason}. {again}")
 
 
-def function_tool(request: Request[Any, Any], mode: Mode, takes: Collection[str]) -> dict[str, Any]:
-    """Return the reply as a function call, with the schema keywords that the server `takes`. Item tags are named only
-    with strict schemas, since functions precede the prompt and would break the provider's prefix cache."""
-    form, to_the_letter = _form(request), mode == "json_schema"
-    tool = convert_to_openai_tool(form.shape, strict=to_the_letter or None)
-    function = tool["function"]
-    function["parameters"] = form.asked(function["parameters"], request.given)
-    if LIMITS in takes:
-        function["parameters"] = form.limited(function["parameters"], request.given)
-    if NAMES in takes and to_the_letter:
-        function["parameters"] = form.named(function["parameters"])
-    return tool
-
-
-def longest_schema(request: Request[Any, Any]) -> str:
-    """Return the longest possible schema; empty for prose."""
-    shape = request.prompt.returns
-    if not issubclass(shape, BaseModel):
-        return ""
-    return json.dumps(_form(request).named(_form(request).limited(reply_schema(shape), request.given)))
-
-
-def _form(request: Request[Any, Any]) -> ReplyShape:
-    shape = request.prompt.returns
-    assert issubclass(shape, BaseModel)
-    return ReplyShape(shape, Tags(request.given))
+def named_schema(request: Request[Any, Any], mode: Mode, takes: Collection[str]) -> dict[str, Any]:
+    """Return the schema that a server is sent, with the name of the reply as its title, and the keywords that the
+    server `takes`. Item tags are named only with strict schemas, since functions precede the prompt and would break the
+    provider's prefix cache."""
+    shape, is_strict = request.prompt.returns, mode == "json_schema"
+    function = convert_to_openai_tool(shape, strict=is_strict or None)["function"]
+    tags = Tags(request.given) if is_strict else None
+    return {"title": function["name"], **fitted(function["parameters"], shape, request.given, takes, tags)}
 
 
 # Bytes of a complaint, without the reply.

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
 from itertools import groupby
 
 from redraft.document import Span
 from redraft.lazy import pattern
-from redraft.text.languages import language_of
-from redraft.text.quotes import shares_names
 from redraft.text.sentences import ends_sentence, sentences
 from redraft.text.units import words
-from redraft.text.vectors import telling_terms
-from redraft.text.words import count_words, is_unspaced
+from redraft.text.words import count_words
 
 # By language: words of assent, of introduction, and names of a summary; English, German, French, Spanish, Italian,
 # Portuguese, Russian, Chinese, Japanese.
@@ -327,74 +322,6 @@ def _said(text: str, part: Span) -> tuple[str, ...]:
 def _of(text: str, kept: Sequence[Span], parts: Sequence[Span]) -> str:
     before = {part: last.end for last, part in zip([Span(0, 0), *parts[:-1]], parts, strict=True)}
     return "".join(text[before[part] : part.end] for part in kept).strip()
-
-
-# The least share of telling words in common with the source, by whether the text is far shorter than requested, and
-# whether it refers to itself.
-_MIN_SHARED = {(False, False): 0.2, (False, True): 0.4, (True, False): 0.4, (True, True): 0.75}
-# A text is far shorter than requested below this share of the requested words, and below this many words.
-_FAR_SHORTER, _LONGEST_REFUSAL = 1 / 3, 60
-# The fewest telling words for a decision, if the text is far too short, or all of them are in its source.
-_MIN_TELLING = 3
-# Up to this many words in another script are seldom an unrequested translation.
-_SHORT = 20
-_LETTERS_A_WORD = 2.5
-_LETTERS = 1_000
-# With this many long words, and this share of them in the source, nothing else is checked.
-_LONG, _MANY, _PLAINLY = 6, 8, 0.6
-_LONG_WORD = pattern(rf"[^\W\d_]{{{_LONG},}}")
-_FIRST_PERSON = pattern(
-    r"\b(?:i|i['’](?:m|d|ll|ve)|we|my|our|ich|mir|wir|je|j['’]\w+|nous|yo|nosotros|io|eu|ik|wij|jeg|jag|saya|tôi|"
-    r"я|мне|мы|мені|ми|εγώ|אני|איני|मैं|मुझे)\b|我|私|저는"
-)
-_EAST_ASIAN = frozenset(("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"))
-
-
-def is_no_summary(text: str, source: str, words: int, language: str | None = None) -> bool:
-    """Return whether a text is not a summary of its source, for which up to this many words were requested, in
-    `language` or the source's own."""
-    if count_words(text) >= _MIN_TELLING and text in source:
-        return False
-    unlike = is_unspaced(text) and not is_unspaced(source) and not language
-    length = count_words(text) / (_LETTERS_A_WORD if unlike else 1)
-    brief, own = length < min(_FAR_SHORTER * words, _LONGEST_REFUSAL), bool(_FIRST_PERSON.search(text.casefold()))
-    if not brief and _says_long_words_of(text, source):
-        return False
-    spoken, read = language_of(text), language_of(source)
-    telling = telling_terms(text, spoken)
-    share = len(telling & telling_terms(source, read)) / len(telling) if telling else 0.0
-    if brief and len(telling) < _MIN_TELLING:
-        return own or share < 1
-    if share >= _MIN_SHARED[brief, own]:
-        return False
-    asked_so = not language and _script(text) == _script(source)
-    if asked_so and not (spoken and read and spoken != read):
-        return brief or own or not shares_names(source, text)
-    # It may be a translation, requested or not.
-    if shares_names(source, text):
-        return brief and (own or not language)
-    speaks = own and length <= _LONGEST_REFUSAL
-    return brief or speaks or asked_so or (not language and length <= _SHORT)
-
-
-def _says_long_words_of(text: str, source: str) -> bool:
-    """Return whether a text clearly shares long words with its source, in any language."""
-    long = _long_words(text)
-    return len(long) >= _MANY and len(long & _long_words(source)) >= _PLAINLY * len(long)
-
-
-@lru_cache(maxsize=64)
-def _long_words(text: str) -> frozenset[str]:
-    return frozenset(word[:_LONG] for word in _LONG_WORD.findall(text.casefold()))
-
-
-@lru_cache(maxsize=64)
-def _script(text: str) -> str:
-    """Return the script of most letters of a text's beginning."""
-    letters = (one for one in text[:_LETTERS] if one.isalpha())
-    names = Counter(unicodedata.name(letter, "").partition(" ")[0] for letter in letters)
-    name = max(names, key=lambda one: names[one], default="")
-    return "CJK" if name in _EAST_ASIAN else name
 
 
 # By language: names of parts, names of a summary, and headings over one.

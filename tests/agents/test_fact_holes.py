@@ -22,7 +22,7 @@ from redraft.evaluators.base import statements_of
 from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.events import Event, Notice
 from redraft.llm.base import FunctionModel
-from redraft.llm.reply_reader import NoValueError, read_value
+from redraft.llm.replies import NoValueError, read_value
 from redraft.prompts.book import PromptBook
 from redraft.prompts.factual import Alignments, FactTree, Query, Verifications
 from redraft.readers.documents import parse

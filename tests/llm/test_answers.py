@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from redraft.errors import RefusedReply
 from redraft.llm.base import TRUNCATED, Complaint, Request, Sampling
-from redraft.llm.reply_reader import NoValueError, declines, read_value, strip_reasoning, whole_entries
+from redraft.llm.replies import NoValueError, read_value, whole_entries
 from redraft.prompts.factual import ExtractFactsInput, FactTree
 from redraft.prompts.qa import (
     COMPARE_ANSWERS,
@@ -26,6 +26,8 @@ from redraft.prompts.qa import (
     Ranking,
 )
 from redraft.prompts.tags import Tags
+from redraft.text.reasoning import strip_reasoning
+from redraft.text.refusals import declines
 from tests.chatserver import Answer
 from tests.llm.support import RED, Colour, Desk, colour, story
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from langchain_core.runnables.base import RunnableBinding
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, SecretStr
@@ -20,8 +19,7 @@ from redraft.errors import UnreadableReply
 from redraft.llm import structured_output
 from redraft.llm.base import Request, Sampling
 from redraft.llm.chat import ChatModel
-from redraft.llm.reply_forms import ReplyShape
-from redraft.llm.structured_output import full_schema, modes_for
+from redraft.llm.structured_output import KEYWORDS, LIMITS, NAMES, fitted, full_schema, modes_for
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import ExtractFactsInput, FactTree
@@ -120,7 +118,7 @@ def test_where_there_is_nothing_to_be_named_no_tag_is_asked_for() -> None:
 def named(shape: type[BaseModel], given: BaseModel) -> dict[str, Any]:
     schema = convert_to_openai_tool(shape, strict=True)["function"]["parameters"]
     before = json.dumps(schema)
-    found: dict[str, Any] = ReplyShape(shape, Tags(given)).named(schema)["properties"]
+    found: dict[str, Any] = fitted(schema, shape, given, [NAMES], Tags(given))["properties"]
     assert json.dumps(schema) == before, "what is sent to one is not what is sent to another"
     return found
 
@@ -159,7 +157,7 @@ def ids_of(seen: Seen, name: str) -> Any:
 def test_a_tree_has_as_many_facts_as_needed() -> None:
     """As in HAMLET's prompts; what ends a reply that loops is its room."""
     schema = convert_to_openai_tool(FactTree)["function"]["parameters"]
-    assert "maxItems" not in json.dumps(ReplyShape(FactTree).limited(schema, ExtractFactsInput(excerpt="So.")))
+    assert "maxItems" not in json.dumps(fitted(schema, FactTree, ExtractFactsInput(excerpt="So."), [LIMITS]))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +166,7 @@ def test_a_tree_has_as_many_facts_as_needed() -> None:
 def test_no_list_of_any_reply_goes_on_for_ever(name: str) -> None:
     case = CASES[name]
     schema = convert_to_openai_tool(case.prompt.returns, strict=True)["function"]["parameters"]
-    endless = list(lists_without_end(ReplyShape(case.prompt.returns, Tags(case.given)).limited(schema, case.given)))
+    endless = list(lists_without_end(fitted(schema, case.prompt.returns, case.given, [LIMITS])))
     assert not endless
 
 
@@ -191,10 +189,10 @@ def test_lists_within_entries_have_limits_of_their_own() -> None:
             }
         }
     }
-    limited = ReplyShape(SummaryQuestions).limited(schema, given)["properties"]["sentences"]
+    limited = fitted(schema, SummaryQuestions, given, [LIMITS])["properties"]["sentences"]
     assert limited["maxItems"] == 3
     some = given.model_copy(update={"only": [1, 3]})
-    assert ReplyShape(SummaryQuestions).limited(schema, some)["properties"]["sentences"]["maxItems"] == 2
+    assert fitted(schema, SummaryQuestions, some, [LIMITS])["properties"]["sentences"]["maxItems"] == 2
     assert limited["items"]["properties"]["questions"]["maxItems"] == 4
     assert "maxItems" not in str(schema), "what is sent to one is not what is sent to another"
 
@@ -204,8 +202,9 @@ def test_openai_itself_sees_one_schema_and_not_one_for_each_number(url: str) -> 
     model = ChatModel(ChatOpenAI(model="m", base_url=url, api_key=SecretStr(KEY)))
     prompt, given, _, _ = ASKED[1]
     bound = model._bound(Request(prompt, given), "json_schema", 0)
-    assert isinstance(bound, RunnableBinding)
-    schema = bound.kwargs["extra_body"]["response_format"]["json_schema"]["schema"]
+    assert isinstance(bound, ChatOpenAI)
+    assert bound.extra_body is not None
+    schema = bound.extra_body["response_format"]["json_schema"]["schema"]
     assert schema == convert_to_openai_tool(prompt.returns, strict=True)["function"]["parameters"]
 
 
@@ -220,11 +219,9 @@ def test_what_identifies_a_reply_does_not_know_of_limits_and_tags(name: str) -> 
 @pytest.mark.parametrize("name", sorted(name for name, prompt in PROMPTS.items() if prompt.returns is not str))
 def test_what_is_booked_has_room_for_the_schema_as_it_goes_out(name: str) -> None:
     request = Request(CASES[name].prompt, CASES[name].given)
-    sent = json.dumps(
-        structured_output.function_tool(request, "json_schema", ("maxItems", "enum"))["function"]["parameters"]
-    )
-    for part in re.findall(r'"maxItems": \d+|"enum": \[.*?\]', sent):
-        assert part in structured_output.longest_schema(request)
+    sent = structured_output.named_schema(request, "json_schema", KEYWORDS)
+    for part in re.findall(r'"maxItems":\d+|"enum":\[.*?\]', json.dumps(sent, separators=(",", ":"))):
+        assert part in structured_output.prompt_schema(request, KEYWORDS)
 
 
 def fields_of(case: Case) -> list[str]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from redraft.errors import PromptError
-from redraft.llm.reply_reader import NoValueError, read_value
+from redraft.llm.replies import NoValueError, read_value
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import Comparison, Comparisons, DocumentQuestion, SummaryQuestion
 from redraft.prompts.silence import is_answer

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from redraft.agents.evidence import TokenRates
 from redraft.agents.proofreader import CONFUSION
-from redraft.llm.reply_reader import read_value
+from redraft.llm.replies import read_value
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import (
     ASPECTS,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from redraft.errors import PromptError
-from redraft.llm.reply_reader import NoValueError, read_value
+from redraft.llm.replies import NoValueError, read_value
 from redraft.prompts import qa, revision
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.qa import Comparison, Comparisons, Pair, QuestionItem, Ranking, SummaryAnswers

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from redraft.llm.reply_reader import NoValueError, read_value
+from redraft.llm.replies import NoValueError, read_value
 from redraft.prompts.factual import FactSupports, Verifications
 from redraft.prompts.qa import SummaryAnswers, yes_or_no
 from redraft.prompts.tags import Tags

@@ -20,7 +20,7 @@ from redraft.domain import ReviewQuestion, record_json
 from redraft.errors import ProviderError
 from redraft.events import Event, Notice
 from redraft.llm.chat import ChatModel
-from redraft.llm.reply_reader import read_value
+from redraft.llm.replies import read_value
 from redraft.prompts.revision import DecideInput, Decision, Point
 from redraft.prompts.tags import Tags
 from redraft.report.history.trace import read_trace

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.text.reply_cleanup import ends_in_loop, is_no_summary, strip_framing, strip_loops
+from redraft.text.refusals import is_no_summary
+from redraft.text.reply_cleanup import ends_in_loop, strip_framing, strip_loops
 from redraft.text.sanitizer import clean, clean_with_notes, one_line
 from redraft.text.words import count_words
 from tests.agents.translations import SUMMARY, TRANSLATIONS

@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from redraft.text.reply_cleanup import is_no_summary
+from redraft.text.refusals import is_no_summary
 from tests.support import SAMPLE
 
 ANY = "any"

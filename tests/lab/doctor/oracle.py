@@ -29,7 +29,7 @@ from redraft.lab.doctor.expectations import (
     load_texts,
 )
 from redraft.llm.base import FunctionModel, Line, Request
-from redraft.llm.reply_reader import read_value
+from redraft.llm.replies import read_value
 from redraft.prompts.book import PromptBook
 from tests.judges import WANTED, Json, Sheet, sentence_of
 
