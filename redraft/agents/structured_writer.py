@@ -19,7 +19,7 @@ from redraft.store.connection import off_loop
 from redraft.text.refusals import is_no_summary
 from redraft.text.reply_cleanup import (
     ends_in_loop,
-    strip_framing,
+    prose_in,
     strip_loops,
     without_copies,
     without_unfinished,
@@ -51,6 +51,8 @@ _TOLERANCE_AT_WORST = 0.1
 _COMPLAINT_TOKENS = 120
 # The characters of a reply that are read: more than any reply has that keeps to its limit of tokens.
 _CHARACTERS_A_TOKEN, _SPARE_CHARACTERS = 16, 20_000
+
+_CLOSING_TAG = len("</revision>")
 
 # The number of replies that are not summaries and count as a refusal.
 _REFUSALS = 2
@@ -267,14 +269,15 @@ class StructuredWriter:
         except EmptyReply as error:
             return _WriterReply("", error.finish_reason == "length")
         # A server that ignores the limit of a reply may go on for megabytes, each of which takes seconds to check.
-        said = strip_framing(self.read(reply.value)[: _CHARACTERS_A_TOKEN * progress.room + _SPARE_CHARACTERS])
+        said = prose_in(self.read(reply.value)[: _CHARACTERS_A_TOKEN * progress.room + _SPARE_CHARACTERS])
         if said:
             progress.answered.append(same)
         # A rule, or a row of stars, is not text.
         text = said if has_words(said) else ""
         if self.instructions is not None:
             text = without_copies(text, await off_loop(self.instructions, prompt, given), list(_texts(given)))
-        cut = reply.finish_reason == "length"
+        # A reply that is cut in its last tag has all of its text.
+        cut = reply.finish_reason == "length" and "</" not in reply.value[-_CLOSING_TAG:]
         # A loop of openings may be cleaned up entirely, so the raw reply is checked.
         echo = has_words(said) and 2 * count_words(text) < count_words(said)
         loops = cut and ends_in_loop(reply.value)

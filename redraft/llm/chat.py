@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.runnables import Runnable
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from redraft.domain import Usage
@@ -28,18 +29,17 @@ from redraft.errors import (
     UnreadableReply,
     UsageError,
 )
-from redraft.llm import structured_output
 from redraft.llm.addresses import MIN_SECRET, check_key, header_secrets, is_openais, message_without, plain_address
 from redraft.llm.base import TRUNCATED, Model, Reply, Request, Sampling
 from redraft.llm.envelope import answered_by, as_reply, finish_of, irregularities, text_of, usage_of
 from redraft.llm.failures import status_of, translate
 from redraft.llm.reasoning_budget import ReasoningBudget, reasoning_tokens, refuses_sampling, usual_room
 from redraft.llm.replies import NoValueError, is_exact_text, read_value, whole_entries
-from redraft.llm.structured_output import Mode, OutputModes, modes_for
+from redraft.llm.structured_output import LIMITS, NAMES, Mode, OutputModes, messages_of, modes_for, named_schema
 from redraft.prompts.contract import InputT, ValueT
 from redraft.text.reasoning import strip_reasoning
 from redraft.text.refusals import declines
-from redraft.text.reply_cleanup import ends_in_loop
+from redraft.text.reply_cleanup import ends_in_loop, prose_in
 from redraft.text.sanitizer import clean, one_line
 
 # The names of the token limit in the various integrations.
@@ -81,57 +81,48 @@ class ModelTraits:
 
 def traits_of(chat: BaseChatModel) -> ModelTraits:
     """Return what a chat model's fields declare."""
-    told, fields = chat._get_ls_params(), type(chat).model_fields
+    params, fields = chat._get_ls_params(), type(chat).model_fields
     values = {field: getattr(chat, field, None) for field in fields}
     hidden = {field: value.get_secret_value() for field, value in values.items() if isinstance(value, SecretStr)}
     for field, value in hidden.items():
         if field.endswith("key"):
             check_key(value, f"the {field} of {type(chat).__name__}")
     secrets = [*hidden.values(), *(secret for field in _HEADERS for secret in header_secrets(values.get(field)))]
+    window = (getattr(chat, "profile", None) or {}).get("max_input_tokens")
+    # Anthropic's and Google's.
+    thinking = values.get("thinking")
+    budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else values.get("thinking_budget")
     return ModelTraits(
-        provider=told.get("ls_provider") or type(chat).__name__,
-        name=str(told.get("ls_model_name") or ""),
+        provider=params.get("ls_provider") or type(chat).__name__,
+        name=str(params.get("ls_model_name") or ""),
         address=_address(chat),
         temperature="temperature" if "temperature" in fields else None,
         top_p="top_p" if "top_p" in fields else None,
         limit=next((field for field in _LIMITS if field in fields), None),
-        window=_window(chat),
+        window=window if isinstance(window, int) and window > 0 else None,
         speaks_openai=any(kind.__module__.partition(".")[0] == _OPENAI_PACKAGE for kind in type(chat).__mro__),
-        thinking=_thinking(values),
+        thinking=budget if isinstance(budget, int) and budget >= 0 else None,
         secrets=tuple(secret for secret in secrets if len(secret) >= MIN_SECRET),
     )
-
-
-def _window(chat: BaseChatModel) -> int | None:
-    found = (getattr(chat, "profile", None) or {}).get("max_input_tokens")
-    return found if isinstance(found, int) and found > 0 else None
-
-
-def _thinking(values: dict[str, Any]) -> int | None:
-    """Return the reasoning tokens of a field such as Anthropic's `thinking` or Google's `thinking_budget`."""
-    told = values.get("thinking")
-    said = told.get("budget_tokens") if isinstance(told, dict) else values.get("thinking_budget")
-    return said if isinstance(said, int) and said >= 0 else None
 
 
 def _address(chat: Any) -> str | None:
     # LangChain's OpenAI models leave the default address to the client.
     client = getattr(chat, "root_async_client", None)
-    named = [field for field in type(chat).model_fields if _ADDRESSES.search(field)]
-    for value in (getattr(client, "base_url", None), *(getattr(chat, field, None) for field in named)):
+    fields = [field for field in type(chat).model_fields if _ADDRESSES.search(field)]
+    for value in (getattr(client, "base_url", None), *(getattr(chat, field, None) for field in fields)):
         if value is not None and "://" in str(value):
-            try:
+            with suppress(UsageError):
                 return plain_address(str(value))
-            except UsageError:
-                continue
     return None
 
 
 # What a reply without a limit is taken to cost at most.
 _UNLIMITED = 131_072
-# Parameters that a provider may refuse, and that can be left out.
-_OF_OPENAI = ("max_completion_tokens",)
-_FEATURES = ("temperature", "top_p", structured_output.LIMITS, structured_output.NAMES, *_OF_OPENAI)
+# OpenAI's present name of the limit; other servers may know only `max_tokens`.
+_NEW_LIMIT = "max_completion_tokens"
+# Features that a provider may refuse, and that can be left out.
+_FEATURES = ("temperature", "top_p", LIMITS, NAMES, _NEW_LIMIT)
 # Statuses of a server that rejects a request, or fails over it.
 _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
 _NO_WAY = "the provider rejects every form of structured reply (--set replies); see its message"
@@ -150,14 +141,13 @@ def _no_model(given: object) -> UsageError:
     what = f"the class {given.__name__}" if isinstance(given, type) else f"an object of the type {type(given).__name__}"
     return UsageError(
         f"{what} is neither a LangChain chat model nor a redraft.Model",
-        hint="pass the chat model itself, with nothing bound to it or piped into it; or decisions:NAME for OpenAI's"
-        " Decisions API",
+        hint="pass the chat model itself, with nothing bound to it or piped into it",
     )
 
 
 class ChatModel:
     """Asks a LangChain chat model. A structured reply is asked for in the first of `modes` that the provider accepts.
-    Replies are parsed here, because LangChain's parsers lose the text, usage and finish reason of an invalid reply."""
+    Replies are parsed here, because LangChain's parsers lose the usage and finish reason of an invalid reply."""
 
     def __init__(
         self,
@@ -181,13 +171,19 @@ class ChatModel:
         self._probing = asyncio.Lock()
         self._no_way: str | None = None
         """Why every structured-output mode was refused."""
-        told = traits.thinking if reasoning_reserve is None else reasoning_reserve
-        self._thinking = ReasoningBudget(usual_room(traits.name), told)
+        fixed_room = traits.thinking if reasoning_reserve is None else reasoning_reserve
+        self._reasoning = ReasoningBudget(usual_room(traits.name), fixed_room)
         draws = not refuses_sampling(traits.name) if takes_temperature is None else takes_temperature
         # OpenAI compiles a grammar for each new schema, and lets the request wait for it.
-        limits, speaks = traits.speaks_openai and not is_openais(traits.address or ""), traits.speaks_openai
-        has = (draws and traits.temperature, draws and traits.top_p, limits, limits, speaks)
-        self._takes = {feature for feature, there in zip(_FEATURES, has, strict=True) if there}
+        limits = traits.speaks_openai and not is_openais(traits.address or "")
+        available = {
+            "temperature": draws and traits.temperature,
+            "top_p": draws and traits.top_p,
+            LIMITS: limits,
+            NAMES: limits,
+            _NEW_LIMIT: traits.speaks_openai,
+        }
+        self._takes = {feature for feature, is_available in available.items() if is_available}
         self._seconds = seconds
 
     @property
@@ -198,38 +194,46 @@ class ChatModel:
     @property
     def reasoning_tokens(self) -> int:
         """Return the tokens of the longest known reasoning."""
-        return self._thinking.thought
+        return self._reasoning.thought
 
     def expect_reasoning(self, thought: int) -> None:
         """Leave as much room for reasoning as was needed before."""
-        self._thinking.learn(thought)
+        self._reasoning.learn(thought)
 
     def most_tokens(self, sampling: Sampling) -> int:
         """Return the limit that is sent with the request, or a higher one."""
         limit = sampling.max_tokens if self._traits.limit else None
-        return (limit or _UNLIMITED) + self._thinking.tokens
+        return (limit or _UNLIMITED) + self._reasoning.tokens
 
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Make one attempt."""
         self._modes.begin_with(request.mode)
         if not self._modes.settled and request.prompt.returns is not str:
             # Only one call at a time finds out what the provider accepts; the others wait for what it learns.
-            known = self._no_way
+            before = self._no_way
             async with self._probing:
-                if self._no_way is not None and self._no_way is not known:
+                if self._no_way is not None and self._no_way is not before:
                     raise ProviderError(self._no_way, hint=_NO_WAY)
                 if not self._modes.settled:
                     return await self._attempt(request)
         return await self._attempt(request)
 
     async def _attempt(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
-        structured = request.prompt.returns is not str
+        if not request.text:
+            raise ModelError(
+                f"the prompt {request.prompt.name} was not filled in",
+                hint="ask through a RecordedModel, which renders the prompt and keeps the reply",
+            )
         which = request.prompt.returns.__name__, (request.text, request.sampling)
-        mode = self._modes.mode(*which) if structured else None
-        room = self._thinking.room_for(request)
+        mode = self._modes.mode(*which) if request.prompt.returns is not str else None
+        room = self._reasoning.room_for(request)
         # What is learned meanwhile does not apply to this request.
         used = self._used(mode, request.sampling)
-        messages = self._messages(request, mode)
+        stated = mode is not None and not self._modes.is_proven(mode)
+        messages = [
+            AIMessage(text) if role == "assistant" else HumanMessage(text)
+            for role, text in messages_of(request, stated=stated)
+        ]
         try:
             async with asyncio.timeout(self._seconds):
                 message = await self._bound(request, mode, room).ainvoke(messages)
@@ -241,16 +245,16 @@ class ChatModel:
             if isinstance(failure, CapabilityError):
                 failure = self._without_feature(failure, mode)
             elif isinstance(failure, RejectedRequest) and failure.too_long:
-                if self._thinking.refused(request, room):
+                if self._reasoning.refused(request, room):
                     # It may fit with less room for reasoning.
                     failure = CapabilityError(f"reasoning tokens: {failure.message}")
             elif mode:
                 failure = self._mode_failure(failure, mode, which, status_of(error))
             raise failure from None
-        if structured:
+        if mode:
             self._modes.answered(*which)
             self._no_way = None
-        self._thinking.accepted(request)
+        self._reasoning.accepted(request)
         return self._accepted(request, message_without(as_reply(message), self._traits.secrets), mode, room)
 
     def _accepted(
@@ -267,8 +271,8 @@ class ChatModel:
             raise
         except Exception as error:
             # The reply was paid for: an internal error in reading it is recorded, and it is asked for again.
-            said, text, usage = f"{type(error).__name__}: {error}", clean(text_of(message)), usage_of(message)
-            raise UnreadableReply(f"the reply cannot be read ({said})", text=text, usage=usage) from error
+            reason, text, usage = f"{type(error).__name__}: {error}", clean(text_of(message)), usage_of(message)
+            raise UnreadableReply(f"the reply cannot be read ({reason})", text=text, usage=usage) from error
         if mode is None:
             return reply
         # A server with OpenAI's protocol that answers a function call in words has ignored it.
@@ -276,14 +280,6 @@ class ChatModel:
         if message.tool_calls or (not ignored and is_exact_text(reply.text, request.prompt.returns)):
             self._modes.record_exact(mode)
         return replace(reply, mode=self._modes.first_mode)
-
-    def _translate(self, error: Exception, mode: Mode | None, used: frozenset[str]) -> ModelError:
-        """Translate an exception of the provider's package."""
-        if mode == "tools" and isinstance(error, ValidationError) and not self._modes.is_last(mode):
-            # LangChain ignores a function call whose arguments are a list.
-            return CapabilityError("tools: the arguments of the call are not an object")
-        it = self._traits
-        return translate(error, used, it.secrets, speaks_openai=it.speaks_openai, address=it.address or "")
 
     def _reply_in(self, request: Request[InputT, ValueT], message: AIMessage, room: int) -> Reply[ValueT]:
         """Return the reply in a message; raise if reasoning left no room for it."""
@@ -293,29 +289,36 @@ class ChatModel:
         if not strip_reasoning(text) and (finish == "length" or used_up):
             # All of it was reasoning.
             thought, finish = max(thought, room + 1, usage.completion_tokens), "length"
-        self._thinking.learn(thought)
-        failure = None
+        self._reasoning.learn(thought)
+        is_cut_reasoning = finish == "length" and thought > room
         try:
             reply = _read(request, message, text, usage, finish)
-            if finish != "length" or isinstance(reply.value, BaseModel):
-                return reply
-        except ReplyError as error:
-            failure = error
-        if finish == "length" and thought > room:
-            raise self._thinking.truncation_message(request, room, text, usage) from None
-        if failure is not None:
-            raise failure
+        except ReplyError:
+            if is_cut_reasoning:
+                raise self._reasoning.truncation_message(request, room, text, usage) from None
+            raise
+        if is_cut_reasoning and not isinstance(reply.value, BaseModel):
+            raise self._reasoning.truncation_message(request, room, text, usage)
         return reply
 
+    def _translate(self, error: Exception, mode: Mode | None, used: frozenset[str]) -> ModelError:
+        """Translate an exception of the provider's package."""
+        if mode == "tools" and isinstance(error, ValidationError) and not self._modes.is_last(mode):
+            # LangChain ignores a function call whose arguments are a list.
+            return CapabilityError("tools: the arguments of the call are not an object")
+        traits = self._traits
+        address = traits.address or ""
+        return translate(error, used, traits.secrets, speaks_openai=traits.speaks_openai, address=address)
+
     def _used(self, mode: Mode | None, sampling: Sampling) -> frozenset[str]:
-        used: set[str] = self._takes | ({mode} if mode and not self._modes.is_last(mode) else set())
-        if mode not in ("json_schema", "tools"):
-            used.discard(structured_output.LIMITS)
-        if mode != "json_schema":
-            used.discard(structured_output.NAMES)
-        if sampling.top_p is None:
-            used.discard("top_p")
-        return frozenset(used)
+        """Return the features that a request in this mode relies on."""
+        unused = {
+            LIMITS: mode not in ("json_schema", "tools"),
+            NAMES: mode != "json_schema",
+            "top_p": sampling.top_p is None,
+        }
+        own = {mode} if mode and not self._modes.is_last(mode) else set()
+        return frozenset({feature for feature in self._takes if not unused.get(feature)} | own)
 
     def _without_feature(self, error: CapabilityError, mode: Mode | None) -> ModelError:
         """Stop using the feature that the provider refused; return another error if that is impossible."""
@@ -344,16 +347,6 @@ class ChatModel:
             failure.hint = _NO_WAY
         return failure
 
-    def _messages(self, request: Request[InputT, ValueT], mode: Mode | None) -> list[BaseMessage]:
-        if not request.text:
-            raise ModelError(
-                f"the prompt {request.prompt.name} was not filled in",
-                hint="ask through a RecordedModel, which renders the prompt and keeps the reply",
-            )
-        stated = mode is not None and not self._modes.is_proven(mode)
-        messages = structured_output.messages_of(request, stated=stated)
-        return [AIMessage(text) if role == "assistant" else HumanMessage(text) for role, text in messages]
-
     def _bound(self, request: Request[Any, Any], mode: Mode | None, room: int) -> Runnable[Any, BaseMessage]:
         """Return the chat model with the parameters of a request set in its own fields."""
         fields: dict[str, Any] = {}
@@ -365,12 +358,12 @@ class ChatModel:
             fields[traits.top_p] = sampling.top_p
         if traits.limit and sampling.max_tokens is not None:
             limit = sampling.max_tokens + room
-            old_name = traits.speaks_openai and "max_completion_tokens" not in self._takes
+            old_name = traits.speaks_openai and _NEW_LIMIT not in self._takes
             fields[traits.limit] = None if old_name else limit
             extra |= {"max_tokens": limit} if old_name else {}
         if mode == "json_schema":
             # By LangChain's own method a cut reply raises an error in place of its text.
-            schema = structured_output.named_schema(request, mode, self._takes)
+            schema = named_schema(request, mode, self._takes)
             named = {"name": schema.pop("title"), "schema": schema, "strict": True}
             extra["response_format"] = {"type": "json_schema", "json_schema": named}
         if extra:
@@ -379,12 +372,12 @@ class ChatModel:
         if mode != "tools":
             return cast("Runnable[Any, BaseMessage]", chat)
         method = {"method": "function_calling"} if traits.speaks_openai else {}
-        schema = structured_output.named_schema(request, mode, self._takes)
+        schema = named_schema(request, mode, self._takes)
         try:
             structured = chat.with_structured_output(schema, include_raw=True, **method)
         except NotImplementedError:
             raise CapabilityError("tools: this chat model takes none") from None
-        return structured | RunnableLambda(itemgetter("raw"))
+        return cast("Runnable[Any, BaseMessage]", cast("Any", structured) | itemgetter("raw"))
 
 
 def _read(request: Request[InputT, ValueT], message: AIMessage, text: str, usage: Usage, finish: str) -> Reply[ValueT]:
@@ -397,7 +390,7 @@ def _read(request: Request[InputT, ValueT], message: AIMessage, text: str, usage
     shape = request.prompt.returns
     if not issubclass(shape, BaseModel):
         words = strip_reasoning(text)
-        if declines(words):
+        if declines(prose_in(words)):
             raise RefusedReply(f"the model declined: {words}", **received)
         if words:
             return Reply(cast("ValueT", words), words, usage, finish)
