@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 
 from redraft.domain import REVIEW, Document, Evaluation, Finding, KeyFact, KeyFacts, Pack, Parent, Span, record_json
@@ -439,7 +439,7 @@ def _run(trace: RunTrace) -> RunEntry:
         judging=run.judging.model_dump(mode="json") if run.judging else None,
         refinement=run.refinement.model_dump(mode="json") if run.refinement else None,
         limits=run.limits.model_dump(mode="json"),
-        usage=asdict(result.usage),
+        usage=result.usage,
     )
 
 
