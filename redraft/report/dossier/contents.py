@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, ConfigDict, SerializerFunctionWrapHandler, field_serializer
 
-from redraft.domain import Document, Finding, Span, Totals
+from redraft.domain import Document, Finding, Piece, Span, Totals, Tree
 from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedDict, ScrubbedLine
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.requests import RequestOutcome, count_unmet
@@ -145,46 +145,31 @@ class JudgedItem(DossierModel):
     """How often it counts in the score."""
 
 
-class KeyFactEntry(DossierModel):
-    """A key fact, and whether the summary states it."""
+class FactVerdict(NamedTuple):
+    """Whether the summary states a key fact."""
 
-    id: int
-    level: str
-    parent: int | None
-    text: Line
-    place: PlaceEntry | None
-    stated: float | None
+    value: float | None
     """1 if stated, 0 if not; None without a verdict."""
     sentences: tuple[int, ...]
-    pruned: str
-    """Why it was pruned; empty for a fact that summaries are judged by."""
+    """The sentences of the summary that it is based on."""
 
 
 class KeyFactTree(DossierModel):
-    """The key facts of a span of the document from one perspective."""
+    """The key facts of a span of the document from one perspective, and the verdicts on them by their ids."""
 
-    chunk: int
-    perspective: str
+    tree: Tree
     place: PlaceEntry
-    query: Line
-    facts: tuple[KeyFactEntry, ...]
+    verdicts: dict[int, FactVerdict]
 
 
 class PieceEntry(DossierModel):
     """A partial summary, and what it was made from."""
 
-    name: str
+    piece: Piece
     said: str
-    level: int
-    first_chunk: int
-    last_chunk: int
+    """Its name for people."""
     place: PlaceEntry | None
     """The span of the document that it covers."""
-    words: int
-    limit: int
-    attempts: int
-    flaw: Scrubbed
-    text: Clean
     made_from: tuple[str, ...]
     """The names of the pieces that it merges."""
     goes_on_from: tuple[str, ...]
@@ -327,7 +312,7 @@ class Dossier(DossierModel):
     left_out: tuple[str, ...]
     """Sentences on what is missing from the summary or the dossier, and why."""
 
-    @field_serializer("rounds", "chapters", mode="wrap")
+    @field_serializer("rounds", "chapters", "pieces", mode="wrap")
     def _scrubbed(self, records: Any, dump: SerializerFunctionWrapHandler) -> Any:
         return scrubbed_all(dump(records))
 

@@ -129,7 +129,7 @@ def view(dossier: Dossier) -> dict[str, Any]:
         "fact_levels": facts_by_level(dossier.trees),
         "by_prompt": calls_by_prompt(dossier.calls),
         "usage": usage(dossier.run.usage),
-        "pieces": {entry.name: entry for entry in dossier.pieces},
+        "pieces": {entry.piece.name: entry for entry in dossier.pieces},
         "below": below,
         "tops": tops,
         "settings": tuple(_settings(dossier)),
@@ -184,14 +184,14 @@ def _paragraphs(dossier: Dossier) -> Iterator[list[TracedSentence]]:
 def _piece_tree(pieces: Sequence[PieceEntry]) -> tuple[list[str], Mapping[str, list[str]]]:
     """Return the partial summaries as a tree: the roots, and what is below each. Each is in it once, below the first
     that was made from it."""
-    names, placed = {piece_entry.name for piece_entry in pieces}, set[str]()
+    names, placed = {entry.piece.name for entry in pieces}, set[str]()
     below: dict[str, list[str]] = {name: [] for name in names}
     for entry in pieces:
         for child in entry.made_from:
-            if child in names and child not in placed and child != entry.name:
+            if child in names and child not in placed and child != entry.piece.name:
                 placed.add(child)
-                below[entry.name].append(child)
-    return [piece_entry.name for piece_entry in reversed(pieces) if piece_entry.name not in placed], below
+                below[entry.piece.name].append(child)
+    return [entry.piece.name for entry in reversed(pieces) if entry.piece.name not in placed], below
 
 
 def _stopped(dossier: Dossier) -> str:
