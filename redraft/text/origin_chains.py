@@ -73,7 +73,7 @@ def compose(text: DerivedText, known: Known | None = None) -> tuple[ComposedOrig
     return known[id(text)]
 
 
-Drift = Literal["", "elsewhere", "nowhere", "unheld"]
+Drift = Literal["", "elsewhere", "nowhere", "bypassed"]
 """How a sentence's place differs from its composed one: not at all; the document has it `elsewhere`; the chain leads to
 the document, which has it `nowhere`; or only the document has it, and not the intermediate texts."""
 
@@ -82,7 +82,7 @@ def drift(composed: ComposedOrigin, direct: SentenceOrigin, near: int = 0) -> Dr
     """Return how the direct map of a sentence differs from the composed one; places at most `near` characters apart are
     the same."""
     if not composed.places:
-        return "unheld" if direct.links else ""
+        return "bypassed" if direct.links else ""
     if not direct.links:
         return "nowhere"
     met = any(

@@ -129,7 +129,8 @@ def test_findings_about_a_sentence_stand_beside_it(dossier: Dossier) -> None:
 
 def test_the_key_facts_are_those_that_the_summary_is_judged_by(dossier: Dossier) -> None:
     score = next(one for one in dossier.scores if one.metric == "keyfact_recall")
-    stated = [fact.stated for tree in dossier.trees for fact in tree.facts if not fact.pruned]
+    verdicts = [tree.verdicts.get(fact.id) for tree in dossier.trees for fact in tree.tree.kept]
+    stated = [verdict.value if verdict else None for verdict in verdicts]
     assert len([value for value in stated if value is not None]) == score.judged
     assert stated.count(None) == score.unjudged
     judged = [value for value in stated if value is not None]

@@ -219,7 +219,7 @@ async def test_a_last_merge_within_the_limit_need_not_be_shorter_than_what_it_is
     assert result.draft is not None
     assert result.draft.words == 8 * result.chunks + 5 <= result.settings.words
     assert result.flawed, "it is longer than it was asked to be"
-    assert {*result.record().model_dump()["flawed"][0]} == {"level", "index", "attempts", "flaw"}
+    assert {*result.record().model_dump()["flawed"][0]} >= {"level", "index", "attempts", "flaw"}
 
 
 @pytest.mark.slow

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from redraft.report.dossier.contents import Dossier, SentenceEntry
+from redraft.report.dossier.contents import Dossier
+from redraft.report.history.lineage import TracedSentence
 from redraft.report.pages.dossier import dossier_page
 from tests.browser import serious
 from tests.pages.conftest import Exported
@@ -30,7 +31,7 @@ def opened(page: Any, path: Path, hash_: str = "") -> Any:
     return page
 
 
-def traced(dossier: Dossier) -> SentenceEntry:
+def traced(dossier: Dossier) -> TracedSentence:
     """The last sentence with a source: by then every offset in units is another one than in characters."""
     return [one for one in dossier.sentences if one.places][-1]
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 
-from redraft.domain import REVIEW, Document, Evaluation, Finding, KeyFact, KeyFacts, Pack, Parent, Span, record_json
+from redraft.domain import REVIEW, Document, Evaluation, Finding, KeyFacts, Pack, Parent, Span, record_json
 from redraft.evaluators.metric_info import stops_in_words
 from redraft.report.dossier.contents import (
     CallDetails,
@@ -17,10 +17,10 @@ from redraft.report.dossier.contents import (
     CallMessage,
     DocumentEntry,
     Dossier,
+    FactVerdict,
     FindingHistory,
     FindingOutcome,
     JudgedItem,
-    KeyFactEntry,
     KeyFactTree,
     PieceEntry,
     Places,
@@ -212,16 +212,13 @@ def trees(store: Store, result: Result, places: Places) -> Iterator[KeyFactTree]
     key_facts = _keyfacts(store, result)
     if "keyfact_recall" not in result.evaluations or key_facts is None:
         return
-    facts = listed(result.evaluations, "keyfact_recall", "facts")
-    stated = {(one["chunk"], one["perspective"], one["id"]): one for one in facts}
+    verdicts: dict[tuple[int, str], dict[int, FactVerdict]] = defaultdict(dict)
+    for fact in listed(result.evaluations, "keyfact_recall", "facts"):
+        value, sentences = fact.get("value"), tuple(map(int, fact.get("sentences", ())))
+        verdicts[fact["chunk"], fact["perspective"]][fact["id"]] = FactVerdict(value, sentences)
     for tree in key_facts.trees:
-        yield KeyFactTree.of(
-            tree,
-            place=places.known(tree.span, words=False),
-            facts=tuple(
-                _fact(fact, stated.get((tree.chunk, tree.perspective, fact.id)), places) for fact in tree.facts
-            ),
-        )
+        place = places.known(tree.span, words=False)
+        yield KeyFactTree(tree=tree, place=place, verdicts=verdicts[tree.chunk, tree.perspective])
 
 
 def _keyfacts(store: Store, result: Result) -> KeyFacts | None:
@@ -274,17 +271,6 @@ def _item(
     )
 
 
-def _fact(fact: KeyFact, told: Details | None, places: Places) -> KeyFactEntry:
-    value = told.get("value") if told else None
-    return KeyFactEntry.of(
-        fact,
-        place=places.at(fact.evidence.span),
-        stated=None if value is None else float(value),
-        sentences=tuple(int(number) for number in told.get("sentences", ())) if told else (),
-        pruned="; ".join(f"{objection.dimension}: {one_line(objection.reason)}" for objection in fact.objections),
-    )
-
-
 def pieces(store: Store, result: Result, places: Places) -> Iterator[PieceEntry]:
     """Yield the partial summaries, from the lowest level up."""
     run = result.run
@@ -293,8 +279,8 @@ def pieces(store: Store, result: Result, places: Places) -> Iterator[PieceEntry]
     parents = store.ancestry.of(run.id)
     for piece in store.runs.pieces(run.id):
         about = chunks[piece.first_chunk : piece.last_chunk + 1]
-        yield PieceEntry.of(
-            piece,
+        yield PieceEntry(
+            piece=piece,
             said=piece_name(piece, chapters),
             place=places.known(Span(about[0].span.start, about[-1].span.end), words=False) if about else None,
             made_from=_named(parents.get(piece.name, ()), merged=True),
@@ -439,7 +425,7 @@ def _run(trace: RunTrace) -> RunEntry:
         judging=run.judging.model_dump(mode="json") if run.judging else None,
         refinement=run.refinement.model_dump(mode="json") if run.refinement else None,
         limits=run.limits.model_dump(mode="json"),
-        usage=asdict(result.usage),
+        usage=result.usage,
     )
 
 

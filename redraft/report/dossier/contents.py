@@ -7,12 +7,12 @@ Offsets count characters (Unicode code points) in the text that they belong to, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, ConfigDict, SerializerFunctionWrapHandler, field_serializer
 
-from redraft.domain import Document, Finding, Span
+from redraft.domain import Document, Finding, Piece, Span, Totals, Tree
 from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedDict, ScrubbedLine
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.requests import RequestOutcome, count_unmet
@@ -145,46 +145,31 @@ class JudgedItem(DossierModel):
     """How often it counts in the score."""
 
 
-class KeyFactEntry(DossierModel):
-    """A key fact, and whether the summary states it."""
+class FactVerdict(NamedTuple):
+    """Whether the summary states a key fact."""
 
-    id: int
-    level: str
-    parent: int | None
-    text: Line
-    place: PlaceEntry | None
-    stated: float | None
+    value: float | None
     """1 if stated, 0 if not; None without a verdict."""
     sentences: tuple[int, ...]
-    pruned: str
-    """Why it was pruned; empty for a fact that summaries are judged by."""
+    """The sentences of the summary that it is based on."""
 
 
 class KeyFactTree(DossierModel):
-    """The key facts of a span of the document from one perspective."""
+    """The key facts of a span of the document from one perspective, and the verdicts on them by their ids."""
 
-    chunk: int
-    perspective: str
+    tree: Tree
     place: PlaceEntry
-    query: Line
-    facts: tuple[KeyFactEntry, ...]
+    verdicts: dict[int, FactVerdict]
 
 
 class PieceEntry(DossierModel):
     """A partial summary, and what it was made from."""
 
-    name: str
+    piece: Piece
     said: str
-    level: int
-    first_chunk: int
-    last_chunk: int
+    """Its name for people."""
     place: PlaceEntry | None
     """The span of the document that it covers."""
-    words: int
-    limit: int
-    attempts: int
-    flaw: Scrubbed
-    text: Clean
     made_from: tuple[str, ...]
     """The names of the pieces that it merges."""
     goes_on_from: tuple[str, ...]
@@ -297,7 +282,7 @@ class RunEntry(DossierModel):
     judging: ScrubbedDict | None
     refinement: ScrubbedDict | None
     limits: dict[str, Any]
-    usage: dict[str, Any]
+    usage: Totals
 
 
 class Dossier(DossierModel):
@@ -327,7 +312,7 @@ class Dossier(DossierModel):
     left_out: tuple[str, ...]
     """Sentences on what is missing from the summary or the dossier, and why."""
 
-    @field_serializer("rounds", "chapters", mode="wrap")
+    @field_serializer("rounds", "chapters", "pieces", mode="wrap")
     def _scrubbed(self, records: Any, dump: SerializerFunctionWrapHandler) -> Any:
         return scrubbed_all(dump(records))
 
@@ -401,54 +386,44 @@ class VerdictPart(NamedTuple):
 def verdict(status: str, scores: Sequence[Score], requests: Sequence[RequestOutcome] = ()) -> tuple[VerdictPart, ...]:
     """Return the status unless the run is done, then every goal, or every score if there are no goals, and how many
     requests were not met."""
-    judged = [score for score in scores if score.metric not in COMPUTED]
-    parts = list(_parts(judged)) or ([VerdictPart("note", "", "not judged")] if status == "done" else [])
-    parts[:1] = [
-        verdict_part._replace(says=verdict_part.says[:1].upper() + verdict_part.says[1:]) for verdict_part in parts[:1]
-    ]
+    judged = [metric for metric in scores if metric.metric not in COMPUTED]
+    shown = [metric for metric in judged if metric.goal is not None] or judged
+    # Metrics without a score for the same reason share a clause.
+    reasons: dict[str, list[Score]] = {}
+    for metric in shown:
+        why = metric.reason.rpartition("; ")[2] if metric.score is None else ""
+        reasons.setdefault(why or metric.metric, []).append(metric)
+    parts = [_clause(metrics[0]) if len(metrics) == 1 else _unjudged(metrics, why) for why, metrics in reasons.items()]
+    if not parts and status == "done":
+        parts = [VerdictPart("note", "", "not judged")]
+    parts[:1] = [part._replace(says=part.says[:1].upper() + part.says[1:]) for part in parts[:1]]
     if unmet := count_unmet(requests):
         parts.append(VerdictPart("missed", "✗", unmet))
-    verdict_parts = [VerdictPart("note", "", _STATES[status])] if status in _STATES else []
-    return (*verdict_parts, *parts)
+    return (*([VerdictPart("note", "", _STATES[status])] if status in _STATES else ()), *parts)
 
 
-def _clauses(reason: str) -> str:
+def _unjudged(metrics: Sequence[Score], why: str) -> VerdictPart:
+    names = " and ".join(", ".join(spaced(metric.metric) for metric in metrics).rsplit(", ", 1))
+    kind, sign = ("note", "") if metrics[0].goal is None else ("unsure", "?")
+    return VerdictPart(kind, sign, f"{names} were not judged: {_shortened(why)}")
+
+
+def _clause(metric: Score) -> VerdictPart:
+    name, why = spaced(metric.metric), _shortened(metric.reason) if metric.score is None else ""
+    if metric.metric == NEWCOMER and metric.judged:
+        return VerdictPart("note", "", f"{name}: {metric.reason}")
+    if metric.goal is None:
+        unscored = f"not scored{f' ({why})' if why else ''}"
+        return VerdictPart("note", "", f"{name} {score(metric.score) if metric.score is not None else unscored}")
+    goal = f"goal {score(metric.goal)}"
+    if metric.score is None:
+        return VerdictPart("unsure", "?", f"{name} not scored ({goal}{f'; {why}' if why else ''})")
+    state, sign = ("undecided", "?") if metric.met is None else ("met", "✓") if metric.met else ("missed", "✗")
+    return VerdictPart(state.replace("undecided", "unsure"), sign, f"{name} {score(metric.score)} ({goal} {state})")
+
+
+def _shortened(reason: str) -> str:
     """Return as many of the first clauses of a reason as there is room for."""
-    said = one_line(reason).rstrip(".")
-    ends = [match.start() for match in _CLAUSE.finditer(said, 0, _LONGEST)]
-    return said if len(said) <= _LONGEST else said[: ends[-1]] if ends else one_line(said, _LONGEST)
-
-
-def _parts(judged: Sequence[Score]) -> Iterator[VerdictPart]:
-    scores = [score for score in judged if score.goal is not None] or judged
-    alike: dict[str, list[Score]] = {}
-    for one in scores:
-        alike.setdefault(_cause(one), []).append(one)
-    for one in scores:
-        same = alike[_cause(one)]
-        if not _cause(one) or len(same) < 2:
-            yield _part(one)
-        elif one is same[0]:
-            names = " and ".join(", ".join(spaced(score.metric) for score in same).rsplit(", ", 1))
-            kind, sign = ("note", "") if one.goal is None else ("unsure", "?")
-            yield VerdictPart(kind, sign, f"{names} were not judged: {_clauses(_cause(one))}")
-
-
-def _cause(one: Score) -> str:
-    """Return why a metric has no score, without how many verdicts it has."""
-    return one.reason.rpartition("; ")[2] if one.score is None else ""
-
-
-def _part(one: Score) -> VerdictPart:
-    name = spaced(one.metric)
-    why = _clauses(one.reason) if one.score is None else ""
-    if one.metric == NEWCOMER and one.judged:
-        return VerdictPart("note", "", f"{name}: {one.reason}")
-    if one.goal is None:
-        said = score(one.score) if one.score is not None else f"not scored{f' ({why})' if why else ''}"
-        return VerdictPart("note", "", f"{name} {said}")
-    if one.score is None:
-        return VerdictPart("unsure", "?", f"{name} not scored (goal {score(one.goal)}{f'; {why}' if why else ''})")
-    state, sign = ("unsure", "?") if one.met is None else ("met", "✓") if one.met else ("missed", "✗")
-    standing = "undecided" if state == "unsure" else state
-    return VerdictPart(state, sign, f"{name} {score(one.score)} (goal {score(one.goal)} {standing})")
+    whole = one_line(reason).rstrip(".")
+    ends = [match.start() for match in _CLAUSE.finditer(whole, 0, _LONGEST)]
+    return whole if len(whole) <= _LONGEST else whole[: ends[-1]] if ends else one_line(whole, _LONGEST)

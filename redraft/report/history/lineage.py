@@ -83,7 +83,7 @@ NEAR = 250
 DRIFTS: dict[Drift, str] = {
     "elsewhere": "the document says this, but not where the intermediate summaries took it from",
     "nowhere": "the intermediate summaries took this from a passage that does not say it",
-    "unheld": "the document says this, but the intermediate summaries do not",
+    "bypassed": "the document says this, but the intermediate summaries do not",
 }
 """The meaning of each kind of drift."""
 

@@ -317,7 +317,6 @@ class Result:
             withdrawn={
                 name: found for name, evaluation in self.evaluations.items() if (found := withdrawn(evaluation))
             },
-            flawed=tuple(map(FlawedPiece.of, self.flawed)),
             notes=draft.notes if draft else (),
         )
 
@@ -492,15 +491,6 @@ class CandidateResult:
         return f"candidate {self.number} of {count}: {told}"
 
 
-class FlawedPiece(Entry):
-    """A partial summary that was kept although it is invalid; its text is in the dossier."""
-
-    level: int
-    index: int
-    attempts: int
-    flaw: str
-
-
 class RunResult(Entry, defer_build=True):
     """The result of a run, as `redraft show --json` prints it. Fields are added, never changed."""
 
@@ -537,7 +527,8 @@ class RunResult(Entry, defer_build=True):
     withdrawn: dict[str, list[WithdrawnFinding]]
     statistics: dict[str, Any] | None
     gaps: tuple[Gap, ...]
-    flawed: tuple[FlawedPiece, ...]
+    flawed: tuple[Piece, ...]
+    """The partial summaries that were kept although they are invalid."""
     notes: tuple[str, ...]
     requests: tuple[RequestOutcome, ...]
     oddities: tuple[str, ...]

@@ -129,9 +129,11 @@ def _by_sentence(
 ) -> str:
     lines: list[str] = []
     for number, (about, findings) in enumerate(list(groups.items())[:limit], 1):
-        head = quoted(about) if findings[0].sentence else line(about, QUOTE)
-        below = [part for finding in findings for part in item(*_objection(finding, document))]
-        lines += item(head, below, f"{number}.")
+        if findings[0].sentence:
+            below = [part for finding in findings for part in item(*_objection(finding, document))]
+            lines += item(quoted(about), below, f"{number}.")
+        else:
+            lines += finding_item(findings[0], document, f"{number}.")
     return section(title, [*lines, *_rest(len(groups), limit, rest)], level)
 
 

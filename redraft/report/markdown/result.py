@@ -32,15 +32,20 @@ def outcome_line(result: Result, output: str | None = None) -> str:
         shown = f"{metric} {_change(result.initial_scores[metric], value) if revised else score(value)}"
         parts.append(f"{shown} ({', '.join(notes)})" if notes else shown)
     if len(result.rounds) > 1:
-        accepted = [bool(made.accepted) for made in result.rounds[1:]]
-        number = "all" if all(accepted) else f"{sum(accepted)}" if any(accepted) else "none"
-        alone = "accepted" if accepted[0] else "rejected"
-        parts.append(f"1 revision, {alone}" if len(accepted) == 1 else f"{len(accepted)} revisions, {number} accepted")
+        parts.append(revisions([bool(made.accepted) for made in result.rounds[1:]]))
     parts += filter(None, [count_unmet(result.requests)])
     if result.rounds or result.status not in ("done", "stopped"):
         parts.append(end_reason(result))
     whole = "; ".join(parts)
     return f"{output}: {whole}" if output and result.draft else whole
+
+
+def revisions(accepted: Sequence[bool]) -> str:
+    """Return the number of revisions and how many were accepted."""
+    if len(accepted) == 1:
+        return f"1 revision, {'accepted' if accepted[0] else 'rejected'}"
+    number = "all" if accepted and all(accepted) else f"{sum(accepted)}" if any(accepted) else "none"
+    return f"{len(accepted)} revisions, {number} accepted"
 
 
 def _length(result: Result) -> str:

@@ -22,11 +22,12 @@ from redraft.report.drawings import (
     rounds,
 )
 from redraft.report.history.lineage import TracedSentence
+from redraft.report.markdown.result import revisions, usage
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, packed, page_data
 from redraft.settings import COMPUTED
 from redraft.text.sanitizer import clean
-from redraft.text.words import count, dollars, lasting, spaced, unanswered
+from redraft.text.words import spaced
 
 _FIFTHS = 5
 THIRDS = ("beginning", "middle", "end")
@@ -127,8 +128,8 @@ def view(dossier: Dossier) -> dict[str, Any]:
         "pictures": shown,
         "fact_levels": facts_by_level(dossier.trees),
         "by_prompt": calls_by_prompt(dossier.calls),
-        "usage": _usage(dossier),
-        "pieces": {entry.name: entry for entry in dossier.pieces},
+        "usage": usage(dossier.run.usage),
+        "pieces": {entry.piece.name: entry for entry in dossier.pieces},
         "below": below,
         "tops": tops,
         "settings": tuple(_settings(dossier)),
@@ -183,36 +184,21 @@ def _paragraphs(dossier: Dossier) -> Iterator[list[TracedSentence]]:
 def _piece_tree(pieces: Sequence[PieceEntry]) -> tuple[list[str], Mapping[str, list[str]]]:
     """Return the partial summaries as a tree: the roots, and what is below each. Each is in it once, below the first
     that was made from it."""
-    names, placed = {piece_entry.name for piece_entry in pieces}, set[str]()
+    names, placed = {entry.piece.name for entry in pieces}, set[str]()
     below: dict[str, list[str]] = {name: [] for name in names}
     for entry in pieces:
         for child in entry.made_from:
-            if child in names and child not in placed and child != entry.name:
+            if child in names and child not in placed and child != entry.piece.name:
                 placed.add(child)
-                below[entry.name].append(child)
-    return [piece_entry.name for piece_entry in reversed(pieces) if piece_entry.name not in placed], below
+                below[entry.piece.name].append(child)
+    return [entry.piece.name for entry in reversed(pieces) if entry.piece.name not in placed], below
 
 
 def _stopped(dossier: Dossier) -> str:
-    revisions = len(dossier.rounds) - 1
-    taken = sum(1 for turn in dossier.rounds[1:] if turn.round.accepted)
-    which = "all" if taken == revisions > 1 else f"{taken or 'none'}"
+    accepted = [bool(turn.round.accepted) for turn in dossier.rounds[1:]]
     reason = why_stopped(dossier.run.status, dossier.run.stopped)
     why = f" “{clean(dossier.run.why)}”" if dossier.run.why else ""
-    return f"{count(revisions, 'revision')}, {which} accepted. {reason[:1].upper()}{reason[1:]}.{why}"
-
-
-def _usage(dossier: Dossier) -> str:
-    used = dossier.run.usage
-    parts = [count(used["calls"], "call"), f"{used['prompt_tokens']:,} tokens in, {used['completion_tokens']:,} out"]
-    # Calls without an answer may have been billed.
-    if used["cost_usd"] != 0 or not used["lost"]:
-        parts.append("cost unknown" if used["cost_usd"] is None else dollars(used["cost_usd"]))
-    parts.append(lasting(used["seconds"]))
-    if used["cached"]:
-        parts.append(f"{count(used['cached'], 'answer')} cached from earlier runs")
-    parts += unanswered(used["lost"], used["lost_usd"], used["lost_tokens"])
-    return f"{', '.join(parts)}."
+    return f"{revisions(accepted)}. {reason[:1].upper()}{reason[1:]}.{why}"
 
 
 def _settings(dossier: Dossier) -> Iterator[tuple[str, Mapping[str, Any]]]:

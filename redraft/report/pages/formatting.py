@@ -6,15 +6,15 @@ import base64
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from redraft.domain import Finding
+from redraft.domain import Finding, KeyFact
 from redraft.evaluators.metric_info import withdrawn
-from redraft.report.dossier.contents import CallEntry, Dossier, KeyFactEntry, KeyFactTree
+from redraft.report.dossier.contents import CallEntry, Dossier, KeyFactTree
 from redraft.report.history.lineage import DRIFTS, Origin, TracedSentence, origin_note
 from redraft.report.tables import unmarked
 from redraft.text.places import on_pages
@@ -124,18 +124,17 @@ def sign(finding: Finding) -> str:
     return "✗" if kind(finding) == "wrong" else "◐" if finding.missing else "○"
 
 
-def standing(fact: KeyFactEntry) -> str:
+def standing(fact: KeyFact, tree: KeyFactTree) -> str:
     """Return the standing of a key fact: pruned, unjudged, stated or missing."""
-    if fact.pruned:
+    if not fact.kept:
         return "pruned"
-    if fact.stated is None:
-        return "unjudged"
-    return "stated" if fact.stated >= _HALF else "missing"
+    value = tree.verdicts[fact.id].value if fact.id in tree.verdicts else None
+    return "unjudged" if value is None else "stated" if value >= _HALF else "missing"
 
 
-def fact_sign(fact: KeyFactEntry) -> str:
+def fact_sign(standing: str) -> str:
     """Return a sign for the standing of a key fact."""
-    return {"pruned": "·", "unjudged": "–", "stated": "✓", "missing": "✗"}[standing(fact)]
+    return {"pruned": "·", "unjudged": "–", "stated": "✓", "missing": "✗"}[standing]
 
 
 def certainty(origin: Origin, sentence: TracedSentence) -> str:
@@ -222,19 +221,16 @@ class HtmlTable(NamedTuple):
 
 def facts_by_level(trees: Sequence[KeyFactTree]) -> HtmlTable:
     """Count the key facts that the summary states, by perspective and level."""
-    found: dict[tuple[str, str], list[KeyFactEntry]] = {}
+    standings: dict[tuple[str, str], list[str]] = {}
     for tree in trees:
-        for fact in tree.facts:
-            found.setdefault((tree.perspective, fact.level), []).append(fact)
-    rows = tuple((*key, *_counted(facts)) for key, facts in sorted(found.items()))
-    return HtmlTable(("perspective", "level", "facts", "stated", "missing", "no verdict", "share stated"), rows)
-
-
-def _counted(facts: Iterable[KeyFactEntry]) -> tuple[int | float | None, ...]:
-    kept = [standing(fact) for fact in facts if not fact.pruned]
-    stated, missing = kept.count("stated"), kept.count("missing")
-    judged = stated + missing
-    return len(kept), stated, missing, len(kept) - judged, stated / judged if judged else None
+        for fact in tree.tree.facts:
+            standings.setdefault((tree.tree.perspective, fact.level), []).append(standing(fact, tree))
+    rows = []
+    for key, facts in sorted(standings.items()):
+        stated, missing, unjudged = (facts.count(name) for name in ("stated", "missing", "unjudged"))
+        share = stated / (stated + missing) if stated + missing else None
+        rows.append((*key, stated + missing + unjudged, stated, missing, unjudged, share))
+    return HtmlTable(("perspective", "level", "facts", "stated", "missing", "no verdict", "share stated"), tuple(rows))
 
 
 def calls_by_prompt(calls: Sequence[CallEntry]) -> HtmlTable:
