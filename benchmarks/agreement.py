@@ -14,7 +14,6 @@ redraft/report/history/records.toml, whose other tables stay as they are.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import hashlib
 import sys
@@ -29,7 +28,7 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from benchmarks.common import DATA, table
+from benchmarks.common import DATA, options_of, table
 from redraft import Store
 from redraft.domain import record_json
 from redraft.lab.agreement.correlation import bigram_baseline, filled_series, has_systems
@@ -67,11 +66,11 @@ class Set:
         return replace(parts[0], name=self.name, items=tuple(item for part in parts for item in part.items))
 
 
-_DOMAINS = ("news", "podcast", "qmsumm", "samsum", "sales_email")
+DOMAINS = ("news", "podcast", "qmsumm", "samsum", "sales_email")
 QAGS = Set("QAGS CNN/DM", "qags", ("qags/mturk_cnndm.jsonl",), "consistency", "consistency")
 SUMMEVAL = Set("SummEval", "summeval", ("summeval/summaries.jsonl",), "consistency", "consistency")
 SUMMEDITS = Set(
-    "SummEdits", "summedits", tuple(f"summedits/{name}.jsonl" for name in _DOMAINS), "consistency", "consistency"
+    "SummEdits", "summedits", tuple(f"summedits/{name}.jsonl" for name in DOMAINS), "consistency", "consistency"
 )
 REALSUMM = Set("REALSumm", "realsumm", ("realsumm/documents.jsonl",), "coverage", "recall")
 BOOKS = Set(
@@ -159,7 +158,7 @@ def _value(value: object) -> str:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments = options_of(__doc__)
     arguments.add_argument("--set", choices=[one.name for one in SETS], action="append", help="only this set")
     arguments.add_argument("--documents", type=int, help="only so many documents of each half")
     arguments.add_argument("--half", choices=HALVES, help="only this half")

@@ -9,13 +9,10 @@ with the key facts of all of it.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 
-from benchmarks.common import fresh, prose, table
+from benchmarks.common import fresh, options_of, prose, table, tokens_by_prompt
 from redraft import Document, built_keyfacts
 from redraft.agents.fact_checker import FACTS_PER_REQUEST
 from redraft.evaluators.base import statements_of
@@ -23,7 +20,6 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, AlignInput, Fact, VerifyInput
 from redraft.readers.documents import parse
 
-CHARACTERS, WORDS = 400_000, 150
 _BYTES_A_TOKEN = 4
 
 
@@ -53,10 +49,8 @@ async def costs(characters: int, words: int) -> None:
         summary = (await session.summarize(document, query=query, words=words)).summary or ""
         metrics = ["keyfact_recall", "faithfulness"]
         judged = await session.evaluate(document, summary, metrics=metrics, query=query, words=words)
-        with closing(sqlite3.connect(session.store.path)) as database:
-            sums = "SELECT prompt, sum(prompt_tokens) FROM calls WHERE run = ? GROUP BY prompt"
-            spent: dict[str, int] = dict(database.execute(sums, (judged.run.id,)))
-    here = [spent[prompt.name] for prompt in (VERIFY_SENTENCES, ALIGN_FACTS)]
+        spent = tokens_by_prompt(session.store.path, judged.run.id)
+    here = [spent[prompt.name][1] for prompt in (VERIFY_SENTENCES, ALIGN_FACTS)]
     every = [fact.text for one in trees for fact in one.kept]
     there = [against_the_book(document, summary), against_all_facts(every, summary)]
     print(f"{characters:,} characters, a summary of {len(summary.split())} words")
@@ -65,17 +59,12 @@ async def costs(characters: int, words: int) -> None:
     table([("prompt tokens", "chunk", "whole book", "times"), *((*row, f"{row[2] / row[1]:.1f}") for row in rows)])
 
 
-def print_costs(characters: int = CHARACTERS, words: int = WORDS) -> None:
-    """The table, from a database of its own."""
-    asyncio.run(costs(characters, words))
-
-
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--characters", type=int, default=CHARACTERS)
-    arguments.add_argument("--words", type=int, default=WORDS)
-    options = arguments.parse_args()
-    print_costs(options.characters, options.words)
+    parser = options_of(__doc__)
+    parser.add_argument("--characters", type=int, default=400_000)
+    parser.add_argument("--words", type=int, default=150)
+    options = parser.parse_args()
+    asyncio.run(costs(options.characters, options.words))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ with Ray's own processes where `--engine ray` starts a Ray on this machine.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -26,13 +25,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import ROOT, Server, prose, server, table
+from benchmarks.common import ROOT, Server, options_of, prose, server, table
 
 _PRICES = '[prices]\n"m" = { prompt = 1.0, completion = 4.0 }\n'
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     parser.add_argument("--documents", type=int, nargs="+", default=[50, 500])
     parser.add_argument("--workers", type=int, nargs="+", default=[2])
     parser.add_argument("--engine", choices=["local", "ray"], default="local")

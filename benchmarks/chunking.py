@@ -8,15 +8,12 @@ the two measured in turn.
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Callable
 from functools import partial
 from statistics import median
 
 import tiktoken
 
-from benchmarks.common import prose, use_vocabulary
+from benchmarks.common import options_of, prose, seconds, use_vocabulary
 from redraft.domain import Document
 from redraft.text.chunks import chunk
 from redraft.text.tokens import ESTIMATE, tokenizer_named
@@ -24,14 +21,8 @@ from redraft.text.tokens import ESTIMATE, tokenizer_named
 MEGABYTES = (0.1, 0.3, 1, 3, 10)
 
 
-def seconds(action: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    action()
-    return time.perf_counter() - begun
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     parser.add_argument("--vocabulary", default="o200k_base")
     parser.add_argument("--budget", type=int, default=2_048)
     parser.add_argument("--runs", type=int, default=5)

@@ -1,61 +1,98 @@
-"""What is known of the judging of coherence.
+"""What it costs to judge the coherence of a summary sentence by sentence, and in batches.
 
-    python -m benchmarks.coherence
+    python -m benchmarks.coherence [--sentences 60]
 
-Two things: BooookScore's published scores, from the released annotations alone, which need the datasets under
-$REDRAFT_DATA; and what judging sentence by sentence costs beside judging in batches (benchmarks/batching.py).
+A stand-in that finds nothing confusing answers behind a wire that takes its time, so that requests are under way
+together. A token of a prompt is cacheable when it belongs to the longest beginning that the prompt shares with a
+request that was answered before it was sent; providers count from 1,024 such tokens on, in steps of 128. How the
+published scores are recomputed from released annotations is in `benchmarks.papers`.
 """
 
 from __future__ import annotations
 
-import argparse
+import asyncio
+import re
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
 
-from benchmarks.batching import print_costs
-from benchmarks.common import DATA, table, use_vocabulary
-from redraft.lab.agreement.annotations import read_annotations, read_summaries
-from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries
-from redraft.lab.experiments.booookscore.tables import EXPERIMENT
+from benchmarks.common import fresh, options_of, prose, shared_prefix, table, use_vocabulary
+from redraft import Store
+from redraft.agents.judge import Judge, reply_tokens
+from redraft.agents.proofreader import Proofreader
+from redraft.builtin.stand_in import TYPICAL, StandIn
+from redraft.evaluators.base import statements_of
+from redraft.evaluators.booookscore import sentences_of
+from redraft.llm.base import Reply, Request, Sampling
+from redraft.prompts.book import PromptBook
+from redraft.text.tokens import tokenizer_named
 
-FOLDER = DATA / "booookscore"
-# Table 2 and section 4: the score, the mean tokens and the repeated trigrams in percent, where they are published.
-PUBLISHED = {
-    "gpt4-2048-hier": ("89.1", "778.6", "4.2"),
-    "gpt4-2048-inc": ("82.5", "805.4", "3.4"),
-    "gpt4-4096-hier": ("90.8", "-", "-"),
-}
+BATCHES = (1, 5, 10, 20)
+WINDOW = 8192
+_LEAST, _STEP = 1024, 128
+_SECONDS = 0.05
+# A narrated sentence: whatever stands beside it, it ends where it ends.
+_PLAIN = re.compile(r"[A-Z][\w ,;’'-]{60,160}\.")
 
 
-def print_published() -> None:
-    """The scores from the released files beside the published ones."""
-    rows: list[tuple[object, ...]] = [
-        ("configuration", "BooookScore", "published", "sd", "tokens", "published", "rep. 3-grams", "published")
-    ]
-    for name, (score, tokens, trigrams) in PUBLISHED.items():
-        summaries = read_summaries(str(FOLDER / "summaries" / f"{name}-cleaned.json"))
-        annotations = read_annotations(str(FOLDER / "annotations" / f"{name}.json"))
-        found = EXPERIMENT.report(measure_summaries(summaries, annotations, CoherenceDesign()))
-        scores, lengths = (
-            dict(zip(one.columns, one.rows[0], strict=True)) for one in (found.tables[0], found.tables[2])
-        )
-        rows.append(
-            (
-                *(name, f"{scores['BooookScore']:.2f}", score, f"{scores['sd']:.4f}"),
-                *(f"{lengths['tokens']:.1f}", tokens, f"{lengths['% repeated trigrams']:.2f}", trigrams),
-            )
-        )
+class Wire:
+    """A stand-in at the end of a wire. It remembers every prompt, and which were answered before it."""
+
+    identity = "wire"
+
+    def __init__(self, book: PromptBook) -> None:
+        self._book, self._model = book, StandIn(self.identity, {}, TYPICAL)
+        self._answered: list[str] = []
+        self.prompts: list[tuple[str, str]] = []
+        """Each prompt, and what of it an earlier one began with."""
+
+    def most_tokens(self, sampling: Sampling) -> int:  # noqa: ARG002  (as the protocol has it)
+        """Nobody bills for it."""
+        return 0
+
+    async def ask(self, request: Request[Any, Any]) -> Reply[Any]:
+        """Answer after a while."""
+        text = self._book.render(request.prompt, request.given)
+        self.prompts.append((text, text[: shared_prefix(text, self._answered)]))
+        await asyncio.sleep(_SECONDS)
+        reply = await self._model.ask(request)
+        self._answered.append(text)
+        return reply
+
+
+async def cost(summary: str, batch: int, store: Store) -> tuple[int, int, int]:
+    """The calls, the tokens of their prompts, and how many of these are cacheable."""
+    book, tokenizer = PromptBook(), tokenizer_named("cl100k_base")
+    wire = Wire(book)
+    judge = Judge(wire, book, store.judgments, sample=batch, reply_tokens=reply_tokens(WINDOW))
+    statements = sentences_of(statements_of(summary))
+    readings = await Proofreader(judge, tokenizer, WINDOW, batch).read(summary, statements)
+    assert len(readings.verdicts) == len(statements)
+    sent, shared = ([tokenizer.count(text) for text in texts] for texts in zip(*wire.prompts, strict=True))
+    return len(sent), sum(sent), sum(tokens // _STEP * _STEP for tokens in shared if tokens >= _LEAST)
+
+
+def summary_of(sentences: int) -> str:
+    """A text of so many sentences, in paragraphs of six."""
+    plain = (one.sentence for one in statements_of(prose(400_000)) if _PLAIN.fullmatch(one.sentence))
+    texts = list(islice(plain, sentences))
+    return "\n\n".join(" ".join(texts[at : at + 6]) for at in range(0, len(texts), 6))
+
+
+async def main() -> None:
+    parser = options_of(__doc__)
+    parser.add_argument("--sentences", type=int, default=60)
+    summary = summary_of(parser.parse_args().sentences)
+    use_vocabulary()
+    rows: list[Sequence[object]] = [("sentences a call", "calls", "prompt tokens", "cacheable", "to be read", "share")]
+    for batch in BATCHES:
+        async with fresh() as session:
+            calls, tokens, cacheable = await cost(summary, batch, session.store)
+        counts = (f"{count:,}" for count in (tokens, cacheable, tokens - cacheable))
+        rows.append((batch, calls, *counts, f"{cacheable / tokens:.0%}"))
+    print(f"a summary of {len(statements_of(summary))} sentences and {len(summary.split())} words")
     table(rows)
 
 
-def main() -> None:
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    use_vocabulary()
-    if FOLDER.is_dir():
-        print_published()
-    else:
-        print("the datasets are not there: only the costs")
-    print("\none by one and in batches:", end=" ")
-    print_costs()
-
-
 if __name__ == "__main__":
-    main()
+    asyncio.run(main())

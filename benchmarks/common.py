@@ -1,15 +1,17 @@
-"""What the benchmarks share: a text, a server in a process of its own, and small tables."""
+"""What the benchmarks share: texts, options, times, a server in a process of its own, the ledger, and small tables."""
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,10 +30,27 @@ def use_vocabulary() -> None:
         os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(VOCABULARY))
 
 
+def options_of(description: str | None) -> argparse.ArgumentParser:
+    """A parser of options that shows the description of a script as it stands."""
+    return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def seconds(action: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    """How long an action takes."""
+    began = clock()
+    action()
+    return clock() - began
+
+
+def json_lines(name: str) -> list[Any]:
+    """The entries of a file of the datasets; none where it is absent."""
+    path = DATA / name
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.is_file() else []
+
+
 def stories() -> list[dict[str, Any]]:
     """The stories of the datasets with the references that people wrote; none where they are absent."""
-    path = DATA / "squality" / "dev.jsonl"
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.is_file() else []
+    return json_lines("squality/dev.jsonl")
 
 
 def prose(characters: int | None = None) -> str:
@@ -46,6 +65,23 @@ async def fresh() -> AsyncIterator[Session]:
     with tempfile.TemporaryDirectory() as folder:
         async with Session(Path(folder) / "redraft.db") as session:
             yield session
+
+
+def tokens_by_prompt(database: Path, run: str) -> dict[str, tuple[int, int, int]]:
+    """For each prompt of a run its calls, and the tokens sent and received, by the ledger."""
+    sums = "SELECT prompt, count(*), sum(prompt_tokens), sum(completion_tokens) FROM calls WHERE run = ? GROUP BY 1"
+    with contextlib.closing(sqlite3.connect(database)) as ledger:
+        return {prompt: (calls, sent, received) for prompt, calls, sent, received in ledger.execute(sums, (run,))}
+
+
+def shared_prefix(text: str, others: Sequence[str]) -> int:
+    """How many characters a text has in common with the beginning of another, at most."""
+    return max((_alike(text, other) for other in others), default=0)
+
+
+def _alike(text: str, other: str) -> int:
+    pairs = enumerate(zip(text, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(text), len(other)))
 
 
 @dataclass(frozen=True)
@@ -85,14 +121,9 @@ class Server:
         return self._log.read_text("utf-8") if self._log.exists() else ""
 
 
-def _served(entry: dict[str, object]) -> Served:
-    messages = entry["messages"]
-    assert isinstance(messages, list)
-    known = {
-        name: entry[name]
-        for name in ("start", "end", "prompt_tokens", "completion_tokens", "reply", "status", "answered")
-    }
-    return Served(prompt=str(messages[-1]["content"]), **known)  # type: ignore[arg-type]
+def _served(entry: dict[str, Any]) -> Served:
+    names = ("start", "end", "prompt_tokens", "completion_tokens", "reply", "status", "answered")
+    return Served(prompt=str(entry["messages"][-1]["content"]), **{name: entry[name] for name in names})
 
 
 @contextlib.contextmanager
@@ -135,3 +166,9 @@ def table(rows: Sequence[Sequence[object]]) -> None:
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     for row in cells:
         print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
+
+
+def markdown(rows: Sequence[Sequence[object]]) -> str:
+    """Rows as a table in Markdown, the first being the head."""
+    lines = [f"| {' | '.join(map(str, row))} |" for row in rows]
+    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])

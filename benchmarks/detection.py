@@ -11,7 +11,6 @@ py3langid, langdetect and lingua, without any bounds.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import random
@@ -22,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import DATA, prose
+from benchmarks.common import DATA, options_of, prose
 from benchmarks.languages import LANGUAGES, chapter
 from redraft.text.languages import declared_language, language_of
 
@@ -68,7 +67,7 @@ def samples(texts: dict[str, str], length: int) -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     parser.add_argument("--mans", type=Path, default=Path("/usr/share/man"))
     parser.add_argument("--others", action="store_true")
     given = parser.parse_args()

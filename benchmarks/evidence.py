@@ -13,7 +13,6 @@ at least 95 of 100 claims about all documents together.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import sys
@@ -23,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import DATA, table, use_vocabulary
+from benchmarks.common import DATA, options_of, table, use_vocabulary
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import Examiner
 from redraft.agents.fact_checker import FactChecker
@@ -255,7 +254,7 @@ def report(found: Sequence[tuple[str, int, bool, Row]]) -> bool:
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     parser.add_argument("--claims", type=Path, default=DATA / "claims")
     parser.add_argument("--windows", type=int, nargs="*", default=WINDOWS)
     given = parser.parse_args()

@@ -9,7 +9,6 @@ model was tuned on stories 0 to 11, so the default is the others.
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from statistics import mean
 
 from rouge_score.rouge_scorer import RougeScorer
 
-from benchmarks.common import stories
+from benchmarks.common import options_of, stories
 from redraft.builtin.draft import summarize
 from redraft.domain import Document, content_id
 from redraft.prompts.summarization import ChunkInput, MergeInput, WholeInput
@@ -90,7 +89,7 @@ def read(start: int, end: int) -> list[Story]:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments = options_of(__doc__)
     arguments.add_argument("--words", type=int, default=250)
     arguments.add_argument("--stories", default="12:25", help="which of the 25, as START:END")
     options = arguments.parse_args()

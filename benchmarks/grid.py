@@ -10,7 +10,6 @@ are drawn, and the ledgers must hold the same answers, each once.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import resource
@@ -21,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.common import ROOT, stories, table
+from benchmarks.common import ROOT, options_of, stories, table
 
 METRICS = ("coverage", "consistency", "faithfulness", "spread")
 WORDS = (150, 300)
@@ -31,7 +30,7 @@ _WAIT = 0.05
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = options_of(__doc__)
     parser.add_argument("--stories", type=int, default=20)
     parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--keep", type=Path, help="where to leave the results of the experiment that was killed")

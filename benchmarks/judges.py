@@ -14,7 +14,6 @@ installed is named and left out.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import json
@@ -27,7 +26,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.agreement import BOOKS, HALVES, QAGS, SUMMEDITS, SUMMEVAL, half
-from benchmarks.common import DATA, ROOT, table, use_vocabulary
+from benchmarks.common import DATA, ROOT, options_of, table, use_vocabulary
 from redraft import Store
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.lab.agreement.formats import FORMATS
@@ -284,7 +283,7 @@ def written(page: str, tables: dict[str, Rows]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = options_of(__doc__)
     parser.add_argument("--part", choices=("judges", "doctor"), action="append")
     parser.add_argument("--write", action="store_true", help=f"into {PAGE.name}")
     options = parser.parse_args()

@@ -13,22 +13,19 @@ grow with the document. The second draft has two other sentences in place of two
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
-import sqlite3
 import sys
-import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 from zlib import crc32
 
-from benchmarks.common import prose, table, use_vocabulary
+from benchmarks.common import options_of, prose, shared_prefix, table, tokens_by_prompt, use_vocabulary
 from redraft import Document, Session
 from redraft.agents.evidence import has_room
+from redraft.builtin.stand_in import StandIn
 from redraft.domain import Usage
 from redraft.graphs.plan import DEFAULT_WORDS
 from redraft.llm import structured_output
@@ -41,8 +38,6 @@ from redraft.settings import USUAL_METRICS
 from redraft.text.sentences import sentences
 from redraft.text.tokens import tokenizer_named
 
-SIZES = (5_000, 10_000, 20_000)
-WINDOWS = (8_192, 32_768, 128_000)
 VOCABULARY_NAME = "o200k_base"
 _BOUND_WORDS, _LONG = 250, 20_000
 MOST, MOST_LONG, MOST_SECOND, LEAST_SHARED = 3.5, 2.5, 1.3, 0.6
@@ -52,120 +47,118 @@ _SPARE = 12
 """How many further sentences there are to put into a second draft."""
 
 
-@dataclass
-class Reader:
+class Reader(StandIn):
     """A judge by rules, who remembers what each question is about."""
 
-    prompts: str = "standard"
-    identity: str = "reader"
-    known: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """By question its answer, and the sentence that holds it."""
-    read: list[list[str]] = field(default_factory=list)
-    """What it was shown of the document to judge by, prompt by prompt."""
+    def __init__(self, prompts: str = "standard") -> None:
+        handlers = {
+            "ask_document": self.ask_document,
+            "rank_questions": lambda given: qa.Ranking(
+                essential=[], important=[item.id for item in given.candidates], minor=[]
+            ),
+            "answer_from_summary": self.answer_from_summary,
+            "compare_answers": self.compare_answers,
+            "ask_summary": self.ask_summary,
+            "answer_from_document": self.answer_from_document,
+            "verify_sentences": self.verify_sentences,
+        }
+        super().__init__("reader", handlers)
+        self.prompts = prompts
+        self.answers: dict[str, tuple[str, str]] = {}
+        """By question its answer, and the sentence that holds it."""
+        self.read: list[list[str]] = []
+        """What it was shown of the document to judge by, prompt by prompt."""
 
     def most_tokens(self, sampling: Sampling) -> int:
         return sampling.max_tokens or 0
 
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
-        value = getattr(self, request.prompt.name)(request.given)
+        value = cast(Any, self.answer(request.prompt, request.given))
         wire = json.dumps(value.model_dump(mode="json", context=TagContext(Tags(request.given))), ensure_ascii=False)
         if texts := getattr(request.given, "texts", None):
             self.read.append(list(texts))
-        tokenizer = tokenizer_named(VOCABULARY_NAME)
-        usage = Usage(
-            tokenizer.count(request.text) + tokenizer.count(structured_output.prompt_schema(request)),
-            tokenizer.count(wire),
-        )
+        count = tokenizer_named(VOCABULARY_NAME).count
+        usage = Usage(count(request.text) + count(structured_output.prompt_schema(request)), count(wire))
         assert usage.completion_tokens <= (request.sampling.max_tokens or 0), request.prompt.name
         return Reply(cast(ValueT, value), wire, usage)
 
-    def _asked(self, sentence: str, at: int) -> tuple[str, str]:
+    def _question(self, sentence: str, at: int) -> tuple[str, str]:
         """A question about the part of a sentence, and its answer."""
         words = sentence.split()
         part = words[len(words) * at // 3 : len(words) * (at + 1) // 3] or words
         question = f"What does the narrator tell of {' '.join(part[:4])} in the part about {' '.join(words[:3])}?"
         answer = " ".join(part[-8:])
-        self.known[question] = answer, " ".join(words)
+        self.answers[question] = answer, " ".join(words)
         return question, answer
 
     def ask_document(self, given: qa.AskDocumentInput) -> qa.DocumentQuestions:
         lines = _sentences(given.document or given.excerpt or "")
         chosen = lines[:: max(1, len(lines) // given.count)][: given.count]
-        asked = [(self._asked(one, 1), one) for one in chosen]
+        questions = [(*self._question(line, 1), line) for line in chosen]
         return qa.DocumentQuestions(
             questions=[
-                qa.DocumentQuestion(question=question, kind="what", answer=answer, quote=_first_ten(one), weight=2)
-                for (question, answer), one in asked
+                qa.DocumentQuestion(question=question, kind="what", answer=answer, quote=_first_ten(line), weight=2)
+                for question, answer, line in questions
             ]
         )
 
-    def rank_questions(self, given: qa.RankInput) -> qa.Ranking:
-        return qa.Ranking(essential=[], important=[one.id for one in given.candidates], minor=[])
-
     def answer_from_summary(self, given: qa.AnswerFromSummaryInput) -> qa.SummaryAnswers:
         answers = []
-        for one in given.questions:
-            held = crc32(one.question.encode()) % 2 == 0
-            answer = self.known[one.question][0] if held else ""
-            ids = _ids(given)
-            rests_on = [ids[crc32(answer.encode()) % len(ids)]] if held else []
-            answers.append(qa.SummaryAnswer(id=one.id, sentences=rests_on, answered=held, answer=answer))
+        ids = [line.id for line in given.sentences if isinstance(line, qa.SummaryLine)]
+        for item in given.questions:
+            answered = crc32(item.question.encode()) % 2 == 0
+            answer = self.answers[item.question][0] if answered else ""
+            rests_on = [ids[crc32(answer.encode()) % len(ids)]] if answered else []
+            answers.append(qa.SummaryAnswer(id=item.id, sentences=rests_on, answered=answered, answer=answer))
         return qa.SummaryAnswers(answers=answers)
 
     def compare_answers(self, given: qa.CompareInput) -> qa.Comparisons:
+        reason = "The two answers name the same thing in other words."
         return qa.Comparisons(
             comparisons=[
-                qa.Comparison(
-                    id=one.id,
-                    reason="The two answers name the same thing in other words.",
-                    verdict="contradicts" if _kind(one.question) == 1 else "full",
-                )
-                for one in given.pairs
+                qa.Comparison(id=pair.id, reason=reason, verdict="contradicts" if _kind(pair.question) == 1 else "full")
+                for pair in given.pairs
             ]
         )
 
     def ask_summary(self, given: qa.AskSummaryInput) -> qa.SummaryQuestions:
-        found = []
-        for one in given.sentences:
-            if not isinstance(one, qa.SummaryLine) or (given.only and one.id not in given.only):
+        entries = []
+        for line in given.sentences:
+            if not isinstance(line, qa.SummaryLine) or (given.only and line.id not in given.only):
                 continue
-            asked = [
-                self._asked(one.sentence, at)
-                for at in range(min(given.at_most, max(1, len(one.sentence.split()) // 9)))
-            ]
-            questions = [
-                qa.SummaryQuestion(question=question, answer=answer, search="", importance=3)
-                for question, answer in asked
-            ]
-            found.append(qa.SentenceQuestions(id=one.id, questions=questions))
-        return qa.SummaryQuestions(sentences=found)
+            most = min(given.at_most, max(1, len(line.sentence.split()) // 9))
+            pairs = [self._question(line.sentence, at) for at in range(most)]
+            questions = [qa.SummaryQuestion(question=q, answer=a, search="", importance=3) for q, a in pairs]
+            entries.append(qa.SentenceQuestions(id=line.id, questions=questions))
+        return qa.SummaryQuestions(sentences=entries)
 
     def answer_from_document(self, given: qa.AnswerFromDocumentInput) -> qa.DocumentAnswers:
-        there = " ".join(" ".join(given.texts).split())
-        return qa.DocumentAnswers(answers=[self._found(one, there) for one in given.questions])
+        shown = " ".join(" ".join(given.texts).split())
+        return qa.DocumentAnswers(answers=[self._document_answer(item, shown) for item in given.questions])
 
-    def _found(self, one: qa.QuestionItem, there: str) -> qa.DocumentAnswer:
-        answer, sentence = self.known[one.question]
-        kind = _kind(one.question)
-        if sentence not in there or kind == 2:
-            return qa.DocumentAnswer(id=one.id, quote="", answered=False, answer="")
+    def _document_answer(self, item: qa.QuestionItem, shown: str) -> qa.DocumentAnswer:
+        answer, sentence = self.answers[item.question]
+        kind = _kind(item.question)
+        if sentence not in shown or kind == 2:
+            return qa.DocumentAnswer(id=item.id, quote="", answered=False, answer="")
         if kind == 1:
             answer = "something else altogether, as it is told there"
         elif kind % 3 == 0:
             answer = f"put otherwise, that is about {answer.split()[0]}"
-        return qa.DocumentAnswer(id=one.id, quote=_first_ten(sentence), answered=True, answer=answer)
+        return qa.DocumentAnswer(id=item.id, quote=_first_ten(sentence), answered=True, answer=answer)
 
     def verify_sentences(self, given: factual.VerifyInput) -> factual.Verifications:
-        there = " ".join(" ".join(given.texts).split())
+        shown = " ".join(" ".join(given.texts).split())
+        reason = "The passages say so, in as many words and in the same order of events."
         return factual.Verifications(
             sentences=[
                 factual.Verification(
-                    id=one.id,
-                    reason="The passages say so, in as many words and in the same order of events.",
-                    quote=" ".join(one.sentence.split()[:16]),
-                    category="none" if " ".join(one.sentence.split()) in there else "out_of_article",
+                    id=item.id,
+                    reason=reason,
+                    quote=" ".join(item.sentence.split()[:16]),
+                    category="none" if " ".join(item.sentence.split()) in shown else "out_of_article",
                 )
-                for one in given.sentences
+                for item in given.sentences
             ]
         )
 
@@ -175,17 +168,13 @@ def _first_ten(sentence: str) -> str:
     return " ".join(sentence.split()[:10])
 
 
-def _ids(given: qa.AnswerFromSummaryInput) -> list[int]:
-    return [one.id for one in given.sentences if isinstance(one, qa.SummaryLine)]
-
-
 def _kind(question: str) -> int:
     return crc32(question.encode()) % 12
 
 
 def _sentences(text: str) -> list[str]:
-    found = (" ".join(text[span.start : span.end].split()) for span in sentences(text))
-    return [one for one in found if 10 <= len(one.split()) <= 30]
+    lines = (" ".join(text[span.start : span.end].split()) for span in sentences(text))
+    return [line for line in lines if 10 <= len(line.split()) <= 30]
 
 
 def drafts(document: Document, words: int) -> tuple[str, str]:
@@ -193,48 +182,30 @@ def drafts(document: Document, words: int) -> tuple[str, str]:
     lines = _sentences(document.text)
     count = words // 18
     chosen = [lines[at * len(lines) // count] for at in range(count)]
-    others = [one for one in lines[1 :: len(lines) // _SPARE] if one not in chosen]
+    others = [line for line in lines[1 :: len(lines) // _SPARE] if line not in chosen]
     second = [*chosen]
     second[count // 3], second[2 * count // 3] = others[0], others[1]
     return " ".join(chosen), " ".join([*second, others[2]])
 
 
-async def spent(
-    document: Document, window: int, words: int, metrics: Sequence[str], prompts: str, reader: Reader | None = None
-) -> list[Spent]:
-    """The calls of the first judging and of the second."""
-    found: list[Spent] = []
-    reader = reader or Reader(prompts)
-    with tempfile.TemporaryDirectory() as folder:
+Spent = dict[str, tuple[int, int, int]]
+"""By prompt the calls of a run, the tokens sent and those received."""
+
+
+def tokens_of(spent: Spent) -> int:
+    return sum(sent + received for _, sent, received in spent.values())
+
+
+async def spent(document: Document, window: int, words: int, metrics: Sequence[str], reader: Reader) -> list[Spent]:
+    """What the first judging takes, and the second."""
+    with TemporaryDirectory() as folder:
         async with Session(Path(folder) / "redraft.db", model=cast(Any, reader)) as session:
-            for text in drafts(document, words):
-                asked = {"context_tokens": window, "prompts": prompts}
-                result = await session.evaluate(document, text, metrics=tuple(metrics), **asked)  # type: ignore[arg-type]
-                found.append(Spent.on(session.store.path, result.run.id))
-    return found
-
-
-@dataclass(frozen=True)
-class Spent:
-    """The calls of a run, the tokens sent and those received, by prompt."""
-
-    by_prompt: Mapping[str, tuple[int, int, int]]
-
-    @classmethod
-    def on(cls, path: Path, run: str) -> Spent:
-        """What the ledger has of a run."""
-        with closing(sqlite3.connect(path)) as database:
-            rows = database.execute(
-                "SELECT prompt, count(*), sum(prompt_tokens), sum(completion_tokens) FROM calls WHERE run = ? "
-                "GROUP BY prompt",
-                (run,),
-            )
-            return cls({prompt: (calls, sent, received) for prompt, calls, sent, received in rows})
-
-    @property
-    def tokens(self) -> int:
-        """Of all prompts."""
-        return sum(sent + received for _, sent, received in self.by_prompt.values())
+            settings: Any = {"context_tokens": window, "prompts": reader.prompts}
+            results = [
+                await session.evaluate(document, text, metrics=tuple(metrics), **settings)
+                for text in drafts(document, words)
+            ]
+            return [tokens_by_prompt(session.store.path, result.run.id) for result in results]
 
 
 def share_in_prefixes(read: Sequence[Sequence[str]]) -> float:
@@ -242,80 +213,64 @@ def share_in_prefixes(read: Sequence[Sequence[str]]) -> float:
 
     That is what a provider remembers. Both drafts are counted.
     """
-    tokenizer = tokenizer_named(VOCABULARY_NAME)
+    count = tokenizer_named(VOCABULARY_NAME).count
     seen: list[str] = []
     repeated, shared = 0, 0
     for passages in read:
         text = "\n".join(passages)
-        prefix = max((_shared_prefix(text, one) for one in seen), default=0)
-        again = [one for one in passages if any(one in other for other in seen)]
-        repeated += max(tokenizer.count(text[:prefix]), sum(map(tokenizer.count, again)))
-        shared += tokenizer.count(text[:prefix])
+        prefix = count(text[: shared_prefix(text, seen)])
+        again = [passage for passage in passages if any(passage in other for other in seen)]
+        repeated += max(prefix, sum(map(count, again)))
+        shared += prefix
         seen.append(text)
     return shared / repeated if repeated else 1.0
 
 
-def _shared_prefix(one: str, other: str) -> int:
-    """How many characters two texts have in common from the first on."""
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
-def is_kept(size: int, tokens: int, window: int, readings: tuple[float, float], shared: float) -> bool:
-    """Whether the bounds are kept, which hold where a document is read whole."""
+def is_within_bounds(size: int, tokens: int, window: int, readings: tuple[float, float], shared: float) -> bool:
+    """Whether the bounds are met, which hold where a document is read whole."""
     if not has_room(window, tokens):
         return True
-    first, second = readings
     most = MOST_LONG if size >= _LONG else MOST
-    return first <= most and shared >= LEAST_SHARED and second <= MOST_SECOND
+    return readings[0] <= most and shared >= LEAST_SHARED and readings[1] <= MOST_SECOND
 
 
 async def report(
     sizes: Sequence[int], windows: Sequence[int], words: int, metrics: Sequence[str], prompts: str
 ) -> bool:
-    """Both tables: what it comes to, and by prompt; and whether the bounds are kept."""
-    tokenizer = tokenizer_named(VOCABULARY_NAME)
+    """The table, and whether the bounds are met."""
     text = prose().split(" ")
     head = ("words", "tokens", "window", "first draft", "readings", "second draft", "readings", "repeated in prefixes")
-    kept = True
+    within = True
     rows: list[tuple[object, ...]] = [head]
-    details: list[tuple[object, ...]] = []
     for size in sizes:
         document = parse(" ".join((text * (size // len(text) + 1))[:size]).encode(), name="book.txt")
-        tokens = tokenizer.count(document.text)
+        tokens = tokenizer_named(VOCABULARY_NAME).count(document.text)
         for window in windows:
             reader = Reader(prompts)
-            first, second = await spent(document, window, words, metrics, prompts, reader)
-            shared, readings = share_in_prefixes(reader.read), (first.tokens / tokens, second.tokens / tokens)
-            rows.append((f"{size:,}", f"{tokens:,}", f"{window:,}", f"{first.tokens:,}", readings[0]))
-            rows[-1] = (*rows[-1], f"{second.tokens:,}", readings[1], f"{100 * shared:.0f}%")
-            kept &= words != _BOUND_WORDS or is_kept(size, tokens, window, readings, shared)
-            for name in sorted(first.by_prompt | second.by_prompt):
-                one, other = (shown.by_prompt.get(name, (0, 0, 0)) for shown in (first, second))
-                share = f"{sum(one[1:]) / tokens:.2f}"
-                details.append((f"{size:,}", f"{window:,}", name, *(f"{cell:,}" for cell in one), share))
-                details[-1] += tuple(f"{cell:,}" for cell in other)
+            first, second = map(tokens_of, await spent(document, window, words, metrics, reader))
+            shared, readings = share_in_prefixes(reader.read), (first / tokens, second / tokens)
+            counts = (f"{count:,}" for count in (size, tokens, window, first))
+            rows.append((*counts, readings[0], f"{second:,}", readings[1], f"{100 * shared:.0f}%"))
+            within &= words != _BOUND_WORDS or is_within_bounds(size, tokens, window, readings, shared)
     print(f"a summary of {words} words, {', '.join(metrics)}: tokens sent and received\n")
     table(rows)
-    print()
-    counted = ("calls", "sent", "received")
-    table([("words", "window", "prompt", *counted, "of the document", *counted), *details])
     if words == _BOUND_WORDS:
-        print(f"\nbounds where a document is read whole: {'kept' if kept else 'MISSED'}")
-    return kept
+        print(f"\nbounds where a document is read whole: {'met' if within else 'MISSED'}")
+    return within
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     parser.add_argument("--metric", action="append", default=[])
     parser.add_argument("--words", type=int, default=DEFAULT_WORDS)
-    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
-    parser.add_argument("--windows", type=int, nargs="*", default=WINDOWS)
+    parser.add_argument("--sizes", type=int, nargs="*", default=(5_000, 10_000, 20_000))
+    parser.add_argument("--windows", type=int, nargs="*", default=(8_192, 32_768, 128_000))
     parser.add_argument("--prompts", default="standard")
-    given = parser.parse_args()
+    options = parser.parse_args()
     use_vocabulary()
-    metrics = given.metric or USUAL_METRICS
-    kept = asyncio.run(report(given.sizes, given.windows, given.words, metrics, given.prompts))
-    sys.exit(0 if kept else 1)
+    metrics = options.metric or USUAL_METRICS
+    within = asyncio.run(report(options.sizes, options.windows, options.words, metrics, options.prompts))
+    sys.exit(0 if within else 1)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ python -m benchmarks.large [--megabytes 100] [--plan-only]
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import subprocess
@@ -15,49 +14,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.common import table
+from benchmarks.common import options_of, table
 
-_SYLLABLES = (
-    "ka",
-    "lo",
-    "mi",
-    "ren",
-    "tor",
-    "sel",
-    "vin",
-    "dar",
-    "qua",
-    "nis",
-    "pol",
-    "eth",
-    "gra",
-    "hum",
-    "ost",
-    "ble",
-)
-_LITTLE = (
-    "the",
-    "of",
-    "and",
-    "to",
-    "in",
-    "a",
-    "was",
-    "that",
-    "he",
-    "it",
-    "his",
-    "with",
-    "for",
-    "on",
-    "at",
-    "by",
-    "had",
-)
+_SYLLABLES = ("ka", "lo", "mi", "ren", "tor", "sel", "vin", "dar", "qua", "nis", "pol", "eth", "gra", "hum", "ost")
+_LITTLE = ("the", "of", "and", "to", "in", "a", "was", "that", "he", "it", "his", "with", "for", "on", "at", "had")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options_of(__doc__)
     parser.add_argument("--megabytes", type=int, default=100)
     parser.add_argument("--plan-only", action="store_true")
     given = parser.parse_args()

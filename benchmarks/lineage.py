@@ -18,7 +18,6 @@ read.
 
 from __future__ import annotations
 
-import argparse
 import random
 import resource
 import time
@@ -28,7 +27,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from benchmarks import lineage_evidence, lineage_lost
-from benchmarks.common import SAMPLE, stories, table
+from benchmarks.common import SAMPLE, options_of, stories, table
 from benchmarks.lineage_texts import (
     KINDS,
     Made,
@@ -210,7 +209,7 @@ def links(count: int, encoder: Encoder | None) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     parser.add_argument("--embeddings", metavar="FOLDER")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--calibrating", action="store_true")

@@ -9,7 +9,6 @@ through to the end. What comes through is said again as it was or in other words
 
 from __future__ import annotations
 
-import argparse
 import random
 import tempfile
 from collections import defaultdict
@@ -17,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.common import stories, table
+from benchmarks.common import options_of, stories, table
 from benchmarks.lineage_texts import marked, reworded, sayings, stretches
 from redraft.domain import Chunk, Document, Evidence, KeyFact, KeyFacts, Parent, Piece, Span, Tree
 from redraft.report.history.lost import read_losses
@@ -153,7 +152,7 @@ def figures(half: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     parser.add_argument("--half", type=int, choices=(0, 1), default=1, help="0 is the half that the rules were made on")
     figures(parser.parse_args().half)
 

@@ -9,7 +9,6 @@ drawn and answers, `jump` from a click on a sentence until the frame after its s
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import statistics
 import tempfile
@@ -18,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import SAMPLE
+from benchmarks.common import SAMPLE, options_of
 from redraft.domain import Document, Evidence, PassageLocation, Span
 from redraft.readers.documents import load
 from redraft.report.dossier.build import read_dossier
@@ -34,7 +33,7 @@ TIMES = 5
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = options_of(__doc__)
     parser.add_argument("--keep", type=Path, help="a folder for the pages, to look at them")
     options = parser.parse_args()
     if lacking := missing():

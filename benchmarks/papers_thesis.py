@@ -12,14 +12,13 @@ them. A place is right if it is in the paragraph that a sentence comes from, of 
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from benchmarks.common import stories, table
+from benchmarks.common import options_of, stories, table
 from benchmarks.lineage_texts import Told, marked, sayings, stretches, summarized
 from benchmarks.papers import Check
 from redraft.agents.examiner import Response
@@ -154,7 +153,7 @@ def _is_right(document: str, told: Told, span: Span) -> bool:
 
 def main() -> None:
     """Print how often each way finds the place of a sentence."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = options_of(__doc__)
     options.add_argument("--embeddings", metavar="FOLDER")
     folder = options.parse_args().embeddings
     encoder = load_encoder(folder) if folder else None

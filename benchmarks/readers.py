@@ -12,7 +12,6 @@ process had: it is born as large as ours.
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import resource
 import time
@@ -22,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.common import options_of
 from redraft.errors import DocumentError
 from redraft.readers import formats
 from redraft.readers.documents import load_bytes, read_in_subprocess
@@ -36,7 +36,7 @@ TIMES = 3
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = options_of(__doc__)
     parser.add_argument("--spoiled", type=int, metavar="N", help="read so many spoiled files of each format")
     parser.add_argument("--pages", action="store_true", help="count the sentences that are on the right page")
     parser.add_argument("--found", type=Path, metavar="FOLDER", help="read every document below a folder")

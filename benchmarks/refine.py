@@ -9,14 +9,13 @@ ledger, where a request of the extractive model counts a token for every four ch
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import sqlite3
 from contextlib import closing
 from statistics import fmean
 
-from benchmarks.common import SAMPLE, fresh, prose, stories, table
+from benchmarks.common import SAMPLE, fresh, options_of, prose, stories, table
 from redraft import Document, Result, Session, Store, load
 from redraft.readers.documents import parse
 from redraft.text.sentences import sentences
@@ -151,7 +150,7 @@ def _tokens(store: Store, run: str, prompts: tuple[str, ...]) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     parser.add_argument("--words", type=int, default=250)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--stories", type=int, default=25)

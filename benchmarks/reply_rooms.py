@@ -8,13 +8,12 @@ longer than the median. The room was 90 tokens for a question once, whatever the
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 from collections.abc import Sequence
 from statistics import median
 
-from benchmarks.common import table, use_vocabulary
+from benchmarks.common import options_of, table, use_vocabulary
 from benchmarks.languages import LANGUAGES, Questioned, chapter
 from redraft.agents.evidence import wording_of
 from redraft.agents.examiner import QUESTION
@@ -71,7 +70,7 @@ def print_rooms(batches: int) -> None:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = options_of(__doc__)
     arguments.add_argument("--batches", type=int, default=1_000)
     print_rooms(arguments.parse_args().batches)
 

@@ -9,7 +9,6 @@ must be that of a run which nobody killed. A reply that the server has sent is i
 
 from __future__ import annotations
 
-import argparse
 import random
 import sqlite3
 import tempfile
@@ -17,7 +16,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.common import Server, prose, redraft, server, start_redraft, table, use_vocabulary
+from benchmarks.common import Server, options_of, prose, redraft, server, start_redraft, table, use_vocabulary
 
 CONCURRENCY = 16
 LATENCY = ("--latency-base", "0.2", "--latency-prompt", "0.00001", "--latency-completion", "0.0015")
@@ -25,7 +24,7 @@ SETTINGS = ("--model", "openai:gpt-4o-mini", "--temperature", "0", "--concurrenc
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = options_of(__doc__)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()

@@ -22,7 +22,7 @@ from multiprocessing.queues import SimpleQueue
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
-from benchmarks.common import table
+from benchmarks.common import options_of, table
 from redraft.batches.request import budget_key_of
 from redraft.batches.tables import read_snapshot
 from redraft.domain import Document, Usage, content_id
@@ -54,7 +54,7 @@ _numbers = count()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     parser.add_argument("--documents", type=int, nargs="+", default=[50, 500, 5_000, 20_000])
     parser.add_argument("--db", help="an empty database on a server, in place of a file")
     parser.add_argument("--processes", type=int, nargs="+", help="how many book calls at once, in place of the above")

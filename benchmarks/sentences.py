@@ -9,13 +9,12 @@ on 200 KB of prose.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from benchmarks.common import prose
+from benchmarks.common import options_of, prose
 from redraft.text.sentences import sentences
 
 # A bar parts sentences; it stands for the space, or the line end, that follows it.
@@ -89,7 +88,7 @@ def ends(parts: list[str]) -> set[int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     parser.add_argument("--verbose", action="store_true", help="show the cases that were split otherwise")
     verbose, text = parser.parse_args().verbose, prose(200_000)
     cases = [*(("en", case) for case in CASES), *ELSEWHERE.items()]

@@ -4,23 +4,18 @@
 
 The source is prose, its paragraphs shuffled and its words now and then exchanged; the summary has 900 words, a third of
 them copied. Times are medians, the source seen for the first time. The vocabulary is that beside the datasets, or else
-the estimate. Then the figures of the released summaries in booookscore/summaries under $REDRAFT_DATA (by default
-../shared/data), where they are there, beside what is published of them.
+the estimate.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import random
-import time
-from collections.abc import Callable
 from functools import partial
-from statistics import fmean, median
+from statistics import median
 from typing import Any
 
-from benchmarks.common import DATA, prose, table, use_vocabulary
+from benchmarks.common import options_of, prose, seconds, table, use_vocabulary
 from redraft.agents.evidence import EvidenceReader
 from redraft.domain import Document, content_id
 from redraft.evaluators import statistics
@@ -28,13 +23,10 @@ from redraft.evaluators.base import Case, statements_of
 from redraft.evaluators.statistics import Statistics
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import Tokenizer, tokenizer_named
-from redraft.text.units import repeated, units
 
 CHARACTERS = (250_000, 1_000_000, 4_000_000)
 WORDS = 900
 VOCABULARIES = ("o200k_base", "estimate")
-# Repeated trigrams in per cent, as table 2 has them for GPT-4 with chunks of 2048 tokens.
-PUBLISHED = {"gpt4-2048-hier": "4.2", "gpt4-2048-inc": "3.4"}
 
 
 def source_of(characters: int) -> str:
@@ -67,12 +59,6 @@ def case_of(source: str, summary: str, tokenizer: Tokenizer, tokens: int) -> Cas
     return Case(statements_of(summary), (), reader, text=summary)
 
 
-def seconds(action: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    action()
-    return time.perf_counter() - begun
-
-
 def measure(case: Case, *, anew: bool) -> dict[str, Any]:
     if anew:
         statistics._source.cache_clear()
@@ -101,30 +87,12 @@ def costs(runs: int) -> None:
     table(rows)
 
 
-def released() -> None:
-    folder = DATA / "booookscore" / "summaries"
-    if not folder.is_dir():
-        print(f"\nskipped: {folder} is not there; set REDRAFT_DATA to the folder that holds booookscore")
-        return
-    tokenizer = tokenizer_named(VOCABULARIES[0])
-    print(f"\nreleased summaries: means, repeated trigrams in per cent, tokens by {tokenizer.name}\n")
-    rows: list[tuple[object, ...]] = [("", "summaries", "tokens", "trigrams", "published")]
-    for path in sorted(folder.glob("*-cleaned.json")):
-        texts = list(json.loads(path.read_text("utf-8")).values())
-        name = path.name.removesuffix("-cleaned.json")
-        shares = [share for text in texts if (share := repeated(units(text), 3)) is not None]
-        tokens = fmean(tokenizer.count(text) for text in texts)
-        rows.append((name, len(texts), round(tokens), f"{100 * fmean(shares):.2f}", PUBLISHED.get(name, "")))
-    table(rows)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     parser.add_argument("--runs", type=int, default=5)
     runs = parser.parse_args().runs
     use_vocabulary()
     costs(runs)
-    released()
 
 
 if __name__ == "__main__":

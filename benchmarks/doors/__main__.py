@@ -2,25 +2,29 @@
 
 python -m benchmarks.doors --fresh     # all of them, each in a new environment, which takes some minutes
 python -m benchmarks.doors             # those of this environment
+
+They ask a local server: redraft's own prompts are judged by rules, all others get the most favorable small reply that
+fits their schema.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from benchmarks.common import use_vocabulary
-from benchmarks.doors.server import judge
-from tests.chatserver import ChatServer, Fault, Reply, Seen
-from tests.judges import island, told
+from benchmarks.common import ROOT, markdown, use_vocabulary
+from tests.chatserver import ChatServer, Seen, text_of
+from tests.judges import Keepers, island, seen_on, shapes, told
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 LIBRARIES = {
     "deepeval": "deepeval",
     "ragas": "ragas",
@@ -29,27 +33,21 @@ LIBRARIES = {
     "redraft": "redraft",
 }
 """The distributions, by the name of the folder, which is that of the package."""
-BESIDE = ("langgraph", "mcp>=2.3", "openai", "opentelemetry-sdk", "pandas", "pytest")
+BESIDE = ("openai", "pandas", "pytest")
 """What the programs import besides."""
 WITH = {
     "inspect_ai": ["inspect-ai", "pyarrow"],
     "ragas": ["ragas", "langchain-community<0.4"],  # 0.4.3 imports what langchain-community has given up
-    "redraft": [f"{ROOT}[mcp,studio,telemetry]"],
+    "redraft": [f"{ROOT}[studio]"],
 }
-WANTED = {
+TASKS = {
     "assert_in_test": "a test fails if a summary is not supported",
     "own_metric": "a metric in Python",
-    "rubric": "a metric in one sentence",
-    "sync_call": "judge once, without `await`",
-    "graph_node": "judge as a node of a LangGraph graph",
-    "review": "a person reviews over HTTP",
-    "mcp_server": "an agent uses it over MCP",
     "batch": "two documents at once",
-    "tracing": "spans for OpenTelemetry",
     "data_frame": "scores as a pandas DataFrame",
-    "typed_errors": "a rejected key is told from other errors",
     "recorded_tests": "a second run without a model",
 }
+SECONDS = 240
 
 
 def lines(path: Path) -> int:
@@ -58,44 +56,80 @@ def lines(path: Path) -> int:
     return sum(bool(line) and not line.startswith("#") for line in code)
 
 
-def answer(seen: Seen) -> Reply:
-    """Reply as a lenient judge; a model of this name rejects the key."""
-    if seen.body["model"].endswith("no-such-key"):
-        return Fault("status", status=401, message="Incorrect API key provided.")
-    return judge(seen)
+def judge(seen: Seen) -> str:
+    """Reply to a request as a lenient judge."""
+    form = (seen.body.get("response_format") or {}).get("json_schema") or {}
+    tool = (seen.body.get("tools") or [{}])[0].get("function") or {}
+    schema = form.get("schema") or tool.get("parameters")
+    if (form.get("name") or tool.get("name")) in shapes():
+        reply = Keepers()(seen_on(seen))
+        return reply if isinstance(reply, str) else json.dumps(reply)
+    if not schema and seen.body.get("response_format"):
+        schema = schema_in("\n".join(text_of(message) for message in seen.messages))
+    return json.dumps(least(schema, schema)) if schema else '{"score": 8, "reason": "It is."}\nGRADE: C'
 
 
-def cells(library: str, python: str, address: str) -> dict[str, str]:
-    """A library's cells of the table: lines of code, marked if the program failed."""
-    programs = [path for name in WANTED if (path := HERE / library / f"{name}.py").exists()]
-    found = {}
+def schema_in(prompt: str) -> dict[str, Any]:
+    """Return the last JSON Schema in a prompt."""
+    schema: dict[str, Any] = {}
+    for at in re.finditer(r"\{(?=\s*\")", prompt):
+        with suppress(ValueError):
+            value, _ = json.JSONDecoder().raw_decode(prompt, at.start())
+            if isinstance(value, dict) and value.get("type") == "object" and "title" in value:
+                schema = value
+    return schema
+
+
+def least(schema: dict[str, Any], root: dict[str, Any]) -> Any:
+    """Return the most favorable small value that fits a schema."""
+    if "$ref" in schema:
+        return least(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
+    if choices := schema.get("anyOf") or schema.get("allOf"):
+        return least(choices[0], root)
+    if "enum" in schema or "const" in schema:
+        return schema.get("const", schema.get("enum", [None])[0])
+    match schema.get("type"):
+        case "object":
+            return {name: least(part, root) for name, part in schema.get("properties", {}).items()}
+        case "array":
+            return [least(schema.get("items", {"type": "string"}), root)]
+        case "integer" | "number":
+            return schema.get("maximum", 1)
+        case "boolean":
+            return True
+    return "yes"
+
+
+def cell(program: Path, python: str, address: str) -> str:
+    """The lines of a program, marked if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         for name in ("document.txt", "other.txt"):
             (Path(folder) / name).write_text(island().text + f"\n\nThis is {name}.", "utf-8")
         (Path(folder) / "summary.txt").write_text(told(1, 2, 3), "utf-8")
-        given = os.environ | {
+        environment = os.environ | {
             "OPENAI_API_KEY": "sk-test",
             "OPENAI_BASE_URL": address,
             "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
             "RAGAS_DO_NOT_TRACK": "true",
-            "PATH": f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}",
+            "REDRAFT_DB": f"{folder}/redraft.db",
+            "HOME": folder,
             "PYTHONPATH": str(ROOT),
         }
-        command = [python, str(HERE / "runner.py"), folder, *map(str, programs)]
-        with subprocess.Popen(command, env=given, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as work:
-            assert work.stdout is not None
-            for line in work.stdout:
-                told_of = json.loads(line)
-                name, failed = told_of["program"], " (failed)" if told_of["code"] else ""
-                found[name] = f"{lines(HERE / library / f'{name}.py')}{failed}"
-                print(f"{library} {name}: {found[name]}\n{told_of['printed']}", file=sys.stderr, flush=True)
-    return found
+        is_test = "def test_" in program.read_text("utf-8")
+        runner = ["-m", "pytest", "-q", "-c", os.devnull, "--rootdir", folder] if is_test else []
+        with suppress(subprocess.TimeoutExpired):
+            done = subprocess.run([python, *runner, str(program)], cwd=folder, env=environment, capture_output=True,
+                                  timeout=SECONDS, check=False)  # fmt: skip
+            if done.returncode == 0:
+                return str(lines(program))
+            print((done.stdout + done.stderr).decode()[-1500:], file=sys.stderr)
+    return f"{lines(program)} (failed)"
 
 
-def is_installed(library: str, python: str) -> bool:
-    """Whether an interpreter has a library."""
-    return subprocess.run([python, "-c", f"import importlib.util as u; assert u.find_spec('{library}')"],
-                          capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)}).returncode == 0  # fmt: skip
+def is_installed(library: str) -> bool:
+    """Whether this interpreter has a library beside this checkout."""
+    code = f"import importlib.util as u; assert u.find_spec('{library}')"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=False).returncode == 0
 
 
 def fresh(library: str, folder: Path) -> str:
@@ -103,33 +137,34 @@ def fresh(library: str, folder: Path) -> str:
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     python, uv = str(folder / "bin" / "python"), shutil.which("uv")
     install = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
-    wanted = WITH.get(library, [LIBRARIES[library]])
+    packages = WITH.get(library, [LIBRARIES[library]])
     print(f"installing {LIBRARIES[library]}", file=sys.stderr, flush=True)
-    subprocess.run([*install, "--quiet", *wanted, *BESIDE], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([*install, "--quiet", *packages, *BESIDE], check=True, stderr=subprocess.DEVNULL)
     return python
 
 
 def version(library: str, python: str) -> str:
     """The name and version of a library."""
-    asked = f"from importlib.metadata import version; print(version('{LIBRARIES[library]}'))"
-    said = subprocess.run([python, "-c", asked], capture_output=True, text=True, check=True)
-    return f"{LIBRARIES[library]} {said.stdout.strip()}"
+    code = f"from importlib.metadata import version; print(version('{LIBRARIES[library]}'))"
+    printed = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout
+    return f"{LIBRARIES[library]} {printed.strip()}"
 
 
 def main() -> None:
     """Print the table."""
     use_vocabulary()
-    with ChatServer(answer) as server, tempfile.TemporaryDirectory() as folder:
+    with ChatServer(judge) as server, tempfile.TemporaryDirectory() as folder:
         if "--fresh" in sys.argv[1:]:
-            there = {name: fresh(name, Path(folder) / name) for name in LIBRARIES}
+            pythons = {name: fresh(name, Path(folder) / name) for name in LIBRARIES}
         else:
-            there = {name: sys.executable for name in LIBRARIES if is_installed(name, sys.executable)}
-        columns = {name: cells(name, python, server.base_url) for name, python in there.items()}
-        print(", ".join(version(name, python) for name, python in there.items()), end="\n\n")
-    print("| |", " | ".join(LIBRARIES[name] for name in columns), "|")
-    print("|---|" + "---|" * len(columns))
-    for name, wanted in WANTED.items():
-        print(f"| {wanted} |", " | ".join(column.get(name, "—") for column in columns.values()), "|")
+            pythons = {name: sys.executable for name in LIBRARIES if is_installed(name)}
+        rows: list[list[object]] = [["", *(LIBRARIES[name] for name in pythons)]]
+        for task, wanted in TASKS.items():
+            programs = {path: python for name, python in pythons.items() if (path := HERE / name / f"{task}.py")}
+            cells = (cell(path, python, server.base_url) if path.exists() else "—" for path, python in programs.items())
+            rows.append([wanted, *cells])
+        print(", ".join(version(name, python) for name, python in pythons.items()), end="\n\n")
+    print(markdown(rows))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.common import stories
-from benchmarks.trust_swaps import swaps
+from benchmarks.trust import swaps
 from redraft.builtin.judge import answer_from_document, compare_answers, verify_sentences
 from redraft.llm.claim_judge import NOT_SO, claims_asked
 from redraft.prompts.contract import UNSURE
