@@ -31,7 +31,7 @@ from redraft.llm.budget import PriceTable
 from redraft.llm.langsmith import tracing
 from redraft.plugins import require
 from redraft.report.history.results import document_read, read_result
-from redraft.report.markdown.evaluation import finding_item
+from redraft.report.markdown.evaluation import finding_item, places_in
 from redraft.report.markdown.layout import table
 from redraft.report.markdown.result import score_items
 from redraft.report.outputs.formats import Template
@@ -122,7 +122,7 @@ class _Review:
                 say(outcome.said)
             say(f"\nThis revision is to fix {count(len(self._findings), 'finding')}:")
             for number, finding in enumerate(self._findings, 1):
-                say_markdown("\n".join(finding_item(finding, document, f"{number}.")))
+                say_markdown("\n".join(finding_item(finding, places_in(document), f"{number}.")))
 
     def _take(self, command: str, rest: str) -> None:
         match command.lower():

@@ -21,9 +21,9 @@ from redraft.report.dossier.build import call_of, read_dossier
 from redraft.report.dossier.contents import CallDetails
 from redraft.report.history.citations import citations_of
 from redraft.report.history.results import read_result
+from redraft.report.markdown.dossier import dossier_markdown
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
 from redraft.report.outputs.paper import paper_of
-from redraft.report.pages.comparison import dossier_markdown
 from redraft.report.pages.dossier import dossier_page
 from redraft.runs.inputs import draft_of_round
 from redraft.runs.prepare import RunSpec

@@ -30,14 +30,6 @@ def padded(text: str, width: int, *, right: bool = False) -> str:
     return spaces + text if right else text + spaces
 
 
-def fitted(text: str, width: int) -> str:
-    """Return a text cut to this many columns, with an ellipsis if it was cut."""
-    if columns(text) <= width:
-        return text
-    end = next(at for at in range(len(text), -1, -1) if columns(text[:at]) < width)
-    return text[:end].rstrip() + "…"
-
-
 def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[str]:
     """Return a text in lines of at most this many columns, with a prefix for the first line and one for later lines."""
     if all(_columns(character) == 1 for character in text):

@@ -68,15 +68,13 @@ def test_they_are_printed_written_listed_and_traced(command: Inside) -> None:
     assert [one["title"] for one in chapters] == [title for title, _ in trees("alder", 3)]
     assert chapters[1]["result"]["run"] == chapter
     dossier = command.run("export", run["run"], "--format", "json").json["chapters"]
-    assert [(one["title"], one["run"], one["summary"]) for one in dossier] == [
-        (one["title"], one["result"]["run"], one["result"]["summary"]) for one in chapters
-    ]
-    assert all(one["pages"] and one["end"] > one["start"] and one["words"] for one in dossier)
+    assert dossier == chapters
+    assert all(one["pages"] and one["span"][1] > one["span"][0] and one["result"]["words"] for one in dossier)
     markdown = command.run("export", run["run"], "--format", "markdown").out
     assert "## Chapters" in markdown
-    told = f"{on_pages(dossier[1]['pages'])} · {dossier[1]['words']} words · done · run {chapter}"
+    told = f"{on_pages(dossier[1]['pages'])} · {dossier[1]['result']['words']} words · done · run {chapter}"
     assert f"### Chapter 2: The alder\n\n{told}" in markdown
-    assert dossier[1]["summary"] in _exported(command, run["run"]).partition('id="chapters"')[2]
+    assert dossier[1]["result"]["summary"] in _exported(command, run["run"]).partition('id="chapters"')[2]
     assert "In chapter 2" in command.run("show", chapter).out
     cited = command.run("show", chapter, "--cite", "json").json["places"]
     assert all(one["origin"]["pages"] for one in cited)

@@ -85,8 +85,8 @@ def test_the_same_files_are_the_same_document_to_every_command(command: Inside, 
 @pytest.mark.slow
 def test_what_is_read_of_several_is_shown(command: Inside, paths: list[str]) -> None:
     shown = command.run("read", *paths).out
-    assert "document   alder.docx: " in shown
-    assert "note       cedar.pdf: left out: " in shown
+    assert "- document: alder.docx: " in shown
+    assert "- note: cedar.pdf: left out: " in shown
     assert "All about the birch" in shown
 
 

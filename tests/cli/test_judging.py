@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from redraft.domain import Finding
-from redraft.report.markdown.evaluation import brief_finding, finding_item
+from redraft.report.markdown.evaluation import brief_finding, finding_item, places_in
 from redraft.report.markdown.result import score_items
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
@@ -355,7 +355,7 @@ def test_a_goal_that_too_few_verdicts_speak_of_is_unsure(tmp_path: Path) -> None
 def test_how_many_judges_say_what_a_finding_says_is_shown_where_they_differ() -> None:
     finding = Finding("coverage", "unanswered", "add", "Say it.", question="Who?", said_by=(1, 2))
     assert brief_finding(finding) == "unanswered (1 of 2 judges): Who?"
-    assert next(finding_item(finding, island(), "1.")) == "1. coverage, unanswered (1 of 2 judges): Who?"
+    assert next(finding_item(finding, places_in(island()), "1.")) == "1. coverage, unanswered (1 of 2 judges): Who?"
     assert (
         brief_finding(replace(finding, said_by=(2, 2)))
         == brief_finding(replace(finding, said_by=None))

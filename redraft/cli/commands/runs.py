@@ -273,7 +273,7 @@ def export(
     facts, partial summaries, calls, settings and prompts.
     """
     from redraft.report.dossier.build import read_dossier
-    from redraft.report.pages.comparison import dossier_markdown
+    from redraft.report.markdown.dossier import dossier_markdown
     from redraft.report.pages.dossier import dossier_page
 
     check_output(output)

@@ -17,7 +17,7 @@ from redraft.report.dossier.contents import (
     CallMessage,
     DocumentEntry,
     Dossier,
-    FactVerdict,
+    FactStanding,
     FindingHistory,
     FindingOutcome,
     JudgedItem,
@@ -212,10 +212,10 @@ def trees(store: Store, result: Result, places: Places) -> Iterator[KeyFactTree]
     key_facts = _keyfacts(store, result)
     if "keyfact_recall" not in result.evaluations or key_facts is None:
         return
-    verdicts: dict[tuple[int, str], dict[int, FactVerdict]] = defaultdict(dict)
+    verdicts: dict[tuple[int, str], dict[int, FactStanding]] = defaultdict(dict)
     for fact in listed(result.evaluations, "keyfact_recall", "facts"):
         value, sentences = fact.get("value"), tuple(map(int, fact.get("sentences", ())))
-        verdicts[fact["chunk"], fact["perspective"]][fact["id"]] = FactVerdict(value, sentences)
+        verdicts[fact["chunk"], fact["perspective"]][fact["id"]] = FactStanding(value, sentences)
     for tree in key_facts.trees:
         place = places.known(tree.span, words=False)
         yield KeyFactTree(tree=tree, place=place, verdicts=verdicts[tree.chunk, tree.perspective])

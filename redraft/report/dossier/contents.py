@@ -145,7 +145,7 @@ class JudgedItem(DossierModel):
     """How often it counts in the score."""
 
 
-class FactVerdict(NamedTuple):
+class FactStanding(NamedTuple):
     """Whether the summary states a key fact."""
 
     value: float | None
@@ -159,7 +159,7 @@ class KeyFactTree(DossierModel):
 
     tree: Tree
     place: PlaceEntry
-    verdicts: dict[int, FactVerdict]
+    verdicts: dict[int, FactStanding]
 
 
 class PieceEntry(DossierModel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from redraft.domain import REVIEW, Document, Evaluation, Finding
@@ -85,11 +85,11 @@ def judgment_markdown(
         for name, evaluation in evaluations.items():
             parts = [part for part in details(evaluation, judges_key_sentences(evaluation)) if part]
             blocks += [f"{'#' * level} {spaced(name)}", *parts] if parts else []
-    limit = None if show_all else SHOWN
-    blocks.append(_by_sentence("Wrong", groups.wrong, document, limit, rest, level))
-    blocks.append(_missing(groups.missing, document, limit, rest, level))
-    blocks.append(_by_sentence("Unclear", groups.unclear, document, limit, rest, level))
-    gone = list(_withdrawn(evaluations))
+    limit, where = None if show_all else SHOWN, places_in(document)
+    blocks.append(_by_sentence("Wrong", groups.wrong, where, limit, rest, level))
+    blocks.append(_missing(groups.missing, where, limit, rest, level))
+    blocks.append(_by_sentence("Unclear", groups.unclear, where, limit, rest, level))
+    gone = list(withdrawn_items(evaluations))
     blocks.append(
         section("Withdrawn", gone, level) if show_all else f"{count(len(gone), 'finding')} withdrawn" * bool(gone)
     )
@@ -122,7 +122,7 @@ def judges_key_sentences(evaluation: Evaluation) -> bool:
 def _by_sentence(
     title: str,
     groups: Mapping[str, Sequence[Finding]],
-    document: Document | None,
+    where: Where,
     limit: int | None,
     rest: str,
     level: int,
@@ -130,20 +130,18 @@ def _by_sentence(
     lines: list[str] = []
     for number, (about, findings) in enumerate(list(groups.items())[:limit], 1):
         if findings[0].sentence:
-            below = [part for finding in findings for part in item(*_objection(finding, document))]
+            below = [part for finding in findings for part in item(*_objection(finding, where))]
             lines += item(quoted(about), below, f"{number}.")
         else:
-            lines += finding_item(findings[0], document, f"{number}.")
+            lines += finding_item(findings[0], where, f"{number}.")
     return section(title, [*lines, *_rest(len(groups), limit, rest)], level)
 
 
-def _missing(
-    groups: Mapping[str, Sequence[Finding]], document: Document | None, limit: int | None, rest: str, level: int
-) -> str:
+def _missing(groups: Mapping[str, Sequence[Finding]], where: Where, limit: int | None, rest: str, level: int) -> str:
     lines = [
         part
         for number, findings in enumerate(list(groups.values())[:limit], 1)
-        for part in finding_item(findings[0], document, f"{number}.")
+        for part in finding_item(findings[0], where, f"{number}.")
     ]
     return section("Missing", [*lines, *_rest(len(groups), limit, rest)], level)
 
@@ -153,29 +151,44 @@ def _rest(number: int, limit: int | None, rest: str) -> Iterator[str]:
         yield f"- ... and {number - limit:,} more ({rest})"
 
 
-def _withdrawn(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
+def withdrawn_items(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
+    """Yield the findings that a second look overruled, with the words of the document."""
     for name, evaluation in evaluations.items():
         for gone in withdrawn(evaluation):
             about = line(gone.finding.question or gone.finding.sentence, QUOTE)
             yield f"- {name}: {about} · the document says so: {quoted(gone.ruling.quote)}"
 
 
-def finding_item(finding: Finding, document: Document | None, mark: str = "-") -> Iterator[str]:
-    """Yield a finding as a list item, with the sentence that it is about."""
-    head, below = _objection(finding, document)
+Where = Callable[[Finding], str]
+"""Names the place of a finding's evidence; empty without one."""
+
+
+def places_in(document: Document | None) -> Where:
+    """Return a function that names places in a document; without one, it names none."""
+
+    def where(finding: Finding) -> str:
+        span = finding.evidence.span if finding.evidence else None
+        return place_of(document, span) if span and document else ""
+
+    return where
+
+
+def finding_item(finding: Finding, where: Where, mark: str = "-", *, apart: bool = True) -> Iterator[str]:
+    """Yield a finding as a list item, with the sentence that it is about if the item stands `apart` from it."""
+    head, below = _objection(finding, where)
     # Where the whole sentence is wrong, it is what the summary says.
-    apart = finding.sentence and finding.sentence != finding.found
+    apart = apart and bool(finding.sentence) and finding.sentence != finding.found
     return item(head, [*named([("sentence", quoted(finding.sentence) if apart else "")]), *below], mark)
 
 
-def _objection(finding: Finding, document: Document | None) -> tuple[str, list[str]]:
+def _objection(finding: Finding, where: Where) -> tuple[str, list[str]]:
     """Return a finding in one line, and what the summary and the document say."""
     says = "document says" if finding.question else "reason"
     parts = [
         ("summary says", line(finding.found, QUOTE) if finding.found != finding.sentence else ""),
         (says, _expected(finding)),
         ("missing", line(finding.missing, QUOTE)),
-        *_evidence(finding, document),
+        *_evidence(finding, where(finding)),
     ]
     return f"{finding.metric}, {_kind(finding)}: {line(_about(finding), QUOTE)}", list(named(parts))
 
@@ -214,11 +227,11 @@ def _expected(finding: Finding) -> str:
     return "nothing about it" if finding.kind == UNSUPPORTED else ""
 
 
-def _evidence(finding: Finding, document: Document | None) -> Iterator[tuple[str, str]]:
+def _evidence(finding: Finding, place: str) -> Iterator[tuple[str, str]]:
     evidence = finding.evidence
     if evidence is None or not evidence.text:
         return
-    place = line(place_of(document, evidence.span)) if evidence.span and document else ""
+    place = line(place)
     if _is_missing(finding) and one_line(finding.expected) == one_line(evidence.text):
         yield "place", place
     else:

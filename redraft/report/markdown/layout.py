@@ -33,7 +33,8 @@ def shortened(text: str, width: int) -> str:
 def item(head: str, below: Iterable[str] = (), mark: str = "-") -> Iterator[str]:
     """Yield a list item with the lines below it, which may be items themselves."""
     yield f"{mark} {head}"
-    yield from (" " * (len(mark) + 1) + part for part in below)
+    indent = " " * (len(mark.partition(" ")[0]) + 1)
+    yield from (indent + part for part in below)
 
 
 def named(parts: Iterable[tuple[str, str]]) -> Iterator[str]:

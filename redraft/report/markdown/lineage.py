@@ -27,7 +27,7 @@ def lineage_markdown(lineage: Lineage) -> str:
     lines = [
         part
         for sentence in lineage.sentences
-        for part in item(line(sentence.text, 2 * _QUOTE), _origins(sentence), f"{sentence.number}.")
+        for part in item(line(sentence.text, 2 * _QUOTE), origin_items(sentence), f"{sentence.number}.")
     ]
     return joined([*blocks, "\n".join(lines)])
 
@@ -44,7 +44,8 @@ def _note(lineage: Lineage, words: str) -> str:
     return f"note: {words}{more}" if lineage.doubtful else ""
 
 
-def _origins(sentence: TracedSentence) -> Iterator[str]:
+def origin_items(sentence: TracedSentence) -> Iterator[str]:
+    """Yield the places that a sentence comes from, with the texts in between, and where these differ."""
     yield from (f"- judge: {_place(origin)}" for origin in sentence.judged)
     for origin in sentence.origins:
         stops = [_stop(step) for step in origin.way if step.said]

@@ -11,7 +11,13 @@ from redraft.report.history.changes import DraftDiff, SentenceChange, changes_be
 from redraft.report.history.requests import request_outcome
 from redraft.report.history.results import Result
 from redraft.report.history.trace import RoundTrace, RunTrace
-from redraft.report.markdown.evaluation import brief_finding, certificate_items, finding_item, judgment_markdown
+from redraft.report.markdown.evaluation import (
+    brief_finding,
+    certificate_items,
+    finding_item,
+    judgment_markdown,
+    places_in,
+)
 from redraft.report.markdown.figures import brief_figures
 from redraft.report.markdown.layout import item, joined, line, quoted, section
 from redraft.report.markdown.result import BUILDS, chapters_markdown, end_reason, score_items, unanswered_calls
@@ -37,7 +43,7 @@ def trace_markdown(trace: RunTrace, document: Document, *, show_all: bool = Fals
     blocks.append("\n".join(f"- {line(part)}" for part in about))
     by_draft = {turn.draft.id: turn for turn in trace.rounds}
     for turn in trace.rounds:
-        blocks.append(f"## {_heading(turn, by_draft, forked=forked)}")
+        blocks.append(f"## {round_heading(turn, by_draft, forked=forked)}")
         base = by_draft.get(turn.round.base or "")
         blocks += _round(turn, base, document, result, show_all=show_all)
     blocks += [section("End", (f"- {part}" for part in _end(trace)))]
@@ -53,7 +59,8 @@ def drafting_lines(result: Result) -> Iterator[str]:
     yield from (candidate.line(len(result.candidates)) for candidate in result.candidates)
 
 
-def _heading(turn: RoundTrace, by_draft: dict[str, RoundTrace], *, forked: bool) -> str:
+def round_heading(turn: RoundTrace, by_draft: dict[str, RoundTrace], *, forked: bool = False) -> str:
+    """Return a round's number, what its draft was made from and for, and whether it was accepted."""
     made, words = turn.round, count(turn.draft.words, "word")
     if made.base is None:
         given = turn.draft.node == GIVEN and not forked
@@ -71,7 +78,7 @@ def _round(
     turn: RoundTrace, base: RoundTrace | None, document: Document, result: Result, *, show_all: bool
 ) -> Iterator[str]:
     few = None if show_all else _FEW
-    yield "\n".join(_reasons(turn.round))
+    yield "\n".join(reason_items(turn.round))
     if base is not None:
         answered = {answer.finding for answer in turn.round.answers}
         open_findings = [finding for finding in turn.to_fix if not (_is_request(finding) and finding.id in answered)]
@@ -99,7 +106,7 @@ def _round(
         yield "\n".join(certificate_items(result.certificates))
 
 
-def _reasons(made: Round) -> Iterator[str]:
+def reason_items(made: Round) -> Iterator[str]:
     """Yield why a model chose what to change, its instruction, and why judges prefer the draft or its base."""
     texts = [("why", made.why), ("instruction to the reviser", made.instruction)]
     texts += [("judge", reason) for reason in (made.comparison.reasons if made.comparison else ())]
@@ -213,4 +220,4 @@ def diff_markdown(difference: DraftDiff, before: RoundTrace, after: RoundTrace, 
 
 def _numbered(findings: Sequence[Finding], document: Document) -> Iterator[str]:
     for number, finding in enumerate(findings, 1):
-        yield from finding_item(finding, document, f"{number}.")
+        yield from finding_item(finding, places_in(document), f"{number}.")

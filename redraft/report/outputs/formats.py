@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -215,7 +215,7 @@ def written(paper: Paper, form: Format) -> str | bytes:
 
 
 _HEADING = re.compile(r"(#{1,6})[^\S\n]+(\S.*?)(?:[^\S\n]+#+)?[^\S\n]*")
-_LIMIT = re.compile(r"\s*\(\s*(?:(?:at most|up to|max\.?)\s+)?(\d{1,7})\s+words?\s*\)", re.IGNORECASE)
+_LIMITED = re.compile(r"(.*?)\s*\(\s*(?:(?:at most|up to|max\.?)\s+)?(\d{1,7})\s+words?\s*\)", re.IGNORECASE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _LONGEST_TITLE, _LONGEST_INSTRUCTION, _MAX_SECTIONS, _MIN_WORDS = 200, 2_000, 100, 10
 _EXAMPLE = "## Findings (120 words)"
@@ -253,71 +253,59 @@ class Template:
 def read_template(text: str, name: str, words: int | None = None) -> Template:
     """Parse a template. `words` is the limit of sections without their own; raise UsageError if the template is
     invalid."""
-    sections = list(_sections(clean(text), name))
-    if not sections:
+    # A comment keeps its line breaks for line numbers.
+    lines = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), clean(text)).split("\n")
+    starts = [at for at, line in enumerate(lines) if _HEADING.fullmatch(line)]
+    before = lines[: starts[0]] if starts else lines
+    for number, line in enumerate(before, 1):
+        if line.strip():
+            raise _wrong(number, "there is text before the first heading", name, f"begin with one: {_EXAMPLE}")
+    if not starts:
         raise UsageError("the template has no heading", place=name, hint=f"begin with one, such as {_EXAMPLE}")
-    if len(sections) > _MAX_SECTIONS:
-        at = sections[_MAX_SECTIONS].line
-        raise _wrong(at, f"a template has at most {_MAX_SECTIONS} headings", name, "make two templates of it")
+    if len(starts) > _MAX_SECTIONS:
+        many = f"a template has at most {_MAX_SECTIONS} headings"
+        raise _wrong(starts[_MAX_SECTIONS] + 1, many, name, "make two templates of it")
+    ends = [*starts[1:], len(lines)]
+    sections = [_section(at + 1, lines[at], lines[at + 1 : end], name) for at, end in zip(starts, ends, strict=True)]
     above = [section.level < after.level for section, after in pairwise(sections)] + [False]
     # A first heading of level 1 is the title, even if the others have level 1 too, as in word processors.
     above[0] = above[0] or (sections[0].level == 1 and len(sections) > 1)
-    template_sections = [_settled(section, name, words, above=it) for section, it in zip(sections, above, strict=True)]
-    _check_twins(template_sections, name)
-    return Template(name, tuple(template_sections))
+    sections = [
+        section
+        if section.words is None and not section.instruction and is_title
+        else replace(section, words=_limit(section, name, words))
+        for section, is_title in zip(sections, above, strict=True)
+    ]
+    _check_twins(sections, name)
+    return Template(name, tuple(sections))
 
 
-def _sections(text: str, name: str) -> Iterator[TemplateSection]:
-    """Yield the headings with the text below each; a comment keeps its line breaks for line numbers."""
-    lines = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text).split("\n")
-    titled: tuple[int, re.Match[str]] | None = None
-    below: list[str] = []
-    for number, line in enumerate(lines, 1):
-        heading = _HEADING.fullmatch(line)
-        if heading is None:
-            if titled is None and line.strip():
-                raise _wrong(number, "there is text before the first heading", name, f"begin with one: {_EXAMPLE}")
-            below.append(line)
-            continue
-        if titled is not None:
-            yield _section(*titled, below, name)
-        titled, below = (number, heading), []
-    if titled is not None:
-        yield _section(*titled, below, name)
-
-
-def _section(line: int, heading: re.Match[str], below: Sequence[str], name: str) -> TemplateSection:
-    said = one_line(heading[2])
-    limit = _LIMIT.search(said) if said.endswith(")") else None
-    limit = limit if limit and limit.end() == len(said) else None
-    title = said[: limit.start()].strip() if limit else said
+def _section(number: int, line: str, below: Sequence[str], name: str) -> TemplateSection:
+    heading = _HEADING.fullmatch(line)
+    assert heading is not None
+    limited = _LIMITED.fullmatch(title := one_line(heading[2]))
+    title = limited[1].strip() if limited else title
     instruction = one_line(" ".join(below))
     if not title or len(title) > _LONGEST_TITLE:
         what = f"longer than {_LONGEST_TITLE} characters" if title else "missing"
-        raise _wrong(line, f"the title is {what}", name, f"write a short one, as in {_EXAMPLE}")
+        raise _wrong(number, f"the title is {what}", name, f"write a short one, as in {_EXAMPLE}")
     if len(instruction) > _LONGEST_INSTRUCTION:
         most = f"{_LONGEST_INSTRUCTION:,} characters"
-        raise _wrong(line, f"the instruction under {title!r} is longer than {most}", name, "say it in fewer words")
-    return TemplateSection(title, len(heading[1]), line, int(limit[1]) if limit else None, instruction)
+        raise _wrong(number, f"the instruction under {title!r} is longer than {most}", name, "say it in fewer words")
+    return TemplateSection(title, len(heading[1]), number, int(limited[2]) if limited else None, instruction)
 
 
-def _settled(one: TemplateSection, name: str, words: int | None, *, above: bool) -> TemplateSection:
-    """Return the section with its own limit, or else the common one."""
-    if one.words is None and not one.instruction and above:
-        return one
-    limit = one.words if one.words is not None else words
+def _limit(section: TemplateSection, name: str, words: int | None) -> int:
+    """Return a section's own limit, or else the common one."""
+    limit = section.words if section.words is not None else words
     if limit is None:
-        raise _wrong(
-            one.line,
-            f"the section {one.title!r} has no limit",
-            name,
-            f"write ({_LIMIT_EXAMPLE}) after its title, or give --words for all sections without a limit",
-        )
+        what = f"the section {section.title!r} has no limit"
+        hint = f"write ({_LIMIT_EXAMPLE}) after its title, or give --words for all sections without a limit"
+        raise _wrong(section.line, what, name, hint)
     if limit < _MIN_WORDS:
-        raise _wrong(
-            one.line, f"a limit is at least {_MIN_WORDS} words", name, f"write ({_LIMIT_EXAMPLE}), for example"
-        )
-    return TemplateSection(one.title, one.level, one.line, limit, one.instruction)
+        hint = f"write ({_LIMIT_EXAMPLE}), for example"
+        raise _wrong(section.line, f"a limit is at least {_MIN_WORDS} words", name, hint)
+    return limit
 
 
 _LIMIT_EXAMPLE = "120 words"

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template, select_autoescape
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 
 from redraft.report.pages.formatting import FILTERS
 
@@ -99,7 +99,7 @@ def environment(*packages: str) -> Environment:
     """Return the templates of these pages, and of packages that add to them."""
     made = Environment(
         loader=ChoiceLoader([PackageLoader(package, "templates") for package in (*packages, PAGES)]),
-        autoescape=select_autoescape(disabled_extensions=("md",), default=True),
+        autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

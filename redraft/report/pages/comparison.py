@@ -1,4 +1,4 @@
-"""The page that compares runs, and comparisons and dossiers as Markdown."""
+"""The page that compares runs."""
 
 from __future__ import annotations
 
@@ -21,15 +21,12 @@ from redraft.report.dossier.comparison.contents import (
     ScoreDifference,
     Standing,
 )
-from redraft.report.dossier.contents import Dossier, Range
+from redraft.report.dossier.contents import Range
 from redraft.report.drawings import Difference, density, parts_of
 from redraft.report.drawings import differences as differences_drawing
-from redraft.report.history.results import ChapterResult
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.dossier import THIRDS, in_language
 from redraft.report.pages.formatting import HtmlTable, capitalized
-from redraft.settings import COMPUTED
-from redraft.text.places import on_pages, place_said
 from redraft.text.words import count, dollars, score, spaced
 
 
@@ -347,30 +344,3 @@ def _line(beside: RunComparison) -> str:
     if len(beside.documents) > 1:
         return f"{runs} on {count(len(beside.documents), 'document')}"
     return f"{runs} on one document of {count(beside.documents[0].words, 'word')}"
-
-
-def dossier_markdown(dossier: Dossier) -> str:
-    """Return the summary with its sources, findings, scores and rounds."""
-    return template("dossier.md").render(
-        d=dossier,
-        place_said=place_said,
-        chapter=_chapter,
-        offline_check=f" ({OFFLINE_CHECK})",
-        scores=[one for one in dossier.scores if one.metric not in COMPUTED],
-        by_number={history.number: history for history in dossier.findings},
-        missing=[history for history in dossier.findings if history.state == "open" and not history.sentence],
-        closed=[history for history in dossier.findings if history.state != "open"],
-    )
-
-
-def _chapter(chapter: ChapterResult) -> Iterator[str]:
-    result = chapter.result
-    if chapter.pages:
-        yield on_pages(chapter.pages)
-    if result is None:
-        yield "not started"
-        return
-    yield from (count(result.draft.words if result.draft else 0, "word"), result.status, f"run {result.run.id}")
-    yield from (f"{spaced(metric)} {score(value)}" for metric, value in result.scores.items())
-    if result.scores and result.offline_checked:
-        yield OFFLINE_CHECK

@@ -16,7 +16,6 @@ from redraft.domain import Finding, KeyFact
 from redraft.evaluators.metric_info import withdrawn
 from redraft.report.dossier.contents import CallEntry, Dossier, KeyFactTree
 from redraft.report.history.lineage import DRIFTS, Origin, TracedSentence, origin_note
-from redraft.report.tables import unmarked
 from redraft.text.places import on_pages
 from redraft.text.sanitizer import clean, one_line, scrubbed
 from redraft.text.words import count, dollars, lasting, score, spaced
@@ -202,7 +201,6 @@ FILTERS: dict[str, Callable[..., object]] = {"many": count} | {
         sentence_label,
         origin_note,
         on_pages,
-        unmarked,
         coded,
         dollars,
     )
