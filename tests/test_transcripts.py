@@ -111,9 +111,9 @@ def test_stale_sample_outputs_are_made_anew() -> None:
     only_named = "Text.\n\n    $ redraft summarize book.epub \\\n        --refine\n\nMore.\n"
     assert page(only_named) == only_named
     command, left_out = "    $ redraft prompts list\n", "    [...]\n"
-    line = "find_stops 00000000  newcomer: where a reader who has never seen the document halts"
+    line = "| find_stops | 00000000 | | newcomer: where a reader who has never seen the document halts |"
     stale = f"{command}{left_out}    {line}\n{left_out}"
-    assert "newcomer: where a reader who has never seen the document stops\n" in page(stale)
+    assert "newcomer: where a reader who has never seen the document stops" in page(stale)
     with pytest.raises(SystemExit, match="nothing like this is printed: Quite another line"):
         page(f"{command}    Quite another line\n")
 

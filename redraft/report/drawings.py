@@ -161,7 +161,7 @@ def density(curves: Mapping[str, Sequence[float]]) -> Markup:
         ]
         parts += [_line(start, end, f"plot-curve plot-{hue % HUES + 1}") for start, end in pairwise(points)]
         peak = max(range(len(heights)), key=heights.__getitem__)
-        peaks.append(f"{name}: highest at {100 * (peak + 0.5) / len(heights):.0f}% of the document.")
+        peaks.append(f"{name}: highest at {100 * (peak + 0.5) / len(heights):.0f}%.")
     parts += _legend([(f"plot-{hue % HUES + 1}", name) for hue, name in enumerate(curves)], bottom + 30)
     caption = "From the document's beginning to its end; above the dashed line is more than an even spread gives."
     height = bottom + 30 + _LINE * -(-len(curves) // 2)
