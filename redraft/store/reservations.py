@@ -8,10 +8,11 @@ the transaction that changes a call.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from redraft.store.calls import CUT, LOST, OK, SENT, Call, PreparedMessages, is_cut_below
-from redraft.store.connection import Connection, Row, Transaction, values_of
+from redraft.domain import Usage
+from redraft.store.calls import CUT, LOST, OK, SENT, Call, PreparedMessages, columns_of, is_cut_below
+from redraft.store.connection import Connection, Row, Transaction, insert
 from redraft.store.documents import put_text
 
 TAKEN = """
@@ -27,13 +28,6 @@ USED_WITH = """
 """
 """What was spent of a budget, if a run draws on it."""
 USED = "SELECT calls, usd / 1000000000000 AS usd, unpriced FROM budget_sums WHERE budget = ?"
-# The columns that are fields of a call: those known when it is booked, and those from its reply.
-_OF_CALL = (
-    *("run", "key", "model", "prompt", "prompt_hash", "label", "sample", "temperature", "max_tokens", "attempt"),
-    *("started", "booked_usd"),
-)
-_OF_REPLY = ("error", "finish_reason", "cost_usd", "seconds", "waited", "booked_usd")
-_OF_USAGE = ("prompt_tokens", "completion_tokens", "cached_prompt_tokens", "reasoning_tokens")
 # Sums of small costs are inexact; reaching a limit to the cent does not exceed it.
 _ROUNDING = 1e-9
 _MAX_DOCUMENTS = 8
@@ -116,18 +110,14 @@ class Reservations:
 
     def _book(self, reservation: Reservation, call: Call, terms: ReservationTerms) -> None:
         """Insert the call first and roll back if it is not allowed, so that all answers are awaited at once."""
-        names, places = ", ".join((*_OF_CALL, "most_tokens")), ", ".join("?" * (len(_OF_CALL) + 1))
         messages = PreparedMessages(call.messages, *self._document_of(call.run))
-        with self._connection.writing_named(_of_key(call)) as raw:
+        with self._connection.writing("names", _of_key(call)) as raw:
             cursor = raw.execute(_ASKED, {"key": call.key, "run": call.run})
             known = messages.find(raw)
             raw.execute(TAKEN + raw.for_update, (call.run, call.key))
-            made = raw.execute(
-                "INSERT INTO calls (outcome, error, finish_reason, prompt_tokens, completion_tokens,"  # noqa: S608
-                f" cached_prompt_tokens, reasoning_tokens, usage_reported, seconds, {names})"
-                f" VALUES ('{SENT}', '', '', 0, 0, 0, 0, 0, 0, {places}) RETURNING id",
-                (*values_of(call, _OF_CALL), call.lost_tokens),
-            )
+            sent = replace(call, outcome=SENT, error="", finish_reason="", usage=Usage(reported=False), cost_usd=None)
+            columns = columns_of(replace(sent, seconds=0.0))
+            made = raw.execute(f"{insert('calls', *columns)} RETURNING id", tuple(columns.values()))
             used = raw.execute(USED_WITH, {"budget": terms.budget_key, "run": call.run})
             if any(
                 not is_cut_below(call.max_tokens, row) if row["outcome"] == OK else self._is_at_work(row["run"])
@@ -185,20 +175,19 @@ class Reservations:
     def settle(self, reservation: Reservation, call: Call) -> None:
         """Record the outcome of a call. If the request was answered meanwhile, both answers are kept; one that was cut
         off gives way to one with more room."""
-        with self._connection.writing_named(_of_key(call)) as raw:
+        with self._connection.writing("names", _of_key(call)) as raw:
             reply = put_text(raw, call.reply) if call.reply is not None else None
             if call.outcome == OK and call.run:
                 raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (call.run, reservation.call))
             raw.execute(TAKEN + raw.for_update, (call.run, call.key))
             if call.outcome == OK:
                 raw.execute(_GIVES_WAY, (call.key, *CUT, _NO_LIMIT if call.max_tokens is None else call.max_tokens))
+            columns = {"reply": reply, **columns_of(call)}
+            for fixed in ("run", "key", "outcome"):
+                del columns[fixed]
             raw.execute(
-                f"UPDATE calls SET outcome = {_UNLESS_ANSWERED}, reply = ?, usage_reported = ?, most_tokens = ?,"  # noqa: S608
-                f" {' = ?, '.join((*_OF_USAGE, *_OF_REPLY))} = ? WHERE id = ?",
-                (
-                    *(call.outcome, call.key, call.outcome, reply, int(call.usage.reported), call.lost_tokens),
-                    *(*values_of(call.usage, _OF_USAGE), *values_of(call, _OF_REPLY), reservation.call),
-                ),
+                f"UPDATE calls SET outcome = {_UNLESS_ANSWERED}, {' = ?, '.join(columns)} = ? WHERE id = ?",  # noqa: S608
+                (call.outcome, call.key, call.outcome, *columns.values(), reservation.call),
             )
 
     def mark_lost(self, run: str) -> None:
