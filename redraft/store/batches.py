@@ -50,9 +50,9 @@ class RateLimiterWindow:
                 wait = until.fetchone()["at"] + WINDOW - now
             excess = taken["tokens"] + tokens - tokens_per_minute if tokens_per_minute is not None else 0
             if excess > 0:
-                for one in raw.execute(_IN_ORDER, (limiter,)):
-                    excess -= one["tokens"]
-                    wait = max(wait, one["at"] + WINDOW - now)
+                for request in raw.execute(_IN_ORDER, (limiter,)):
+                    excess -= request["tokens"]
+                    wait = max(wait, request["at"] + WINDOW - now)
                     if excess <= 0:
                         break
             if wait <= 0:
@@ -285,10 +285,10 @@ class Batches:
             if raw.execute("SELECT status FROM batches WHERE name = ?", (name,)).fetchone()["status"] != "open":
                 return []
             # Skips locked rows: two workers waiting for each other's rows would deadlock.
-            held = raw.execute(_LEASED_BY, (name, worker)).fetchall()
-            if any(row["deaths"] for row in held):
+            leased = raw.execute(_LEASED_BY, (name, worker)).fetchall()
+            if any(row["deaths"] for row in leased):
                 return []
-            rows = raw.execute(_NEXT + raw.skip_locked, (name, 0 if held else MAX_CRASHES, most)).fetchall()
+            rows = raw.execute(_NEXT + raw.skip_locked, (name, 0 if leased else MAX_CRASHES, most)).fetchall()
             suspect = next((at for at, row in enumerate(rows) if row["deaths"]), len(rows))
             chosen = rows[: max(1, suspect)]
             named = {"batch": name, "worker": worker, "until": self._clock() + seconds}
@@ -373,25 +373,25 @@ def _chosen(batch: str, state: str, words: str) -> tuple[str, tuple[object, ...]
     return " AND ".join(where), tuple(values)
 
 
-def _add(raw: Transaction, batch: str, idx: int, one: BatchItemRow) -> bool:
+def _add(raw: Transaction, batch: str, idx: int, item: BatchItemRow) -> bool:
     """Add an item to a batch unless it exists; return whether it is new. A missing text is restored."""
-    source = storable(one.source)
-    known = raw.execute("SELECT idx, document FROM items WHERE batch = ? AND source = ?", (batch, source)).fetchone()
-    if known is None:
+    source = storable(item.source)
+    row = raw.execute("SELECT idx, document FROM items WHERE batch = ? AND source = ?", (batch, source)).fetchone()
+    if row is None:
         raw.execute(
             "INSERT INTO items (batch, idx, source, document, file, priority, state, error)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                *(batch, idx, source, one.document, _free_name(raw, batch, storable(one.file), idx), one.priority),
-                *(("failed", json_text(one.error)) if one.error else ("waiting", None)),
+                *(batch, idx, source, item.document, _free_name(raw, batch, storable(item.file), idx), item.priority),
+                *(("failed", json_text(item.error)) if item.error else ("waiting", None)),
             ),
         )
-    elif known["document"] is None and one.document is not None:
-        raw.execute("UPDATE items SET document = ? WHERE batch = ? AND idx = ?", (one.document, batch, known["idx"]))
-    elif one.error is not None:
+    elif row["document"] is None and item.document is not None:
+        raw.execute("UPDATE items SET document = ? WHERE batch = ? AND idx = ?", (item.document, batch, row["idx"]))
+    elif item.error is not None:
         failed = "UPDATE items SET state = 'failed', error = ? WHERE batch = ? AND idx = ? AND state = 'waiting'"
-        raw.execute(failed, (json_text(one.error), batch, known["idx"]))
-    return known is None
+        raw.execute(failed, (json_text(item.error), batch, row["idx"]))
+    return row is None
 
 
 def _lose(raw: Transaction, row: Row, how: str) -> None:

@@ -56,9 +56,9 @@ class PreparedMessages:
         ids = json.dumps(list(self._texts))
         return raw.execute("SELECT id FROM message_texts WHERE id IN (SELECT value FROM json_each(?))", (ids,))
 
-    def put(self, raw: Transaction, call: int, known: Cursor) -> None:
+    def put(self, raw: Transaction, call: int, stored_texts: Cursor) -> None:
         """Store the messages of a call; new texts are sorted, so that no two transactions deadlock."""
-        if new := sorted(self._texts.keys() - {row["id"] for row in known}):
+        if new := sorted(self._texts.keys() - {row["id"] for row in stored_texts}):
             bodies = [(key, zlib.compress(self._texts[key])) for key in new]
             raw.executemany("INSERT INTO message_texts VALUES (?, ?) ON CONFLICT DO NOTHING", bodies)
         if self._rows:

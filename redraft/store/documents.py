@@ -178,7 +178,7 @@ class Ancestry(Repository):
         """Return the links stored under this key; None without any."""
         return self._cached("links", key)
 
-    def keep_links(self, key: str, child: str, found: str) -> None:
+    def keep_links(self, key: str, child: str, links: str) -> None:
         """Store the sources of a text's sentences until the text is deleted.
 
         Does nothing in a read-only database.
@@ -186,7 +186,7 @@ class Ancestry(Repository):
         if self._connection.only_read:
             return
         with self._connection.writing("names") as raw:
-            raw.execute(_CACHE, ("links", key, put_text(raw, child), found))
+            raw.execute(_CACHE, ("links", key, put_text(raw, child), links))
 
     def vectors(self, document: str, cut: str, weights: str) -> bytes | None:
         """Return a model's embeddings of a document's parts; None without any."""

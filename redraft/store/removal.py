@@ -203,8 +203,8 @@ def _drop_unused_prompts(raw: Transaction) -> None:
         # Another run may be damaged.
         with suppress(ValueError, KeyError, AttributeError):
             used |= set(json.loads(row["body"])["prompt_hashes"].values())
-    known = raw.execute("SELECT key FROM knowledge WHERE kind = 'prompt'").fetchall()
-    unused = [(row["key"],) for row in known if row["key"] not in used]
+    prompts = raw.execute("SELECT key FROM knowledge WHERE kind = 'prompt'").fetchall()
+    unused = [(row["key"],) for row in prompts if row["key"] not in used]
     raw.executemany("DELETE FROM knowledge WHERE kind = 'prompt' AND key = ?", unused)
 
 

@@ -113,38 +113,38 @@ class Reservations:
         messages = PreparedMessages(call.messages, *self._document_of(call.run))
         with self._connection.writing("names", _of_key(call)) as raw:
             cursor = raw.execute(_ASKED, {"key": call.key, "run": call.run})
-            known = messages.find(raw)
+            stored_texts = messages.find(raw)
             raw.execute(TAKEN + raw.for_update, (call.run, call.key))
             sent = replace(call, outcome=SENT, error="", finish_reason="", usage=Usage(reported=False), cost_usd=None)
             columns = columns_of(replace(sent, seconds=0.0))
-            made = raw.execute(f"{insert('calls', *columns)} RETURNING id", tuple(columns.values()))
+            inserted = raw.execute(f"{insert('calls', *columns)} RETURNING id", tuple(columns.values()))
             used = raw.execute(USED_WITH, {"budget": terms.budget_key, "run": call.run})
             if any(
                 not is_cut_below(call.max_tokens, row) if row["outcome"] == OK else self._is_at_work(row["run"])
                 for row in cursor
             ):
                 raise DuplicateCallError
-            booked = made.fetchone()["id"]
+            booked = inserted.fetchone()["id"]
             if call.run and not (terms.max_calls is None and terms.max_cost is None):
                 with_it = used.fetchone()
                 if with_it is None:
                     raise _UncountedRunError
                 self._check(raw, booked, call, terms, with_it)
-            messages.put(raw, booked, known)
+            messages.put(raw, booked, stored_texts)
         reservation.call = booked
 
     def _document_of(self, run: str | None) -> tuple[str | None, str]:
         """Return the id and the text of a run's document, which its calls quote."""
         if run is None:
             return None, ""
-        if (known := self._documents.get(run)) is None:
+        if (document := self._documents.get(run)) is None:
             query = "SELECT t.id, t.text FROM runs r JOIN texts t ON t.id = r.document WHERE r.id = ?"
             if (row := self._connection.row(query, (run,))) is None:
                 return None, ""
             if len(self._documents) >= _MAX_DOCUMENTS:
                 self._documents.clear()
-            known = self._documents[run] = (row["id"], row["text"])
-        return known
+            document = self._documents[run] = (row["id"], row["text"])
+        return document
 
     def take_back(self, reservation: Reservation) -> None:
         """Delete a call that was not sent."""
@@ -162,7 +162,7 @@ class Reservations:
             }
             alive = {run for run in {run for _, run in waiting} if self._is_alive(run)}
             before = with_it["calls"] - 1, with_it["usd"] - (call.booked_usd or 0.0)
-            raise LimitReachedError(*before, {(one, run) for one, run in waiting if run in alive})
+            raise LimitReachedError(*before, {(call_id, run) for call_id, run in waiting if run in alive})
 
     def is_sent_elsewhere(self, key: str, run: str | None) -> bool:
         """Return whether a living process is sending this request in another run."""

@@ -139,16 +139,16 @@ class Runs(Repository):
     def readable(self, key: str, read: Callable[[], R]) -> R | None:
         """Return the result of `read`; None if the rows of the run are damaged."""
         try:
-            found = read()
+            result = read()
         except (RunError, *DAMAGE) as error:
             self.damaged[key] = error.message if isinstance(error, RunError) else f"{type(error).__name__}: {error}"
             return None
         self.damaged.pop(key, None)
-        return found
+        return result
 
     def _all(self, rows: Sequence[Row]) -> list[Run]:
-        found = (self.readable(str(row["id"]), partial(_run, dict(row))) for row in rows)
-        return [run for run in found if run is not None]
+        runs = (self.readable(str(row["id"]), partial(_run, dict(row))) for row in rows)
+        return [run for run in runs if run is not None]
 
     def add(self, run: Run) -> None:
         """Store a new run."""
@@ -212,12 +212,12 @@ class Runs(Repository):
             "status = ?": status,
             "document IN (SELECT value FROM json_each(?))": None if documents is None else json.dumps(list(documents)),
         }
-        asked = {condition: value for condition, value in conditions.items() if value is not None}
-        where = f"WHERE {' AND '.join(asked)}" if asked else ""
+        filters = {condition: value for condition, value in conditions.items() if value is not None}
+        where = f"WHERE {' AND '.join(filters)}" if filters else ""
         query = f"SELECT * FROM runs {where} ORDER BY created DESC, rowid DESC LIMIT ? OFFSET ?"  # noqa: S608
         runs: list[Run] = []
         for page in count():
-            rows = self._connection.rows(query, (*asked.values(), _PAGE, page * _PAGE))
+            rows = self._connection.rows(query, (*filters.values(), _PAGE, page * _PAGE))
             named = (run for run in self._all(rows) if not model or model in run.settings.model)
             runs += (run for run in named if wanted is None or wanted(run))
             if len(rows) < _PAGE or len(runs) >= limit:
@@ -228,9 +228,9 @@ class Runs(Repository):
         """Raise `UsageError` for a kind or a status that no run can have, which would find nothing."""
         of_parts = (row["kind"] for row in self._connection.rows("SELECT DISTINCT kind FROM runs ORDER BY kind"))
         kinds, statuses = dict.fromkeys([*KINDS, *of_parts]), (*get_args(Status), KILLED)
-        for what, wanted, known in (("kind", kind, kinds), ("status", status, statuses)):
-            if wanted and wanted not in known:
-                raise UsageError(f"{wanted!r:.60} is not a {what} of runs", hint=f"choose from: {', '.join(known)}")
+        for what, wanted, choices in (("kind", kind, kinds), ("status", status, statuses)):
+            if wanted and wanted not in choices:
+                raise UsageError(f"{wanted!r:.60} is not a {what} of runs", hint=f"choose from: {', '.join(choices)}")
 
     def stamps(self) -> list[tuple[str, str, str]]:
         """Return the id, last change and stored status of every run, newest first."""

@@ -193,8 +193,8 @@ class SqliteConnection(Connection):
     def row(self, query: str, parameters: Values = ()) -> sqlite3.Row | None:
         with self._lock, self.explained():
             self._look_again()
-            found: sqlite3.Row | None = self.raw.execute(query, parameters).fetchone()
-            return found
+            row: sqlite3.Row | None = self.raw.execute(query, parameters).fetchone()
+            return row
 
     @override
     def clock(self) -> float:
@@ -277,7 +277,7 @@ def explained(path: Path) -> Iterator[None]:
 
 def _is_read_only(path: Path) -> bool:
     """Return whether the database cannot be written: SQLite needs a writable directory even to read a WAL database."""
-    return path != IN_MEMORY and path.exists() and not all(os.access(one, os.W_OK) for one in (path, path.parent))
+    return path != IN_MEMORY and path.exists() and not all(os.access(place, os.W_OK) for place in (path, path.parent))
 
 
 def _opened_to_read(path: Path) -> sqlite3.Connection:

@@ -74,11 +74,11 @@ def _not_there(place: str) -> StoreError:
     )
 
 
-def check_store(given: object) -> None:
+def check_store(store: object) -> None:
     """Raise `UsageError` for anything but a `Store`, such as its path."""
-    if not isinstance(given, Store):
+    if not isinstance(store, Store):
         hint = "open it with `with redraft.Store(path) as store`, or pass session.store"
-        raise UsageError(f"store is of the type {type(given).__name__}", hint=hint)
+        raise UsageError(f"store is of the type {type(store).__name__}", hint=hint)
 
 
 class Store:

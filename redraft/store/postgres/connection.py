@@ -150,14 +150,14 @@ class PostgresConnection(Connection):
     @override
     def clock(self) -> float:
         """Return the server's time, since clocks of machines differ."""
-        asked, ahead = self._clock
-        if time.monotonic() - asked >= _CLOCK_SECONDS:
+        read_at, ahead = self._clock
+        if time.monotonic() - read_at >= _CLOCK_SECONDS:
             with self._talking() as session:
-                asked = time.monotonic()
+                read_at = time.monotonic()
                 there: float = session.execute(_CLOCK).fetchall()[0]["now"]
                 # The server read its clock somewhere in between.
-                ahead = there - (asked + time.monotonic()) / 2
-            self._clock = asked, ahead
+                ahead = there - (read_at + time.monotonic()) / 2
+            self._clock = read_at, ahead
         return time.monotonic() + ahead
 
     def explained(self) -> AbstractContextManager[None]:
@@ -304,9 +304,9 @@ _UNLOCK = f"SELECT pg_advisory_unlock({lock_number('checkpoints')})"
 async def on_a_server(checkpoints: Checkpoints, closing: AsyncExitStack) -> AsyncPostgresSaver:
     """Return the checkpoint saver of a store on a server; the stack closes it."""
     assert isinstance(checkpoints, PostgresCheckpoints)
-    given: dict[str, Any] = {**arguments(checkpoints.connection.address), "prepare_threshold": 0}
+    settings: dict[str, Any] = {**arguments(checkpoints.connection.address), "prepare_threshold": 0}
     pool: AsyncConnectionPool[AsyncConnection[DictRow]] = AsyncConnectionPool(
-        kwargs={**given, "row_factory": dict_row},
+        kwargs={**settings, "row_factory": dict_row},
         check=AsyncConnectionPool.check_connection,
         min_size=1,
         max_size=MAX_CONNECTIONS,
@@ -318,8 +318,8 @@ async def on_a_server(checkpoints: Checkpoints, closing: AsyncExitStack) -> Asyn
     async with pool.connection() as raw:
         # CREATE INDEX CONCURRENTLY waits for all transactions, which may wait for our lock, so none may be held.
         while True:
-            found = await (await raw.execute(_TRY_LOCK)).fetchone()
-            if found and found["ours"]:
+            lock = await (await raw.execute(_TRY_LOCK)).fetchone()
+            if lock and lock["ours"]:
                 break
             await asyncio.sleep(0.05)
         try:
