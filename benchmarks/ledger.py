@@ -108,7 +108,7 @@ def asked(database: Path) -> list[Asked]:
             tuple(row["finish_reason"] for row in rows),
             sum(row["seconds"] for row in rows),
             sum(row["completion_tokens"] for row in rows),
-            rows[0]["temperature"],
+            json.loads(rows[0]["body"])["temperature"],
             rows[0]["run"],
         )
         for rows in found.values()

@@ -27,7 +27,7 @@ from redraft.batches.request import budget_key_of
 from redraft.batches.tables import read_snapshot
 from redraft.domain import Document, Usage, content_id
 from redraft.settings import DraftConfig, Limits
-from redraft.store.batches import Batch, NewItem
+from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.calls import OK, SENT, Call
 from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.runs import Run
@@ -45,10 +45,9 @@ _LIKE_THE_FIRST = """
     INSERT INTO runs (id, {columns}) SELECT ?, {columns} FROM runs WHERE id = 'r0'
 """
 _ANSWERED = """
-    INSERT INTO calls (run, key, model, prompt, prompt_hash, label, sample, temperature, attempt, outcome, error,
-    finish_reason, prompt_tokens, completion_tokens, cached_prompt_tokens, reasoning_tokens, usage_reported, seconds,
-    started, cost_usd, booked_usd)
-    VALUES (?, ?, 'openai:m', 'merge', 'h', 'chunk 1', 0, 0, 1, 'ok', '', 'stop', 1000, 200, 0, 0, 1, 2, '2026', ?, ?)
+    INSERT INTO calls (run, key, model, prompt, label, outcome, error, finish_reason, prompt_tokens, completion_tokens,
+    cached_prompt_tokens, lost_tokens, seconds, started, body, cost_usd, booked_usd)
+    VALUES (?, ?, 'openai:m', 'merge', 'chunk 1', 'ok', '', 'stop', 1000, 200, 0, 0, 2, '2026', '{}', ?, ?)
 """
 _numbers = count()
 
@@ -156,7 +155,7 @@ def fill(store: Store, name: str, documents: int) -> None:
             store.runs.add(Run("r0", "r0", content_id(text), settings, limits, {}, "estimate", "0"))
         columns = [one for one in dict(raw.execute("SELECT * FROM runs WHERE id = 'r0'").fetchone()) if one != "id"]
         store.batches.open(Batch(name, {}, {}))
-        store.batches.add(name, (NewItem(f"{n}.txt", f"{n}") for n in range(documents)))
+        store.batches.add(name, (BatchItemRow(f"{n}.txt", f"{n}") for n in range(documents)))
         runs = [f"{name}-{n}" for n in range(documents)]
         like = _LIKE_THE_FIRST.format(columns=", ".join(columns))
         raw.executemany(like, [(run,) for run in runs])

@@ -25,14 +25,19 @@ else:
 """A property that is part of a record's JSON. Type checkers do not know pydantic's `computed_field` as a property."""
 
 
+DEFERRED = ConfigDict(defer_build=True, validate_by_name=True, validate_by_alias=True)
+"""Builds validators on first use, since most commands use few kinds of records; fields go by their names in Python."""
 _ADAPTERS: dict[type, TypeAdapter[Any]] = {}
+
+
+def adapter_of(kind: type) -> TypeAdapter[Any]:
+    """Return what reads and writes records of a kind."""
+    return _ADAPTERS.get(kind) or _ADAPTERS.setdefault(kind, TypeAdapter(kind))
 
 
 def record_json(record: object) -> dict[str, Any]:
     """Return a record as JSON: its fields by their aliases, and its computed properties."""
-    kind = type(record)
-    adapter = _ADAPTERS.get(kind) or _ADAPTERS.setdefault(kind, TypeAdapter(kind))
-    shown: dict[str, Any] = adapter.dump_python(record, mode="json", by_alias=True)
+    shown: dict[str, Any] = adapter_of(type(record)).dump_python(record, mode="json", by_alias=True)
     return shown
 
 
@@ -44,7 +49,7 @@ RulingVerdict = Literal["supported", "contradicted", "absent", "unclear"]
 """What the document says about a claim of the summary; `absent` only after all of it was read."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class PointAnswer:
     """The reviser's answer to a finding."""
 
@@ -55,7 +60,7 @@ class PointAnswer:
     """The quoted words where the sentence was kept; the reason where the point was left."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Ruling:
     """A second look at a finding. An `overruled` finding is withdrawn from all drafts of the document."""
 
@@ -82,7 +87,7 @@ class Ruling:
         return self.verdict == "supported" and self.start is not None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class DraftComparison:
     """How many readings prefer a revision, the best draft before it, or neither, and why. Every judge reads the two in
     both orders."""
@@ -110,11 +115,7 @@ class DraftComparison:
         return f"{winner} is preferred in {'both orders' if readings == 2 else f'all {readings} readings'}"
 
 
-DEFERRED = ConfigDict(defer_build=True)
-"""Builds validators on first use, since most commands use few kinds of records."""
-
-
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Piece:
     """A partial summary: of one chunk (level 0), or of consecutive pieces one level below."""
 
@@ -143,7 +144,7 @@ ParentKind = Literal["excerpt", "piece", "context", "running", "base", "evidence
 the summary so far, the draft to revise, or a part of the document as evidence for the revision."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Parent:
     """A source of a text: the part of another text that its prompt showed."""
 
@@ -165,7 +166,7 @@ class Parent:
         return cls("base", content_id(draft.text), Span(0, len(draft.text)), draft.id)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Gap:
     """A chunk that could not be summarized, and why."""
 
@@ -206,7 +207,7 @@ GIVEN, OTHER = "given", "other"
 """The nodes of drafts that come from the user: the summary, and the second one of a comparison."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Draft:
     """One version of a summary."""
 
@@ -373,7 +374,7 @@ Weight = Annotated[int, Field(ge=1, le=3)]
 """A place in a document, from 0 to 1."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class PackQuestion:
     """A question about a document and the document's answer."""
 
@@ -386,7 +387,7 @@ class PackQuestion:
     weight: Weight = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Pack:
     """The questions of one document, most important first. A pack never changes."""
 
@@ -408,7 +409,7 @@ Dimension = Literal["faithfulness", "objectivity", "significance", "orphaned", "
 verdict on it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Objection:
     """Why a key fact was pruned: the dimension in which it failed and the validator's reason."""
 
@@ -416,7 +417,7 @@ class Objection:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class KeyFact:
     """A fact that a good summary may state. The facts of a tree are numbered depth first from 1."""
 
@@ -434,7 +435,7 @@ class KeyFact:
         return not self.objections
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Tree:
     """The key facts of one stretch of a document from one perspective, and the question that they answer."""
 
@@ -453,7 +454,7 @@ class Tree:
         return tuple(fact for fact in self.facts if fact.kept)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class KeyFacts:
     """The key-fact trees of one document, in order; recall and faithfulness are judged by them."""
 
@@ -468,7 +469,7 @@ class KeyFacts:
     imported: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Round:
     """One round of a refinement: a draft, the findings it was to fix, and whether it was accepted. Round 0 is the first
     draft."""
@@ -544,7 +545,7 @@ TYPES: tuple[QuestionType, ...] = get_args(QuestionType)
 THIRDS: tuple[Third, ...] = get_args(Third)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class TypedQuestion:
     """A question about one paragraph, with its reference answer."""
 
@@ -562,7 +563,7 @@ class TypedQuestion:
         return self.type != "unanswerable"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class TypedQuestions:
     """The typed questions of one document in paragraph order. They cover its text up to `end`."""
 

@@ -41,7 +41,7 @@ from redraft.readers.documents import no_document
 from redraft.runs.inputs import Source
 from redraft.runs.session import Session, check_session
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
-from redraft.store.batches import Batch, NewItem
+from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 
@@ -221,7 +221,7 @@ def _check_workers(session: Session, workers: int | None, strategy: str = "") ->
         raise UsageError("other workers cannot see a database in memory", hint=f"name a file, or {hint}")
 
 
-def _meant(store: Store, sources: Sequence[Source]) -> list[str | NewItem]:
+def _meant(store: Store, sources: Sequence[Source]) -> list[str | BatchItemRow]:
     """Return the sources as a batch stores them; documents passed as objects are added to the store."""
     listed = list_argument([sources] if isinstance(sources, str | Path | Document) else sources, "sources")
     if not listed:
@@ -229,7 +229,7 @@ def _meant(store: Store, sources: Sequence[Source]) -> list[str | NewItem]:
     return [_in_store(store, one) for one in listed]
 
 
-def _in_store(store: Store, source: Source) -> str | NewItem:
+def _in_store(store: Store, source: Source) -> str | BatchItemRow:
     if not isinstance(source, str | Path | Document):
         raise no_document(source)
     if isinstance(source, Document):

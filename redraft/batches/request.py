@@ -24,7 +24,7 @@ from redraft.runs.own_places import OwnPlaces
 from redraft.runs.plans import total_cost
 from redraft.runs.prepare import RunSpec
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig, purpose_of_draft
-from redraft.store.batches import Batch, NewItem
+from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.store import Store
 
 BATCH = "batch"
@@ -83,7 +83,7 @@ def _key_variables(asked: Any) -> Iterator[str]:
 
 def open_batch(
     store: Store,
-    sources: Sequence[str | NewItem],
+    sources: Sequence[str | BatchItemRow],
     asked: BatchRequest,
     limits: Limits,
     *,
@@ -124,7 +124,7 @@ def needed_workers(wanted: int | None, usual: int, limits: Limits, left: int) ->
     return max(1, min(wanted or usual, limits.concurrency, left))
 
 
-def _called(source: str | NewItem) -> str:
+def _called(source: str | BatchItemRow) -> str:
     return source if isinstance(source, str) else source.document or source.source
 
 

@@ -21,7 +21,7 @@ from redraft.readers.documents import is_readable, load, prepared, unknown_type_
 from redraft.report.history.results import Result, read_result
 from redraft.runs.inputs import document_of
 from redraft.sources import STDIN
-from redraft.store.batches import BatchItemRow, Error, NewItem, State
+from redraft.store.batches import BatchItemRow, Error, State
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
@@ -139,7 +139,7 @@ _HINT = 'write a line for each document, such as {"id": "a1", "text": "..."} or 
 _FIELDS = {"id": str, "text": str, "path": str, "title": str, "priority": int}
 
 
-def add_items(store: Store, batch: str, sources: Iterable[str | NewItem]) -> int:
+def add_items(store: Store, batch: str, sources: Iterable[str | BatchItemRow]) -> int:
     """Put the documents of some sources into a batch, those that it has not yet; returns how many there are of them."""
     items, added = _items(sources, store), 0
     while new_items := list(islice(items, _AT_ONCE)):
@@ -147,7 +147,7 @@ def add_items(store: Store, batch: str, sources: Iterable[str | NewItem]) -> int
     return added
 
 
-def check(sources: Iterable[str | NewItem], folder: str | Path | None = None) -> int:
+def check(sources: Iterable[str | BatchItemRow], folder: str | Path | None = None) -> int:
     """Count the documents of some sources without storing anything; raises for invalid lines, or where none of the
     files exists. A source in the `folder` for summaries, with their suffix, is refused, since a summary might overwrite
     it."""
@@ -186,24 +186,24 @@ def documents_in(sources: Iterable[str | Document]) -> Iterator[tuple[str, str |
                 yield str(path), str(path)
 
 
-def of_document(store: Store, document: Document) -> NewItem:
+def of_document(store: Store, document: Document) -> BatchItemRow:
     """Return the item of a `Document`, whose text is stored now, or of its error."""
     name = one_line(document.title) or "document"
     return _of_text(f"{name}#{document.id[:8]}", name, lambda: document_of(store, document), 0, store)
 
 
-def _items(sources: Iterable[str | NewItem], store: Store | None) -> Iterator[NewItem]:
+def _items(sources: Iterable[str | BatchItemRow], store: Store | None) -> Iterator[BatchItemRow]:
     for source in sources:
-        if isinstance(source, NewItem):
+        if isinstance(source, BatchItemRow):
             yield source
             continue
         for path in _files(source):
             if path is None:
-                yield NewItem(STDIN, "stdin", document=_kept(store, load(STDIN)) if store else None)
+                yield BatchItemRow(STDIN, "stdin", document=_kept(store, load(STDIN)) if store else None)
             elif path.suffix.lower() == LINES:
                 yield from _of_lines(path, store)
             else:
-                yield NewItem(str(path), file_name(path.stem))
+                yield BatchItemRow(str(path), file_name(path.stem))
 
 
 def _files(source: str) -> Iterator[Path | None]:
@@ -251,23 +251,23 @@ def _is_taken(path: Path) -> bool:
     return path.suffix.lower() == LINES or is_readable(path)
 
 
-def _of_lines(path: Path, store: Store | None) -> Iterator[NewItem]:
+def _of_lines(path: Path, store: Store | None) -> Iterator[BatchItemRow]:
     for name, entry in _lines(path):
         priority = entry.get("priority", 0)
         if "text" in entry:
             yield _of_text(f"{path}#{name}", name, partial(_document, entry), priority, store)
         else:
-            yield NewItem(str(_beside(path, entry)), file_name(name), priority)
+            yield BatchItemRow(str(_beside(path, entry)), file_name(name), priority)
 
 
-def _of_text(source: str, name: str, made: Callable[[], Document], priority: int, store: Store | None) -> NewItem:
+def _of_text(source: str, name: str, made: Callable[[], Document], priority: int, store: Store | None) -> BatchItemRow:
     """Return an item whose text is stored now, or of its error."""
     try:
         document = _kept(store, made()) if store else None
     except DocumentError as error:
         told = {"code": error.code, "message": error.message, "hint": "fix the text, and repeat the command"}
-        return NewItem(source, file_name(name), priority, error=told)
-    return NewItem(source, file_name(name), priority, document)
+        return BatchItemRow(source, file_name(name), priority, error=told)
+    return BatchItemRow(source, file_name(name), priority, document)
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:

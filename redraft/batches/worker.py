@@ -42,7 +42,7 @@ from redraft.runs.experiment_runner import ExperimentRunner, RunWatch, describe_
 from redraft.runs.session import Session
 from redraft.settings import Limits
 from redraft.sources import write
-from redraft.store.batches import LEASE_SECONDS, Batch, BatchItemRow, NewItem
+from redraft.store.batches import LEASE_SECONDS, Batch, BatchItemRow
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
@@ -84,8 +84,8 @@ def _attempt(item: BatchItemRow, reading: Selection) -> Document | dict[str, str
         return describe_error(error)
 
 
-def _kept(store: Store, item: BatchItemRow, read: Document | dict[str, str]) -> NewItem:
-    new_item = NewItem(item.source, item.file, item.priority)
+def _kept(store: Store, item: BatchItemRow, read: Document | dict[str, str]) -> BatchItemRow:
+    new_item = BatchItemRow(item.source, item.file, item.priority)
     if isinstance(read, dict):
         return replace(new_item, error=read)
     store.documents.add(read)

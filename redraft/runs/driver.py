@@ -29,8 +29,8 @@ from redraft.graphs.job import Job
 from redraft.graphs.review import ReviewAnswer
 from redraft.graphs.state import Scope, SessionProtocol, Task
 from redraft.runs.manager import RunManager
-from redraft.store.checkpoints import SqliteCheckpoints, thread_of
-from redraft.store.connection import BUSY_SECONDS, Checkpoints, off_loop
+from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints, thread_of
+from redraft.store.connection import BUSY_SECONDS, off_loop
 from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run
 from redraft.store.sqlite import explained

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass as record
 
 from redraft.domain import DEFERRED, computed
 from redraft.errors import RunError, UsageError
-from redraft.store.connection import Connection, Row, Transaction, json_text, record_in, storable
+from redraft.store.connection import Connection, Row, Transaction, body_of, json_text, record_in, storable
 from redraft.store.documents import now
 
 WINDOW = 60.0
@@ -39,7 +39,7 @@ class RateLimiterWindow:
 
         A request larger than the limit is sent once nothing else counts against it.
         """
-        with self._connection.writing_named(f"limiter {limiter}") as raw:
+        with self._connection.writing("names", f"limiter {limiter}") as raw:
             raw.execute(_PAST.format(raw.skip_locked), (self._clock() - WINDOW,))
             taken = raw.execute(_TAKEN, (limiter,)).fetchone()
             # The minute starts when the lock was obtained.
@@ -50,17 +50,14 @@ class RateLimiterWindow:
                 wait = until.fetchone()["at"] + WINDOW - now
             excess = taken["tokens"] + tokens - tokens_per_minute if tokens_per_minute is not None else 0
             if excess > 0:
-                for one in raw.execute(_IN_ORDER, (limiter,)):
-                    excess -= one["tokens"]
-                    wait = max(wait, one["at"] + WINDOW - now)
+                for request in raw.execute(_IN_ORDER, (limiter,)):
+                    excess -= request["tokens"]
+                    wait = max(wait, request["at"] + WINDOW - now)
                     if excess <= 0:
                         break
             if wait <= 0:
                 raw.execute("INSERT INTO rate_limits VALUES (?, ?, ?)", (limiter, now, tokens))
             return min(max(0.0, wait), WINDOW)
-
-
-# How long a provider keeps the answers of a job.
 
 
 Status = Literal["open", "paused", "cancelled", "stopped"]
@@ -108,8 +105,8 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class NewItem:
-    """A document to add to a batch: its source, or its title if the store has its text."""
+class BatchItemRow:
+    """A document of a batch: its source, or its title if the store has its text; and its state, once it was added."""
 
     source: str
     file: str
@@ -117,32 +114,21 @@ class NewItem:
     priority: int = 0
     document: str | None = None
     error: Error | None = None
-    """An error found before the item was added."""
-
-
-@dataclass(frozen=True, slots=True)
-class BatchItemRow:
-    """A document of a batch and its state."""
-
-    batch: str
-    idx: int
-    source: str
-    document: str | None
-    file: str
-    priority: int
-    state: State
-    attempts: int
+    """An error found before the item was added, or that of its run."""
+    batch: str = ""
+    idx: int = 0
+    state: State = "waiting"
+    attempts: int = 0
     """How often it was started. The index and this number identify a lease."""
-    worker: str | None
-    until: float | None
-    deaths: int
+    worker: str | None = None
+    until: float | None = None
+    deaths: int = 0
     """How many workers died while processing it since it last made progress."""
-    answers: int
+    answers: int = 0
     """How many answers its run had when the last of them died."""
-    run: str | None
-    short: bool
+    run: str | None = None
+    short: bool = False
     """Whether it finished with gaps or missed a goal."""
-    error: Error | None
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
@@ -183,20 +169,15 @@ class Batches:
         """Store a batch, or open it again with new limits and a new folder."""
         moment = now()
         with self._connection.writing() as raw:
-            known = raw.execute("SELECT asked FROM batches WHERE name = ?", (batch.name,)).fetchone()
-            if known is not None and {**json.loads(known["asked"]), "left_out": None} != {
-                **batch.asked,
-                "left_out": None,
-            }:
+            row = raw.execute("SELECT * FROM batches WHERE name = ?", (batch.name,)).fetchone()
+            if row is not None and {**_batch_in(row).asked, "left_out": None} != {**batch.asked, "left_out": None}:
                 raise UsageError(
                     f"the batch {batch.name} was started with other settings", hint="give it another --name"
                 )
             raw.execute(
-                "INSERT INTO batches (name, asked, limits, folder, status, created, updated)"
-                " VALUES (?, ?, ?, ?, 'open', ?, ?) ON CONFLICT (name) DO UPDATE SET"
-                " asked = excluded.asked, limits = excluded.limits, folder = excluded.folder, status = 'open',"
-                " error = NULL, updated = excluded.updated",
-                (batch.name, json_text(batch.asked), json_text(batch.limits), storable(batch.folder), moment, moment),
+                "INSERT INTO batches (name, status, created, updated, body) VALUES (?, 'open', ?, ?, ?)"
+                " ON CONFLICT (name) DO UPDATE SET status = 'open', updated = excluded.updated, body = excluded.body",
+                (batch.name, moment, moment, body_of(replace(batch, error=None), *_COLUMNS)),
             )
 
     def get(self, name: str) -> Batch:
@@ -206,24 +187,23 @@ class Batches:
         row = self._connection.row("SELECT * FROM batches WHERE name = ?", (storable(name),))
         if row is None:
             raise RunError(f"there is no batch {name!r}", hint="`redraft batch status` lists them")
-        return record_in(Batch, row)
+        return _batch_in(row)
 
     def all(self) -> list[Batch]:
         """Return all batches, newest first."""
-        return [
-            record_in(Batch, row) for row in self._connection.rows("SELECT * FROM batches ORDER BY created DESC, name")
-        ]
+        return [_batch_in(row) for row in self._connection.rows("SELECT * FROM batches ORDER BY created DESC, name")]
 
     def set_status(self, name: str, status: Status, error: Error | None = None) -> None:
         """Set the status of a batch. A cancelled batch stays cancelled."""
         with self._connection.writing() as raw:
-            raw.execute(
-                "UPDATE batches SET status = ?, error = ?, updated = ? WHERE name = ?"
-                " AND (? <> 'stopped' OR status <> 'cancelled')",
-                (status, json_text(error) if error else None, now(), name, status),
-            )
+            row = raw.execute("SELECT * FROM batches WHERE name = ?", (name,)).fetchone()
+            if row is not None and not (status == "stopped" and row["status"] == "cancelled"):
+                raw.execute(
+                    "UPDATE batches SET status = ?, updated = ?, body = ? WHERE name = ?",
+                    (status, now(), body_of(replace(_batch_in(row), error=error), *_COLUMNS), name),
+                )
 
-    def add(self, name: str, items: Iterable[NewItem]) -> int:
+    def add(self, name: str, items: Iterable[BatchItemRow]) -> int:
         """Add items to a batch, each source once; return how many are new."""
         with self._connection.writing() as raw:
             last = raw.execute("SELECT max(idx) AS idx FROM items WHERE batch = ?", (name,)).fetchone()["idx"]
@@ -247,7 +227,7 @@ class Batches:
         while rows := self._connection.rows(
             "SELECT * FROM items WHERE batch = ? AND idx > ? ORDER BY idx LIMIT ?", (name, last, _PAGE)
         ):
-            yield from (record_in(BatchItemRow, row) for row in rows)
+            yield from (_item_in(row) for row in rows)
             last = rows[-1]["idx"]
 
     def how_many(self, name: str, state: str = "", words: str = "") -> int:
@@ -264,7 +244,7 @@ class Batches:
             f"SELECT * FROM items WHERE {where} ORDER BY idx LIMIT ? OFFSET ?",  # noqa: S608
             (*values, most, after),
         )
-        return [record_in(BatchItemRow, row) for row in rows]
+        return [_item_in(row) for row in rows]
 
     def lately(self, name: str, seconds: float) -> tuple[int, float]:
         """Return how many items finished in the last seconds during which the batch was open, and the number of
@@ -300,25 +280,23 @@ class Batches:
         # Idle workers poll often and must not block writers.
         if not self._connection.row(_ANY, (name, self._clock())):
             return []
-        with self._connection.writing_rows() as raw:
+        with self._connection.writing("rows") as raw:
             self._reclaim(raw, name)
             if raw.execute("SELECT status FROM batches WHERE name = ?", (name,)).fetchone()["status"] != "open":
                 return []
             # Skips locked rows: two workers waiting for each other's rows would deadlock.
-            held = raw.execute(_LEASED_BY, (name, worker)).fetchall()
-            if any(row["deaths"] for row in held):
+            leased = raw.execute(_LEASED_BY, (name, worker)).fetchall()
+            if any(row["deaths"] for row in leased):
                 return []
-            rows = raw.execute(_NEXT + raw.skip_locked, (name, 0 if held else MAX_CRASHES, most)).fetchall()
+            rows = raw.execute(_NEXT + raw.skip_locked, (name, 0 if leased else MAX_CRASHES, most)).fetchall()
             suspect = next((at for at, row in enumerate(rows) if row["deaths"]), len(rows))
             chosen = rows[: max(1, suspect)]
             named = {"batch": name, "worker": worker, "until": self._clock() + seconds}
-            return [
-                record_in(BatchItemRow, raw.execute(_TAKE, named | {"idx": row["idx"]}).fetchone()) for row in chosen
-            ]
+            return [_item_in(raw.execute(_TAKE, named | {"idx": row["idx"]}).fetchone()) for row in chosen]
 
     def renew(self, name: str, worker: str, seconds: float = LEASE_SECONDS) -> set[tuple[int, int]]:
         """Extend all leases of a worker; return the items that it still has, each with its attempt."""
-        with self._connection.writing_rows() as raw:
+        with self._connection.writing("rows") as raw:
             rows = raw.execute(_LEASED_BY + raw.for_update, (name, worker)).fetchall()
             until = self._clock() + seconds
             raw.executemany(
@@ -349,14 +327,14 @@ class Batches:
 
     def release(self, name: str, worker: str, how: str) -> int:
         """Record the death of a worker and release its leases. Return how many there were."""
-        with self._connection.writing_rows() as raw:
+        with self._connection.writing("rows") as raw:
             rows = raw.execute(_LEASED_BY + raw.for_update, (name, worker)).fetchall()
             for row in rows:
                 _lose(raw, row, how)
         return len(rows)
 
     def _update(self, item: BatchItemRow, what: str, *values: object) -> bool:
-        with self._connection.writing_rows() as raw:
+        with self._connection.writing("rows") as raw:
             changed = raw.execute(
                 f"UPDATE items SET {what} WHERE batch = ? AND idx = ?"  # noqa: S608
                 " AND state = 'leased' AND worker = ? AND attempts = ?",
@@ -368,6 +346,19 @@ class Batches:
         """Release expired leases."""
         for row in raw.execute(_RUN_OUT + raw.skip_locked, (name, self._clock())).fetchall():
             _lose(raw, row, "it has not reported back since")
+
+
+_COLUMNS = ("name", "status", "created")
+
+
+def _batch_in(row: Row) -> Batch:
+    return record_in(Batch, row, *_COLUMNS)
+
+
+def _item_in(row: Row) -> BatchItemRow:
+    """Return the item in a row: all of it is searched, so each field has a column."""
+    error = json.loads(row["error"]) if row["error"] else None
+    return BatchItemRow(**{**dict(row), "short": bool(row["short"]), "error": error})
 
 
 def _chosen(batch: str, state: str, words: str) -> tuple[str, tuple[object, ...]]:
@@ -382,25 +373,25 @@ def _chosen(batch: str, state: str, words: str) -> tuple[str, tuple[object, ...]
     return " AND ".join(where), tuple(values)
 
 
-def _add(raw: Transaction, batch: str, idx: int, one: NewItem) -> bool:
+def _add(raw: Transaction, batch: str, idx: int, item: BatchItemRow) -> bool:
     """Add an item to a batch unless it exists; return whether it is new. A missing text is restored."""
-    source = storable(one.source)
-    known = raw.execute("SELECT idx, document FROM items WHERE batch = ? AND source = ?", (batch, source)).fetchone()
-    if known is None:
+    source = storable(item.source)
+    row = raw.execute("SELECT idx, document FROM items WHERE batch = ? AND source = ?", (batch, source)).fetchone()
+    if row is None:
         raw.execute(
             "INSERT INTO items (batch, idx, source, document, file, priority, state, error)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                *(batch, idx, source, one.document, _free_name(raw, batch, storable(one.file), idx), one.priority),
-                *(("failed", json_text(one.error)) if one.error else ("waiting", None)),
+                *(batch, idx, source, item.document, _free_name(raw, batch, storable(item.file), idx), item.priority),
+                *(("failed", json_text(item.error)) if item.error else ("waiting", None)),
             ),
         )
-    elif known["document"] is None and one.document is not None:
-        raw.execute("UPDATE items SET document = ? WHERE batch = ? AND idx = ?", (one.document, batch, known["idx"]))
-    elif one.error is not None:
+    elif row["document"] is None and item.document is not None:
+        raw.execute("UPDATE items SET document = ? WHERE batch = ? AND idx = ?", (item.document, batch, row["idx"]))
+    elif item.error is not None:
         failed = "UPDATE items SET state = 'failed', error = ? WHERE batch = ? AND idx = ? AND state = 'waiting'"
-        raw.execute(failed, (json_text(one.error), batch, known["idx"]))
-    return known is None
+        raw.execute(failed, (json_text(item.error), batch, row["idx"]))
+    return row is None
 
 
 def _lose(raw: Transaction, row: Row, how: str) -> None:

@@ -6,15 +6,14 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 from redraft.domain import Span, Totals, Usage
 from redraft.errors import RefusedReply
-from redraft.store.connection import Cursor, Repository, Row, Transaction, record_in, storable
-from redraft.store.documents import now
+from redraft.store.connection import Cursor, Repository, Row, Transaction, body_of, record_in, storable, upsert
 
 Role = Literal["user", "assistant", "schema"]
 """Who wrote a message; `schema` is the JSON Schema of the reply, which providers take in different ways."""
@@ -57,9 +56,9 @@ class PreparedMessages:
         ids = json.dumps(list(self._texts))
         return raw.execute("SELECT id FROM message_texts WHERE id IN (SELECT value FROM json_each(?))", (ids,))
 
-    def put(self, raw: Transaction, call: int, known: Cursor) -> None:
+    def put(self, raw: Transaction, call: int, stored_texts: Cursor) -> None:
         """Store the messages of a call; new texts are sorted, so that no two transactions deadlock."""
-        if new := sorted(self._texts.keys() - {row["id"] for row in known}):
+        if new := sorted(self._texts.keys() - {row["id"] for row in stored_texts}):
             bodies = [(key, zlib.compress(self._texts[key])) for key in new]
             raw.executemany("INSERT INTO message_texts VALUES (?, ?) ON CONFLICT DO NOTHING", bodies)
         if self._rows:
@@ -83,7 +82,7 @@ def messages_in(rows: Sequence[Any], document: str) -> tuple[Message, ...]:
 
     def part(row: Any) -> str:
         if row["start"] is not None:
-            return document[row["start"] : row["end"]]
+            return document[row["start"] : row["stop"]]
         return zlib.decompress(bytes(row["body"])).decode()
 
     rows = [row for row in rows if row["role"] != _DOCUMENT]
@@ -138,6 +137,13 @@ OK, SENT, LOST = "ok", "sent", "lost"
 """Outcomes of calls: answered, in flight, and in flight when their process died."""
 # Attempts that the provider rejected unread. They are free and count against no budget.
 TURNED_AWAY = ("rate_limited", "unsupported")
+_READ = f"outcome NOT IN {TURNED_AWAY}"
+_SUMS = """
+    count(*) AS calls, coalesce(sum(prompt_tokens), 0) AS prompt_tokens,
+    coalesce(sum(cached_prompt_tokens), 0) AS cached_prompt_tokens,
+    coalesce(sum(completion_tokens), 0) AS completion_tokens, coalesce(sum(cost_usd), 0) AS cost_usd,
+    count(*) FILTER (WHERE reply IS NOT NULL AND cost_usd IS NULL) AS unpriced
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +167,7 @@ class Call:
     """The error; of an answer, what was unusual about the response."""
     finish_reason: str = ""
     reply: str | None = None
+    """The reply; None in a list of calls."""
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = None
     """The cost; None if it is not known."""
@@ -171,39 +178,28 @@ class Call:
     waited: float | None = None
     """Seconds spent waiting for a free slot, a rate limit or the budget before it was sent."""
     messages: tuple[Message, ...] = ()
-    """What is sent: the filled prompt, and the rejected reply if it is asked again."""
+    """What is sent: the filled prompt, and the rejected reply if it is asked again. Empty in a list of calls."""
+    borrowed: bool = False
+    """In a list of a run's calls, whether another run made and paid for it."""
+    attempts: int = 1
+    """With its texts: how often its run sent the same request."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedCall:
-    """A stored call without its reply. `borrowed` means that another run made and paid for it."""
-
-    label: str
-    prompt: str
-    prompt_hash: str
-    model: str
-    outcome: str
-    error: str
-    started: str
-    seconds: float
-    usage: Usage
-    cost_usd: float | None
-    borrowed: bool
+COLUMNS = (
+    *("run", "key", "model", "prompt", "label", "outcome", "error", "finish_reason", "max_tokens", "lost_tokens"),
+    *("cost_usd", "booked_usd", "seconds", "started"),
+)
+"""The fields of a call with columns of their own; the usage and the reply have others."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallTexts:
-    """What was sent and received in a call."""
-
-    messages: tuple[Message, ...]
-    """Empty for a call made before messages were stored."""
-    reply: str | None
-    finish_reason: str
-    attempt: int
-    attempts: int
-    """How often its run sent the same request."""
-    run: str | None
-    """The run that made it; None once that is deleted."""
+def columns_of(call: Call) -> dict[str, object]:
+    """Return the columns of a call, but for its reply."""
+    columns = {name: getattr(call, name) for name in COLUMNS}
+    columns |= {"error": storable(call.error), "label": storable(call.label)}
+    usage = call.usage
+    columns |= {"prompt_tokens": usage.prompt_tokens, "cached_prompt_tokens": usage.cached_prompt_tokens}
+    columns |= {"completion_tokens": usage.completion_tokens}
+    return columns | {"body": body_of(call, *COLUMNS, "reply", "messages", "borrowed", "attempts")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +231,7 @@ class Calls(Repository):
         """Return the cached answer to a request, and record that `run` used it. One that was cut off is none for a
         request with a higher `limit`, in tokens."""
         row = self._connection.row(
-            "SELECT c.*, t.text AS body,"
+            "SELECT c.*, t.text AS content,"
             " EXISTS (SELECT 1 FROM calls WHERE key = c.key AND outcome = 'unreadable' AND id < c.id) AS repaired"
             " FROM calls c JOIN texts t ON t.id = c.reply WHERE key = ? AND outcome = 'ok'",
             (key,),
@@ -243,9 +239,10 @@ class Calls(Repository):
         if row is None or is_cut_below(limit, row):
             return None
         if run and not self._connection.row("SELECT 1 FROM uses WHERE run = ? AND call = ?", (run, row["id"])):
-            with self._connection.writing_named() as raw:
+            with self._connection.writing("names") as raw:
                 raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (run, row["id"]))
-        return record_in(CachedAnswer, row, call=row["id"], text=row["body"], usage=_usage(row))
+        usage = record_in(Call, row, *COLUMNS).usage
+        return CachedAnswer(row["id"], row["content"], row["finish_reason"], usage, bool(row["repaired"]))
 
     def withdraw(self, key: str, reason: str) -> None:
         """Withdraw the answer to a request: it was paid for, is recorded as refused, and is no longer cached."""
@@ -254,19 +251,27 @@ class Calls(Repository):
             (RefusedReply.code, reason[:500], key),
         )
 
-    def of(self, run: str) -> list[RecordedCall]:
+    def of(self, run: str) -> list[Call]:
         """Return every call of a run in the order in which they started, including answers from the cache."""
         rows = self._connection.rows(
             "SELECT *, coalesce(run, '') <> :run AS borrowed FROM calls"
             " WHERE run = :run OR id IN (SELECT call FROM uses WHERE run = :run) ORDER BY borrowed DESC, started, id",
             {"run": run},
         )
-        return [_recorded(row) for row in rows]
+        # What cannot cost anything has cost nothing, with or without an answer.
+        return [
+            record_in(
+                *(Call, row, *COLUMNS),
+                borrowed=bool(row["borrowed"]),
+                cost_usd=row["cost_usd"] if row["booked_usd"] != 0 else 0.0,
+            )
+            for row in rows
+        ]
 
-    def texts_of(self, run: str, number: int) -> CallTexts | None:
-        """Return the texts of a call of a run, by its number in the order of `of`."""
+    def texts_of(self, run: str, number: int) -> Call | None:
+        """Return a call of a run with its texts, by its number in the order of `of`."""
         row = self._connection.row(
-            "SELECT c.id, c.run, c.finish_reason, c.attempt, t.text AS reply, (SELECT count(*) FROM calls o"
+            "SELECT c.*, t.text AS content, (SELECT count(*) FROM calls o"
             " WHERE o.key = c.key AND coalesce(o.run, '') = coalesce(c.run, '')) AS attempts"
             " FROM calls c LEFT JOIN texts t ON t.id = c.reply"
             " WHERE c.run = :run OR c.id IN (SELECT call FROM uses WHERE run = :run)"
@@ -277,7 +282,8 @@ class Calls(Repository):
             return None
         parts = self._connection.rows(MESSAGES, (row["id"],))
         quoted = self._connection.row("SELECT text FROM texts WHERE id = ?", (quoted_by(parts),))
-        return record_in(CallTexts, row, messages=messages_in(parts, quoted["text"] if quoted else ""))
+        messages = messages_in(parts, quoted["text"] if quoted else "")
+        return record_in(Call, row, *COLUMNS, reply=row["content"], messages=messages, attempts=row["attempts"])
 
     def oddities(self, run: str) -> list[str]:
         """Return irregular responses to a run by model, such as an answer by another model."""
@@ -291,46 +297,27 @@ class Calls(Repository):
     def totals(self, run: str) -> Totals:
         """Return the usage of a run. `cached` counts answers taken from other runs."""
         row = self._connection.row(
-            "SELECT count(*) AS calls, coalesce(sum(prompt_tokens), 0) AS prompt,"
-            " coalesce(sum(cached_prompt_tokens), 0) AS cached_prompt,"
-            " coalesce(sum(completion_tokens), 0) AS completion, coalesce(sum(cost_usd), 0) AS cost,"
-            " count(*) FILTER (WHERE reply IS NOT NULL AND cost_usd IS NULL) AS unpriced,"
-            " count(most_tokens > 0 OR NULL) AS lost, coalesce(sum(most_tokens), 0) AS lost_tokens,"
-            " coalesce(sum(booked_usd) FILTER (WHERE most_tokens > 0), 0) AS lost_usd,"
-            " count((most_tokens > 0 AND booked_usd IS NULL) OR NULL) AS lost_unpriced"
-            " FROM calls WHERE run = ? AND outcome NOT IN (?, ?)",
-            (run, *TURNED_AWAY),
+            f"SELECT {_SUMS}, (SELECT count(*) FROM uses u JOIN calls o ON o.id = u.call"  # noqa: S608
+            " WHERE u.run = :run AND coalesce(o.run, '') <> u.run) AS cached,"
+            " coalesce((SELECT seconds FROM runs WHERE id = :run), 0) AS seconds,"
+            " count(lost_tokens > 0 OR NULL) AS lost, coalesce(sum(lost_tokens), 0) AS lost_tokens,"
+            " coalesce(sum(booked_usd) FILTER (WHERE lost_tokens > 0), 0) AS lost_usd,"
+            " count((lost_tokens > 0 AND booked_usd IS NULL) OR NULL) AS lost_unpriced"
+            f" FROM calls WHERE run = :run AND {_READ}",
+            {"run": run},
         )
-        borrowed = self._connection.row(
-            "SELECT count(*) AS n FROM uses u JOIN calls c ON c.id = u.call"
-            " WHERE u.run = ? AND coalesce(c.run, '') <> u.run",
-            (run,),
-        )
-        seconds = self._connection.row("SELECT seconds FROM runs WHERE id = ?", (run,))
         assert row is not None
-        assert borrowed is not None
-        return Totals(
-            calls=row["calls"],
-            cached=borrowed["n"],
-            prompt_tokens=row["prompt"],
-            cached_prompt_tokens=row["cached_prompt"],
-            completion_tokens=row["completion"],
-            cost_usd=None if row["unpriced"] else row["cost"],
-            seconds=seconds["seconds"] if seconds else 0.0,
-            lost=row["lost"],
-            lost_tokens=row["lost_tokens"],
-            lost_usd=None if row["lost_unpriced"] else row["lost_usd"],
-        )
+        lost_usd = None if row["lost_unpriced"] else row["lost_usd"]
+        more = {name: row[name] for name in ("cached", "seconds", "lost", "lost_tokens")}
+        return replace(_totals_in(row), **more, lost_usd=lost_usd)
 
     def made_by(self, runs: Sequence[str]) -> dict[str, tuple[int, float | None]]:
         """Return how many calls some runs made, and their cost, read at once; a cost of None is unknown."""
         rows = self._connection.rows(
-            "SELECT run, count(*) AS calls, coalesce(sum(cost_usd), 0) AS cost,"
-            " count(*) FILTER (WHERE reply IS NOT NULL AND cost_usd IS NULL) AS unpriced FROM calls"
-            " WHERE run IN (SELECT value FROM json_each(?)) AND outcome NOT IN (?, ?) GROUP BY run",
-            (json.dumps(list(runs)), *TURNED_AWAY),
+            f"SELECT run, {_SUMS} FROM calls WHERE run IN (SELECT value FROM json_each(?)) AND {_READ} GROUP BY run",  # noqa: S608
+            (json.dumps(list(runs)),),
         )
-        return {row["run"]: (row["calls"], None if row["unpriced"] else row["cost"]) for row in rows}
+        return {row["run"]: (row["calls"], _totals_in(row).cost_usd) for row in rows}
 
     def pace(self, model: str) -> tuple[int, float]:
         """Return the number of a model's latest answers, at most 200, and their mean seconds."""
@@ -347,33 +334,19 @@ class Calls(Repository):
         """Return the usage behind the answers of some runs, each answer counted once, whichever run paid for it: what
         they would cost without a cache. Calls that were never answered do not count."""
         row = self._connection.row(
-            "WITH own AS (SELECT DISTINCT c.key FROM uses u JOIN calls c ON c.id = u.call"
-            " WHERE u.run IN (SELECT value FROM json_each(?)))"
-            " SELECT count(*) AS calls, coalesce(sum(prompt_tokens), 0) AS prompt,"
-            " coalesce(sum(cached_prompt_tokens), 0) AS cached_prompt,"
-            " coalesce(sum(completion_tokens), 0) AS completion, coalesce(sum(cost_usd), 0) AS cost,"
-            " count(*) - count(cost_usd) AS unpriced"
-            " FROM calls WHERE key IN (SELECT key FROM own) AND reply IS NOT NULL AND outcome <> 'duplicate'",
+            "WITH own AS (SELECT DISTINCT c.key FROM uses u JOIN calls c ON c.id = u.call"  # noqa: S608
+            f" WHERE u.run IN (SELECT value FROM json_each(?))) SELECT {_SUMS} FROM calls"
+            " WHERE key IN (SELECT key FROM own) AND reply IS NOT NULL AND outcome <> 'duplicate'",
             (json.dumps(list(runs)),),
         )
         assert row is not None
-        return Totals(
-            calls=row["calls"],
-            prompt_tokens=row["prompt"],
-            cached_prompt_tokens=row["cached_prompt"],
-            completion_tokens=row["completion"],
-            cost_usd=None if row["unpriced"] else row["cost"],
-        )
+        return _totals_in(row)
 
 
-def _recorded(row: Row) -> RecordedCall:
-    # What cannot cost anything has cost nothing, with or without an answer.
-    cost = row["cost_usd"] if row["booked_usd"] != 0 else 0.0
-    return record_in(RecordedCall, row, cost_usd=cost, usage=_usage(row))
-
-
-def _usage(row: Row) -> Usage:
-    return record_in(Usage, row, reported=bool(row["usage_reported"]))
+def _totals_in(row: Row) -> Totals:
+    """Return the sums in a row."""
+    sums = {name: row[name] for name in ("calls", "prompt_tokens", "cached_prompt_tokens", "completion_tokens")}
+    return Totals(**sums, cost_usd=None if row["unpriced"] else row["cost_usd"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,28 +364,30 @@ class CapabilityStore(Repository):
 
     def known(self, identity: str) -> ModelCapabilities:
         """Return what is known of a model; empty for an unknown one."""
-        row = self._connection.row(
-            "SELECT mode, reasoning_tokens FROM capabilities WHERE model = ?", (storable(identity),)
-        )
-        return ModelCapabilities(row["mode"], row["reasoning_tokens"]) if row else ModelCapabilities()
+        row = self._connection.row(_CAPABILITIES, (storable(identity),))
+        return record_in(ModelCapabilities, row) if row else ModelCapabilities()
 
     def learn_mode(self, identity: str, mode: str) -> None:
         """Record the structured-output mode of a model."""
-        self._learn("mode", identity, mode, "excluded.mode")
+        self._learn(identity, lambda capabilities: replace(capabilities, mode=mode))
 
     def learn_reasoning(self, identity: str, tokens: int) -> None:
         """Record how many reasoning tokens a model used; the maximum is kept."""
-        more = "excluded.reasoning_tokens > coalesce(capabilities.reasoning_tokens, 0)"
-        learned = f"CASE WHEN {more} THEN excluded.reasoning_tokens ELSE capabilities.reasoning_tokens END"
-        self._learn("reasoning_tokens", identity, tokens, learned)
 
-    def _learn(self, column: str, identity: str, value: object, learned: str) -> None:
+        def learn(capabilities: ModelCapabilities) -> ModelCapabilities:
+            return replace(capabilities, reasoning_tokens=max(tokens, capabilities.reasoning_tokens or 0))
+
+        self._learn(identity, learn)
+
+    def _learn(self, identity: str, learn: Callable[[ModelCapabilities], ModelCapabilities]) -> None:
         with self._connection.writing() as raw:
-            raw.execute(
-                f"INSERT INTO capabilities (model, {column}, learned) VALUES (?, ?, ?)"  # noqa: S608
-                f" ON CONFLICT (model) DO UPDATE SET {column} = {learned}, learned = excluded.learned",
-                (storable(identity), value, now()),
-            )
+            row = raw.execute(_CAPABILITIES, (storable(identity),)).fetchone()
+            capabilities = learn(record_in(ModelCapabilities, row) if row else ModelCapabilities())
+            statement = upsert("knowledge", ("kind", "key"), "body")
+            raw.execute(statement, ("capabilities", storable(identity), body_of(capabilities)))
+
+
+_CAPABILITIES = "SELECT body FROM knowledge WHERE kind = 'capabilities' AND key = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,13 +406,14 @@ class PromptRecords(Repository):
         """Store the prompts that are new: a text never changes under its hash."""
         with self._connection.writing() as raw:
             raw.executemany(
-                "INSERT INTO prompts VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                [(record.hash, record.name, storable(record.text)) for record in records],
+                "INSERT INTO knowledge (kind, key, body) VALUES ('prompt', ?, ?) ON CONFLICT DO NOTHING",
+                [(record.hash, body_of(record)) for record in records],
             )
 
     def of(self, hashes: Sequence[str]) -> Mapping[str, PromptRecord]:
         """Return the known prompts of these hashes."""
         rows = self._connection.rows(
-            "SELECT * FROM prompts WHERE hash IN (SELECT value FROM json_each(?))", (json.dumps(list(hashes)),)
+            "SELECT key, body FROM knowledge WHERE kind = 'prompt' AND key IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(hashes)),),
         )
-        return {row["hash"]: record_in(PromptRecord, row) for row in rows}
+        return {row["key"]: record_in(PromptRecord, row) for row in rows}

@@ -5,38 +5,116 @@ from __future__ import annotations
 import re
 import secrets
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
+from typing import ClassVar
 
 from typing_extensions import override
 
-from redraft.store.connection import BUSY_SECONDS, Checkpoints
-from redraft.store.sqlite import IN_MEMORY, OpenFile, compact, files_of, size_of, store_error
+from redraft.store.connection import BUSY_SECONDS, Transaction
+from redraft.store.sqlite import (
+    IN_MEMORY,
+    OpenFile,
+    SqliteTransaction,
+    compact,
+    files_of,
+    readable_text,
+    size_of,
+    store_error,
+)
 
-_TEXT_ID = re.compile(rb"[0-9a-f]{64}")
+_TEXT_ID = re.compile("[0-9a-f]{64}")
 STARTS_OVER = "it starts over, and no answer on record is paid for again"
-_TABLES = (("checkpoints", "checkpoint"), ("writes", "value"))
-OF_RUN = "(thread_id IN (:run, 'run-' || :run) OR substr(thread_id, 1, length(:run) + 1) = :run || '-'" + (
+_OF_RUN = "(thread_id IN (:run, 'run-' || :run) OR substr(thread_id, 1, length(:run) + 1) = :run || '-'" + (
     " OR substr(thread_id, 1, length(:run) + 5) = 'run-' || :run || '-')"
 )
+
+
+class Checkpoints(ABC):
+    """LangGraph's checkpoints of the runs of one database. LangGraph owns the tables; this class only deletes from
+    them."""
+
+    place: str
+    """The file or the address that errors name."""
+    loss = ""
+    """A sentence that says that checkpoints in use were deleted or replaced; empty if they were not."""
+    columns: ClassVar[Mapping[str, str]]
+    """The tables, and as text what each holds. A saver creates them when it is first used."""
+    _keeper: sqlite3.Connection | None = None
+    """A database in memory lasts as long as a connection to it is open."""
+
+    @abstractmethod
+    def restart_advice(self, run: str) -> str:
+        """Return how to start a run over whose checkpoint cannot be used."""
+
+    @abstractmethod
+    def explained(self) -> AbstractContextManager[None]:
+        """Translate database errors of LangGraph's saver into ours."""
+
+    @abstractmethod
+    def _writing(self) -> AbstractContextManager[Transaction]:
+        """Open a write transaction."""
+
+    @abstractmethod
+    def _tables(self, raw: Transaction) -> set[str]:
+        """Return the existing tables."""
+
+    @abstractmethod
+    def compact(self) -> None:
+        """Give back the space of deleted threads to the file system."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Return their size in bytes."""
+
+    def close(self) -> None:
+        """Close the checkpoints; harmless when repeated."""
+        if self._keeper is not None:
+            self._keeper.close()
+
+    def forget(self, runs: Sequence[str]) -> None:
+        """Remove the threads of runs."""
+        with self._writing() as raw:
+            for table in self.columns.keys() & self._tables(raw):
+                raw.executemany(f"DELETE FROM {table} WHERE {_OF_RUN}", [{"run": run} for run in runs])  # noqa: S608
+
+    def bytes_of(self, runs: Sequence[str]) -> int:
+        """Return the approximate size of the threads of some runs."""
+        total = 0
+        with self._writing() as raw:
+            for table in self.columns.keys() & self._tables(raw):
+                query = f"SELECT coalesce(sum(length({self.columns[table]})), 0) AS n FROM {table} WHERE {_OF_RUN}"  # noqa: S608
+                total += sum(int(raw.execute(query, {"run": run}).fetchone()[0]) for run in runs)
+        return total
+
+    def texts(self, without: Sequence[str]) -> set[str]:
+        """Return the ids of all texts that checkpoints refer to, except those of some runs."""
+        texts: set[str] = set()
+        with self._writing() as raw:
+            for table in self.columns.keys() & self._tables(raw):
+                query = f"SELECT CAST(thread_id AS TEXT), {self.columns[table]} FROM {table}"  # noqa: S608
+                for row in raw.execute(query):
+                    if not any(_belongs(row[0], run) for run in without):
+                        texts.update(_TEXT_ID.findall(row[1] or ""))
+        return texts
 
 
 class SqliteCheckpoints(Checkpoints):
     """The checkpoints of one database, in a file next to it."""
 
+    # In a file from elsewhere, a column may hold values of any type.
+    columns: ClassVar = {"checkpoints": "CAST(checkpoint AS TEXT)", "writes": "CAST(value AS TEXT)"}
+
     def __init__(self, database: Path) -> None:
         self._database = database
         self.path = database.with_suffix(f".checkpoints{database.suffix or '.db'}")
+        self.place = str(self.path)
         self._memory = f"file:/redraft-{secrets.token_hex(8)}?vfs=memdb" if database == IN_MEMORY else None
-        # A database in memory lasts as long as a connection to it is open.
         self._file: OpenFile | None = None
         self._keeper = sqlite3.connect(self._memory, uri=True, check_same_thread=False) if self._memory else None
-
-    @property
-    @override
-    def place(self) -> str:
-        return str(self.path)
 
     @override
     def restart_advice(self, run: str) -> str:
@@ -64,8 +142,7 @@ class SqliteCheckpoints(Checkpoints):
             self._file = OpenFile(self.path)
 
     @property
-    @override
-    def loss(self) -> str:
+    def loss(self) -> str:  # type: ignore[override]
         if self._file is None or not (what := self._file.loss):
             return ""
         return f"the file {self.path} {what} during the run: a stopped run starts again, with its stored answers"
@@ -82,37 +159,6 @@ class SqliteCheckpoints(Checkpoints):
             if str(error) != "no active connection":
                 raise
             raise store_error(error, self.path) from error
-
-    @override
-    def forget(self, runs: Sequence[str]) -> None:
-        with self._opened() as raw:
-            raw.execute("BEGIN IMMEDIATE")
-            for run in runs:
-                for table, _ in self._tables(raw):
-                    raw.execute(f"DELETE FROM {table} WHERE {OF_RUN}", {"run": run})  # noqa: S608
-            raw.execute("COMMIT")
-
-    @override
-    def bytes_of(self, runs: Sequence[str]) -> int:
-        total = 0
-        with self._opened() as raw:
-            for run in runs:
-                for table, column in self._tables(raw):
-                    query = f"SELECT coalesce(sum(length({column})), 0) FROM {table} WHERE {OF_RUN}"  # noqa: S608
-                    total += raw.execute(query, {"run": run}).fetchone()[0]
-        return total
-
-    @override
-    def texts(self, without: Sequence[str]) -> set[str]:
-        found: set[bytes] = set()
-        with self._opened() as raw:
-            for table, column in self._tables(raw):
-                # In a file from elsewhere, a column may hold values of any type.
-                query = f"SELECT CAST(thread_id AS TEXT), CAST({column} AS BLOB) FROM {table}"  # noqa: S608
-                for thread, value in raw.execute(query):
-                    if not any(_belongs(thread, run) for run in without):
-                        found.update(_TEXT_ID.findall(value or b""))
-        return {text.decode() for text in found}
 
     @override
     def compact(self) -> None:
@@ -133,17 +179,20 @@ class SqliteCheckpoints(Checkpoints):
             self.explained(),
             closing(sqlite3.connect(there, timeout=BUSY_SECONDS, isolation_level=None, uri=True)) as raw,
         ):
+            raw.text_factory = readable_text
             yield raw
 
-    def _tables(self, raw: sqlite3.Connection) -> list[tuple[str, str]]:
-        """Return the existing tables; a saver creates them when it is first used."""
-        there = {row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        return [table for table in _TABLES if table[0] in there]
+    @override
+    @contextmanager
+    def _writing(self) -> Iterator[Transaction]:
+        with self._opened() as raw:
+            raw.execute("BEGIN IMMEDIATE")
+            yield SqliteTransaction(raw)
+            raw.execute("COMMIT")
 
     @override
-    def close(self) -> None:
-        if self._keeper is not None:
-            self._keeper.close()
+    def _tables(self, raw: Transaction) -> set[str]:
+        return {row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
 def thread_of(run: str) -> str:

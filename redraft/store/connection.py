@@ -1,8 +1,7 @@
 """The interface of databases (statements in one dialect, transactions), and records as rows.
 
 Statements use the SQL that SQLite and PostgreSQL share: `?` or `:name` for values, `ON CONFLICT` for existing rows,
-integers for booleans, and `RETURNING` for new ids. `json_each` and `json_array_length` are built into SQLite; on a
-server the schema defines them.
+integers for booleans, and `RETURNING` for new ids. `json_each` is built into SQLite; on a server the schema defines it.
 """
 
 from __future__ import annotations
@@ -13,17 +12,16 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
-from dataclasses import asdict, fields, is_dataclass
-from functools import cache, partial
-from typing import Any, ParamSpec, Protocol, TypeVar, cast, get_args, get_origin, get_type_hints
+from dataclasses import asdict, is_dataclass
+from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 
-from pydantic import TypeAdapter
-
-from redraft.domain import Evidence, Span
+from redraft.domain import adapter_of
 
 BUSY_SECONDS = 60.0
 _SURROGATES = re.compile("[\ud800-\udfff]")
 Values = Sequence[object] | Mapping[str, object]
+Scope = Literal["all", "names", "rows"]
+"""What a write transaction excludes: all others, those with the same names, or only those that lock the same rows."""
 
 
 class Row(Protocol):
@@ -80,20 +78,13 @@ class Connection(ABC):
     """Whether the database is read-only."""
 
     @abstractmethod
-    def writing(self) -> AbstractContextManager[Transaction]:
-        """Open an exclusive write transaction; nested calls join the outer one."""
+    def writing(self, scope: Scope = "all", *names: str) -> AbstractContextManager[Transaction]:
+        """Open a write transaction that excludes those of its scope, if the database supports that. Within one of
+        scope `all`, join that one.
 
-    @abstractmethod
-    def writing_named(self, *names: str) -> AbstractContextManager[Transaction]:
-        """Open a write transaction that excludes only those of the same names, if the database supports that.
-
-        Use it if these names and row locks (`Transaction.for_update` after a SELECT) suffice. Transactions that change
-        the same rows must lock them in the same order.
+        Within `names` and `rows` take row locks (`Transaction.for_update` after a SELECT); transactions that change the
+        same rows must lock them in the same order.
         """
-
-    @abstractmethod
-    def writing_rows(self) -> AbstractContextManager[Transaction]:
-        """Open a write transaction that waits only for transactions on the same rows."""
 
     @abstractmethod
     def rolled_back(self) -> AbstractContextManager[Transaction]:
@@ -135,6 +126,10 @@ class Connection(ABC):
         """Return the bytes in use, approximately; within a transaction, as of its last change."""
 
     @abstractmethod
+    def prepare(self, *, may_create: bool) -> bool:
+        """Create the tables in a new database. Return whether there are any; raise for those of another version."""
+
+    @abstractmethod
     def close(self) -> None:
         """Close the connection; harmless when repeated."""
 
@@ -147,56 +142,8 @@ class Repository:
 
     def _write(self, statement: str, values: Values) -> None:
         """Execute one statement that does not need exclusive access."""
-        with self._connection.writing_named() as raw:
+        with self._connection.writing("names") as raw:
             raw.execute(statement, values)
-
-
-class Checkpoints(ABC):
-    """LangGraph's checkpoints of the runs of one database. LangGraph owns the tables; this class only deletes from
-    them."""
-
-    @property
-    @abstractmethod
-    def place(self) -> str:
-        """Return the file or the address that errors name."""
-
-    @abstractmethod
-    def restart_advice(self, run: str) -> str:
-        """Return how to start a run over whose checkpoint cannot be used."""
-
-    @abstractmethod
-    def explained(self) -> AbstractContextManager[None]:
-        """Translate database errors of LangGraph's saver into ours."""
-
-    @abstractmethod
-    def forget(self, runs: Sequence[str]) -> None:
-        """Remove the threads of runs."""
-
-    @abstractmethod
-    def bytes_of(self, runs: Sequence[str]) -> int:
-        """Return the approximate size of the threads of some runs."""
-
-    @abstractmethod
-    def texts(self, without: Sequence[str]) -> set[str]:
-        """Return the ids of all texts that checkpoints refer to, except those of some runs."""
-
-    @abstractmethod
-    def compact(self) -> None:
-        """Give back the space of deleted threads to the file system."""
-
-    @property
-    def loss(self) -> str:
-        """Return a sentence that says that checkpoints in use were deleted or replaced; empty if they were not."""
-        return ""
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """Return their size in bytes."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close the checkpoints; harmless when repeated."""
 
 
 def upsert(table: str, key: Sequence[str], *others: str) -> str:
@@ -246,22 +193,8 @@ def json_text(value: object) -> str:
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    """Return a record or mapping as a dict. (pydantic's own dump rejects lone surrogates.)"""
+    """Return a record or mapping as a dict."""
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else dict(value)
-
-
-def stored(value: object) -> object:
-    """Return the column value of a field value."""
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, bool):
-        return int(value)
-    return value if value is None or isinstance(value, int | float) else json_text(value)
-
-
-def values_of(record: object, names: Iterable[str]) -> tuple[object, ...]:
-    """Return the column values of these fields of a record."""
-    return tuple(stored(getattr(record, name)) for name in names)
 
 
 def insert(table: str, *columns: str) -> str:
@@ -269,47 +202,18 @@ def insert(table: str, *columns: str) -> str:
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
 
 
-def record_in(kind: type[T], row: Row, **others: object) -> T:
-    """Return the record in a row; `others` are the fields without a column."""
-    values = dict(others)
-    wanted, make = _reading(cast("Any", kind), tuple(row.keys()))
-    for name, several in wanted:
-        if name not in others:
-            value = row[name]
-            values[name] = json.loads(value) if several and value is not None else value
-    found: T = make(values)
-    return found
+def body_of(record: object, *columns: str) -> str:
+    """Return a record as the JSON that is stored, without the fields in `columns`."""
+    # As Python values first: pydantic's own JSON rejects lone surrogates, and rounds numbers as they are shown.
+    values = adapter_of(type(record)).dump_python(record, by_alias=True, exclude=set(columns), warnings=False)
+    return json_text(values)
 
 
-def evidence_in(row: Row) -> Evidence | None:
-    """Return the evidence in a row, or None."""
-    if row["evidence"] is None:
-        return None
-    return Evidence(row["evidence"], None if row["start"] is None else Span(row["start"], row["end"]))
-
-
-def evidence_values(evidence: Evidence | None) -> tuple[object, ...]:
-    """Return the values of the columns `evidence`, `start` and `end`."""
-    return (stored(evidence.text), *(evidence.span or (None, None))) if evidence else (None, None, None)
-
-
-@cache
-def _reading(kind: Any, columns: tuple[str, ...]) -> tuple[list[tuple[str, bool]], Callable[[dict[str, Any]], Any]]:
-    """Return the fields with a column and whether each holds several values, and a constructor. Stored values are not
-    validated again, which would dominate reading."""
-    hints = {
-        name: hint for name, hint in get_type_hints(kind).items() if name in {field.name for field in fields(kind)}
-    }
-    wanted = [
-        (name, _holds(hint, tuple, list, dict, Mapping) or any(map(is_dataclass, get_args(hint))))
-        for name, hint in hints.items()
-        if name in columns
-    ]
-    checked = any(several or _holds(hints[name], bool) for name, several in wanted)
-    if not checked:
-        return wanted, lambda values: kind(**values)
-    return wanted, partial(TypeAdapter(kind).validate_python, by_name=True)
-
-
-def _holds(hint: object, *kinds: object) -> bool:
-    return any(one in kinds or get_origin(one) in kinds for one in (hint, *get_args(hint)))
+def record_in(kind: type[T], row: Row, *columns: str, **values: object) -> T:
+    """Return the record in a row: what its body says, with the fields in `columns` and `values`."""
+    if not columns and not values:
+        record: T = adapter_of(kind).validate_json(row["body"])
+        return record
+    fields = json.loads(row["body"]) | {name: row[name] for name in columns} | values
+    whole: T = adapter_of(kind).validate_python(fields, by_name=True, by_alias=True)
+    return whole

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from redraft.document import Mark
-from redraft.domain import Chunk, Document, DocumentSection, Parent, Span, content_id
+from redraft.domain import Chunk, Document, Parent, Span, content_id
 from redraft.errors import StoreError
 from redraft.settings import Chunking
-from redraft.store.connection import Repository, Transaction, insert, record_in, storable, upsert, values_of
+from redraft.store.connection import (
+    Connection,
+    Repository,
+    Row,
+    Transaction,
+    body_of,
+    insert,
+    json_text,
+    record_in,
+    storable,
+    upsert,
+)
+
+_CACHE = upsert("cache", ("kind", "key"), "owner", "body")
 
 
 def now() -> str:
     """Return the current time as the tables store it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def ordered(number: int) -> str:
+    """Return a number as a key that sorts as the number does."""
+    return f"{number:06d}"
 
 
 def put_text(raw: Transaction, text: str) -> str:
@@ -39,7 +57,7 @@ class Documents(Repository):
 
     def add_text(self, text: str) -> str:
         """Store a text; return its id."""
-        with self._connection.writing_named() as raw:
+        with self._connection.writing("names") as raw:
             return put_text(raw, text)
 
     def named(self, words: str) -> list[str]:
@@ -53,20 +71,14 @@ class Documents(Repository):
 
     def add(self, document: Document) -> None:
         """Store a document. The same text under another name takes that name, and the language stated in its file."""
-        sections = [[s.title, s.level, s.span.start, s.span.end] for s in document.sections]
-        told = (
-            storable(json.dumps(one, ensure_ascii=False)) for one in (sections, document.marks, list(document.notes))
-        )
         language = document.language if document.own_language is None else document.own_language
-        fixed, later = ("id", "encoding", "title", "source"), ("sections", "marks", "notes", "language")
-        changed = ", ".join(f"{name} = excluded.{name}" for name in ("title", "source", *later))
-        with self._connection.writing_named() as raw:
+        body = body_of(replace(document, language=language), "id", "title", "text", "notes", "own_language")
+        columns = ("id", "title", "characters", "notes", "added", "body")
+        changed = ", ".join(f"{name} = excluded.{name}" for name in ("title", "notes", "body"))
+        with self._connection.writing("names") as raw:
             put_text(raw, document.text)
-            statement = insert("documents", *fixed, *later, "characters", "added")
-            raw.execute(
-                f"{statement} ON CONFLICT (id) DO UPDATE SET {changed}",
-                (*values_of(document, fixed), *told, storable(language), len(document.text), now()),
-            )
+            values = (document.id, storable(document.title), len(document.text), json_text(document.notes), now(), body)
+            raw.execute(f"{insert('documents', *columns)} ON CONFLICT (id) DO UPDATE SET {changed}", values)
 
     def get(self, key: str) -> Document:
         """Return the document with this id."""
@@ -77,12 +89,7 @@ class Documents(Repository):
         row = self._connection.row("SELECT * FROM documents WHERE id = ?", (key,))
         if row is None:
             raise StoreError(f"no document {key[:12]}")
-        sections = tuple(
-            DocumentSection(t, level, Span(start, end)) for t, level, start, end in json.loads(row["sections"])
-        )
-        marks = tuple(Mark(*load) for load in json.loads(row["marks"]))
-        notes = tuple(json.loads(row["notes"]))
-        return Document(key, row["title"], "", sections, row["source"], row["encoding"], notes, marks, row["language"])
+        return record_in(Document, row, "id", "title", text="", notes=json.loads(row["notes"]))
 
     def whole_id(self, key: str) -> str:
         """Return the full id for an id or a unique prefix of one."""
@@ -119,8 +126,7 @@ class Documents(Repository):
 
     def title(self, key: str) -> str:
         """Return the title without loading the text."""
-        row = self._connection.row("SELECT title FROM documents WHERE id = ?", (key,))
-        return str(row["title"]) if row else ""
+        return self.titles_of([key]).get(key, "")
 
     def add_chunks(
         self,
@@ -132,29 +138,29 @@ class Documents(Repository):
         chunking: Chunking = "natural",
     ) -> None:
         """Store the chunks of a document, or of its first `until` tokens; existing ones are kept."""
-        rows = [
-            (document, _counted(tokenizer, until, chunking), budget, c.index, c.span.start, c.span.end, c.tokens)
-            for c in chunks
-        ]
-        with self._connection.writing_named() as raw:
-            raw.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)
+        cut = _cut(tokenizer, budget, until, chunking)
+        self._write(
+            "INSERT INTO artifacts (kind, id, document, key, model, items, missing, imported, created, body)"
+            " VALUES ('chunks', ?, ?, '', '', ?, 0, 0, ?, ?) ON CONFLICT DO NOTHING",
+            (cut, document, len(chunks), now(), json_text([(c.index, *c.span, c.tokens) for c in chunks])),
+        )
 
     def chunks(
         self, document: str, tokenizer: str, budget: int, until: int | None = None, chunking: Chunking = "natural"
     ) -> list[Chunk]:
         """Return the stored chunks of a document, or of its first `until` tokens; empty without any."""
-        rows = self._connection.rows(
-            'SELECT idx, start, "end", tokens FROM chunks WHERE document = ? AND tokenizer = ? AND budget = ? '
-            "ORDER BY idx",
-            (document, _counted(tokenizer, until, chunking), budget),
+        row = self._connection.row(
+            "SELECT body FROM artifacts WHERE kind = 'chunks' AND id = ? AND document = ?",
+            (_cut(tokenizer, budget, until, chunking), document),
         )
-        return [Chunk(row["idx"], Span(row["start"], row["end"]), row["tokens"]) for row in rows]
+        places = json.loads(row["body"]) if row else []
+        return [Chunk(index, Span(start, end), tokens) for index, start, end, tokens in places]
 
 
-def _counted(tokenizer: str, until: int | None, chunking: Chunking) -> str:
-    """Return the key of a list of chunks: the tokenizer, the cut, and how much of the document it covers."""
-    counted = tokenizer if until is None else f"{tokenizer}, first {until}"
-    return counted if chunking == "fixed" else f"{counted}, {chunking}"
+def _cut(tokenizer: str, budget: int, until: int | None, chunking: Chunking) -> str:
+    """Return the name of a list of chunks: the tokenizer and budget, how much of the document, and where it is cut."""
+    until_name = "" if until is None else f", first {until}"
+    return f"{tokenizer}, {budget} tokens{until_name}" + ("" if chunking == "fixed" else f", {chunking}")
 
 
 class Ancestry(Repository):
@@ -162,41 +168,45 @@ class Ancestry(Repository):
 
     def of(self, run: str) -> dict[str, tuple[Parent, ...]]:
         """Return the parents of each piece or draft of a run, in prompt order."""
-        rows = self._connection.rows("SELECT * FROM parents WHERE run = ? ORDER BY child, ordinal", (run,))
-        found: dict[str, list[Parent]] = defaultdict(list)
-        for row in rows:
-            span = Span(row["start"], row["end"])
-            found[row["child"]].append(Parent(row["kind"], row["text"], span, row["node"]))
-        return {child: tuple(parents) for child, parents in found.items()}
+        parents: dict[str, list[tuple[int, Parent]]] = defaultdict(list)
+        for row in records_of(self._connection, run, "parent"):
+            child, _, place = row["key"].rpartition("#")
+            parents[child].append((int(place), record_in(Parent, row, "text")))
+        return {child: tuple(parent for _, parent in sorted(placed)) for child, placed in sorted(parents.items())}
 
     def links(self, key: str) -> str | None:
         """Return the links stored under this key; None without any."""
-        row = self._connection.row("SELECT found FROM links WHERE key = ?", (key,))
-        return None if row is None else str(row["found"])
+        return self._cached("links", key)
 
-    def keep_links(self, key: str, child: str, found: str) -> None:
+    def keep_links(self, key: str, child: str, links: str) -> None:
         """Store the sources of a text's sentences until the text is deleted.
 
         Does nothing in a read-only database.
         """
         if self._connection.only_read:
             return
-        with self._connection.writing_named() as raw:
-            raw.execute(upsert("links", ("key",), "child", "found"), (key, put_text(raw, child), found))
+        with self._connection.writing("names") as raw:
+            raw.execute(_CACHE, ("links", key, put_text(raw, child), links))
 
     def vectors(self, document: str, cut: str, weights: str) -> bytes | None:
         """Return a model's embeddings of a document's parts; None without any."""
-        row = self._connection.row(
-            "SELECT vectors FROM embeddings WHERE document = ? AND cut = ? AND weights = ?", (document, cut, weights)
-        )
-        return None if row is None else bytes(row["vectors"])
+        body = self._cached("vectors", json_text((document, cut, weights)))
+        return None if body is None else b64decode(body)
 
     def keep_vectors(self, document: str, cut: str, weights: str, vectors: bytes) -> None:
         """Store embeddings until the document is deleted. Does nothing in a read-only database."""
-        if self._connection.only_read:
-            return
-        statement = upsert("embeddings", ("document", "cut", "weights"), "vectors")
-        self._write(statement, (document, cut, weights, vectors))
+        if not self._connection.only_read:
+            body = b64encode(vectors).decode()
+            self._write(_CACHE, ("vectors", json_text((document, cut, weights)), document, body))
+
+    def _cached(self, kind: str, key: str) -> str | None:
+        row = self._connection.row("SELECT body FROM cache WHERE kind = ? AND key = ?", (kind, key))
+        return None if row is None else str(row["body"])
+
+
+def records_of(connection: Connection, run: str, kind: str) -> list[Row]:
+    """Return the rows of one kind that a run has recorded, by key."""
+    return connection.rows("SELECT * FROM records WHERE run = ? AND kind = ? ORDER BY key", (run, kind))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,24 +224,20 @@ class ChapterRuns(Repository):
 
     def add(self, whole: str, chapters: Sequence[ChapterRun]) -> None:
         """Store the chapters of a run."""
-        rows = [(whole, c.chunk.index, storable(c.title), *c.chunk.span, c.chunk.tokens) for c in chapters]
+        rows = [(whole, "chapter", ordered(c.chunk.index), c.run or None, body_of(c, "run")) for c in chapters]
         with self._connection.writing() as raw:
-            raw.executemany(
-                'INSERT INTO chapters (whole, idx, title, start, "end", tokens) VALUES (?, ?, ?, ?, ?, ?)', rows
-            )
+            raw.executemany(insert("records", "run", "kind", "key", "part", "body"), rows)
 
     def of(self, whole: str) -> list[ChapterRun]:
         """Return the chapters of a run in order; empty for a run that is not by chapter."""
-        rows = self._connection.rows("SELECT * FROM chapters WHERE whole = ? ORDER BY idx", (whole,))
-        return [
-            ChapterRun(row["title"], Chunk(row["idx"], Span(row["start"], row["end"]), row["tokens"]), row["run"] or "")
-            for row in rows
-        ]
+        rows = records_of(self._connection, whole, "chapter")
+        return [record_in(ChapterRun, row, run=row["part"] or "") for row in rows]
 
     def begin(self, whole: str, index: int, run: str) -> None:
         """Record which run summarizes a chapter."""
+        statement = "UPDATE records SET part = ? WHERE run = ? AND kind = 'chapter' AND key = ?"
         with self._connection.writing() as raw:
-            raw.execute("UPDATE chapters SET run = ? WHERE whole = ? AND idx = ?", (run, whole, index))
+            raw.execute(statement, (run, whole, ordered(index)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,23 +259,18 @@ class DraftCandidates(Repository):
 
     def add(self, whole: str, runs: Sequence[str]) -> None:
         """Store the candidates of a run: its own one, and those that these runs draft."""
-        rows = [(whole, number, run or None) for number, run in enumerate(["", *runs], 1)]
-        with self._connection.writing() as raw:
-            raw.executemany("INSERT INTO candidates (whole, idx, run) VALUES (?, ?, ?)", rows)
+        self._put(whole, [DraftCandidate(number, run) for number, run in enumerate(["", *runs], 1)])
 
     def of(self, whole: str) -> list[DraftCandidate]:
         """Return the candidates of a run in order; empty for a run with one draft."""
-        rows = self._connection.rows("SELECT * FROM candidates WHERE whole = ? ORDER BY idx", (whole,))
-        return [
-            record_in(DraftCandidate, row, number=row["idx"], run=row["run"] or "", draft=row["draft"] or "")
-            for row in rows
-        ]
+        rows = records_of(self._connection, whole, "candidate")
+        return [record_in(DraftCandidate, row, run=row["part"] or "") for row in rows]
 
     def settle(self, whole: str, candidates: Sequence[DraftCandidate]) -> None:
         """Store the outcome of the candidates of a run."""
-        rows = [
-            (candidate.draft or None, int(bool(candidate.chosen)), candidate.reason, whole, candidate.number)
-            for candidate in candidates
-        ]
+        self._put(whole, [replace(candidate, chosen=bool(candidate.chosen)) for candidate in candidates])
+
+    def _put(self, whole: str, candidates: Sequence[DraftCandidate]) -> None:
+        rows = [(whole, "candidate", ordered(c.number), c.run or None, body_of(c, "run")) for c in candidates]
         with self._connection.writing() as raw:
-            raw.executemany("UPDATE candidates SET draft = ?, chosen = ?, reason = ? WHERE whole = ? AND idx = ?", rows)
+            raw.executemany(upsert("records", ("run", "kind", "key"), "part", "body"), rows)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 
 from redraft.errors import RunError, StoreError
 from redraft.store.calls import release
-from redraft.store.connection import Checkpoints, Connection, Transaction
+from redraft.store.checkpoints import Checkpoints
+from redraft.store.connection import Connection, Transaction
 
 # The answers of a run, its own and those from the cache, that no other run uses.
 _ANSWERS = """
@@ -27,43 +29,28 @@ _ATTEMPTS = """
 _BEFORE = "SELECT id FROM calls WHERE key = :key AND outcome = 'unreadable' AND run IS NULL"
 _UNNAMED_TEXTS = """
     SELECT id FROM texts t WHERE NOT EXISTS (SELECT 1 FROM documents WHERE id = t.id)
-    AND NOT EXISTS (SELECT 1 FROM drafts WHERE text = t.id) AND NOT EXISTS (SELECT 1 FROM pieces WHERE text = t.id)
-    AND NOT EXISTS (SELECT 1 FROM calls WHERE reply = t.id) AND NOT EXISTS (SELECT 1 FROM parents WHERE text = t.id)
+    AND NOT EXISTS (SELECT 1 FROM drafts WHERE text = t.id) AND NOT EXISTS (SELECT 1 FROM records WHERE text = t.id)
+    AND NOT EXISTS (SELECT 1 FROM calls WHERE reply = t.id)
 """
 _OF_RUN = (
-    "UPDATE runs SET draft = NULL WHERE id = :run",
-    "UPDATE candidates SET run = NULL WHERE run = :run",
-    "DELETE FROM candidates WHERE whole = :run",
-    *(f"DELETE FROM {table} WHERE run = :run" for table in ("rounds", "opinions")),  # noqa: S608
     "DELETE FROM evaluations WHERE draft IN (SELECT id FROM drafts WHERE run = :run)",
-    *(f"DELETE FROM {table} WHERE run = :run" for table in ("parents", "drafts", "pieces", "gaps")),  # noqa: S608
+    "DELETE FROM drafts WHERE run = :run",
+    "UPDATE records SET part = NULL WHERE part = :run",
+    "DELETE FROM records WHERE run = :run",
     "DELETE FROM budget_runs WHERE run = :run",
-    "UPDATE chapters SET run = NULL WHERE run = :run",
-    "DELETE FROM chapters WHERE whole = :run",
     "DELETE FROM items WHERE run = :run",
 )
-_KEPT = " UNION ALL ".join(
-    f"SELECT 1 FROM {table} WHERE document = :document"  # noqa: S608
-    for table in ("packs", "keyfacts", "typed_packs")
-)
-# The unfinished items of a batch.
-_KEPT += " UNION ALL SELECT 1 FROM items WHERE document = :document AND state IN ('waiting', 'leased')"
+# Questions and key facts, and the unfinished items of a batch, keep their document.
+_KEPT = """
+    SELECT 1 FROM artifacts WHERE document = :document AND kind IN ('pack', 'keyfacts', 'typed') UNION ALL
+    SELECT 1 FROM items WHERE document = :document AND state IN ('waiting', 'leased')
+"""
 _OF_DOCUMENT = (
-    "DELETE FROM questions WHERE pack IN (SELECT id FROM packs WHERE document = :document)",
-    "DELETE FROM packs WHERE document = :document",
-    "DELETE FROM typed_questions WHERE pack IN (SELECT id FROM typed_packs WHERE document = :document)",
-    "DELETE FROM typed_packs WHERE document = :document",
-    "DELETE FROM facts WHERE keyfacts IN (SELECT id FROM keyfacts WHERE document = :document)",
-    "DELETE FROM trees WHERE keyfacts IN (SELECT id FROM keyfacts WHERE document = :document)",
-    "DELETE FROM keyfacts WHERE document = :document",
-    *(
-        f"DELETE FROM {table} WHERE document = :document"  # noqa: S608
-        for table in ("chunks", "verdicts", "rulings", "embeddings", "items")
-    ),
+    "DELETE FROM artifacts WHERE document = :document",
+    "DELETE FROM cache WHERE owner = :document",
+    "DELETE FROM items WHERE document = :document",
     "DELETE FROM documents WHERE id = :document",
 )
-# A user's own prompts may reveal what they were made for.
-_UNUSED_PROMPTS = "DELETE FROM prompts WHERE hash NOT IN (SELECT j.value FROM runs r, json_each(r.prompt_hashes) j)"
 _UNUSED_PARTS = "DELETE FROM message_texts WHERE NOT EXISTS (SELECT 1 FROM messages WHERE text = message_texts.id)"
 _EMPTY_BATCHES = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM items WHERE batch = name)"
 
@@ -144,9 +131,11 @@ class RunRemover:
             raise RunError(f"no run {unknown[0]}", hint="`redraft runs` lists them")
         chosen = list(dict.fromkeys([*runs, *(run for run, document in about.items() if document in documents)]))
         # Its chapter and candidate runs are deleted with it.
-        of_another = "SELECT whole, run FROM chapters UNION ALL SELECT whole, run FROM candidates"
-        parts = self.connection.rows(f"SELECT * FROM ({of_another}) parts WHERE run IS NOT NULL")  # noqa: S608
-        chosen = list(dict.fromkeys([*chosen, *(row["run"] for row in parts if row["whole"] in chosen)]))
+        parts = self.connection.rows(
+            "SELECT part FROM records WHERE part IS NOT NULL AND run IN (SELECT value FROM json_each(?))",
+            (json.dumps(chosen),),
+        )
+        chosen = list(dict.fromkeys([*chosen, *(row["part"] for row in parts)]))
         if at_work := [run for run in chosen if self.is_claimed(run)]:
             raise RunError(
                 f"run {at_work[0]} is in use by another process, and nothing was forgotten",
@@ -156,8 +145,8 @@ class RunRemover:
 
     def _forget_run(self, raw: Transaction, run: str, gone: _Deleted) -> None:
         named = {"run": run}
-        for table in ("drafts", "pieces", "parents"):
-            gone.texts |= {row[0] for row in raw.execute(f"SELECT text FROM {table} WHERE run = :run", named)}  # noqa: S608
+        texts = "SELECT text FROM drafts WHERE run = :run UNION SELECT text FROM records WHERE run = :run"
+        gone.texts |= {row["text"] for row in raw.execute(texts, named) if row["text"]}
         for statement in _OF_RUN:
             raw.execute(statement, named)
         answers = raw.execute(_ANSWERS, named).fetchall()
@@ -186,15 +175,16 @@ class RunRemover:
                     raw.execute(statement, {"document": document})
                 gone.documents.append(document)
                 gone.texts.add(document)
-        for statement in (_UNUSED_PROMPTS, _UNUSED_PARTS, _EMPTY_BATCHES):
-            raw.execute(statement)
+        raw.execute(_UNUSED_PARTS)
+        raw.execute(_EMPTY_BATCHES)
+        _drop_unused_prompts(raw)
         unnamed = {row["id"] for row in raw.execute(_UNNAMED_TEXTS)}
         at_work = self._documents_at_work(raw)
         if at_work:
             # An active run may have stored a text that no checkpoint refers to yet, but only of its own document.
             unnamed = set() if at_work & {about[run] for run in runs} else unnamed & gone.texts
         gone.texts = unnamed - self.checkpoints.texts(runs) if unnamed else set()
-        for table, column in (("links", "child"), ("texts", "id")):
+        for table, column in (("cache", "owner"), ("texts", "id")):
             raw.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(text,) for text in gone.texts])  # noqa: S608
 
     def _documents_at_work(self, raw: Transaction) -> set[str]:
@@ -204,6 +194,18 @@ class RunRemover:
 
     def _size(self) -> int:
         return self.connection.size + self.checkpoints.size
+
+
+def _drop_unused_prompts(raw: Transaction) -> None:
+    """Delete the prompts of which no run says that it used them: a user's own may reveal what they were made for."""
+    used: set[str] = set()
+    for row in raw.execute("SELECT body FROM runs"):
+        # Another run may be damaged.
+        with suppress(ValueError, KeyError, AttributeError):
+            used |= set(json.loads(row["body"])["prompt_hashes"].values())
+    prompts = raw.execute("SELECT key FROM knowledge WHERE kind = 'prompt'").fetchall()
+    unused = [(row["key"],) for row in prompts if row["key"] not in used]
+    raw.executemany("DELETE FROM knowledge WHERE kind = 'prompt' AND key = ?", unused)
 
 
 def _drop_call(raw: Transaction, call: int, gone: _Deleted) -> None:

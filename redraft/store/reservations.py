@@ -8,10 +8,11 @@ the transaction that changes a call.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from redraft.store.calls import CUT, LOST, OK, SENT, Call, PreparedMessages, is_cut_below
-from redraft.store.connection import Connection, Row, Transaction, values_of
+from redraft.domain import Usage
+from redraft.store.calls import CUT, LOST, OK, SENT, Call, PreparedMessages, columns_of, is_cut_below
+from redraft.store.connection import Connection, Row, Transaction, insert
 from redraft.store.documents import put_text
 
 TAKEN = """
@@ -27,13 +28,6 @@ USED_WITH = """
 """
 """What was spent of a budget, if a run draws on it."""
 USED = "SELECT calls, usd / 1000000000000 AS usd, unpriced FROM budget_sums WHERE budget = ?"
-# The columns that are fields of a call: those known when it is booked, and those from its reply.
-_OF_CALL = (
-    *("run", "key", "model", "prompt", "prompt_hash", "label", "sample", "temperature", "max_tokens", "attempt"),
-    *("started", "booked_usd"),
-)
-_OF_REPLY = ("error", "finish_reason", "cost_usd", "seconds", "waited", "booked_usd")
-_OF_USAGE = ("prompt_tokens", "completion_tokens", "cached_prompt_tokens", "reasoning_tokens")
 # Sums of small costs are inexact; reaching a limit to the cent does not exceed it.
 _ROUNDING = 1e-9
 _MAX_DOCUMENTS = 8
@@ -116,45 +110,41 @@ class Reservations:
 
     def _book(self, reservation: Reservation, call: Call, terms: ReservationTerms) -> None:
         """Insert the call first and roll back if it is not allowed, so that all answers are awaited at once."""
-        names, places = ", ".join((*_OF_CALL, "most_tokens")), ", ".join("?" * (len(_OF_CALL) + 1))
         messages = PreparedMessages(call.messages, *self._document_of(call.run))
-        with self._connection.writing_named(_of_key(call)) as raw:
+        with self._connection.writing("names", _of_key(call)) as raw:
             cursor = raw.execute(_ASKED, {"key": call.key, "run": call.run})
-            known = messages.find(raw)
+            stored_texts = messages.find(raw)
             raw.execute(TAKEN + raw.for_update, (call.run, call.key))
-            made = raw.execute(
-                "INSERT INTO calls (outcome, error, finish_reason, prompt_tokens, completion_tokens,"  # noqa: S608
-                f" cached_prompt_tokens, reasoning_tokens, usage_reported, seconds, {names})"
-                f" VALUES ('{SENT}', '', '', 0, 0, 0, 0, 0, 0, {places}) RETURNING id",
-                (*values_of(call, _OF_CALL), call.lost_tokens),
-            )
+            sent = replace(call, outcome=SENT, error="", finish_reason="", usage=Usage(reported=False), cost_usd=None)
+            columns = columns_of(replace(sent, seconds=0.0))
+            inserted = raw.execute(f"{insert('calls', *columns)} RETURNING id", tuple(columns.values()))
             used = raw.execute(USED_WITH, {"budget": terms.budget_key, "run": call.run})
             if any(
                 not is_cut_below(call.max_tokens, row) if row["outcome"] == OK else self._is_at_work(row["run"])
                 for row in cursor
             ):
                 raise DuplicateCallError
-            booked = made.fetchone()["id"]
+            booked = inserted.fetchone()["id"]
             if call.run and not (terms.max_calls is None and terms.max_cost is None):
                 with_it = used.fetchone()
                 if with_it is None:
                     raise _UncountedRunError
                 self._check(raw, booked, call, terms, with_it)
-            messages.put(raw, booked, known)
+            messages.put(raw, booked, stored_texts)
         reservation.call = booked
 
     def _document_of(self, run: str | None) -> tuple[str | None, str]:
         """Return the id and the text of a run's document, which its calls quote."""
         if run is None:
             return None, ""
-        if (known := self._documents.get(run)) is None:
+        if (document := self._documents.get(run)) is None:
             query = "SELECT t.id, t.text FROM runs r JOIN texts t ON t.id = r.document WHERE r.id = ?"
             if (row := self._connection.row(query, (run,))) is None:
                 return None, ""
             if len(self._documents) >= _MAX_DOCUMENTS:
                 self._documents.clear()
-            known = self._documents[run] = (row["id"], row["text"])
-        return known
+            document = self._documents[run] = (row["id"], row["text"])
+        return document
 
     def take_back(self, reservation: Reservation) -> None:
         """Delete a call that was not sent."""
@@ -172,7 +162,7 @@ class Reservations:
             }
             alive = {run for run in {run for _, run in waiting} if self._is_alive(run)}
             before = with_it["calls"] - 1, with_it["usd"] - (call.booked_usd or 0.0)
-            raise LimitReachedError(*before, {(one, run) for one, run in waiting if run in alive})
+            raise LimitReachedError(*before, {(call_id, run) for call_id, run in waiting if run in alive})
 
     def is_sent_elsewhere(self, key: str, run: str | None) -> bool:
         """Return whether a living process is sending this request in another run."""
@@ -185,20 +175,19 @@ class Reservations:
     def settle(self, reservation: Reservation, call: Call) -> None:
         """Record the outcome of a call. If the request was answered meanwhile, both answers are kept; one that was cut
         off gives way to one with more room."""
-        with self._connection.writing_named(_of_key(call)) as raw:
+        with self._connection.writing("names", _of_key(call)) as raw:
             reply = put_text(raw, call.reply) if call.reply is not None else None
             if call.outcome == OK and call.run:
                 raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (call.run, reservation.call))
             raw.execute(TAKEN + raw.for_update, (call.run, call.key))
             if call.outcome == OK:
                 raw.execute(_GIVES_WAY, (call.key, *CUT, _NO_LIMIT if call.max_tokens is None else call.max_tokens))
+            columns = {"reply": reply, **columns_of(call)}
+            for fixed in ("run", "key", "outcome"):
+                del columns[fixed]
             raw.execute(
-                f"UPDATE calls SET outcome = {_UNLESS_ANSWERED}, reply = ?, usage_reported = ?, most_tokens = ?,"  # noqa: S608
-                f" {' = ?, '.join((*_OF_USAGE, *_OF_REPLY))} = ? WHERE id = ?",
-                (
-                    *(call.outcome, call.key, call.outcome, reply, int(call.usage.reported), call.lost_tokens),
-                    *(*values_of(call.usage, _OF_USAGE), *values_of(call, _OF_REPLY), reservation.call),
-                ),
+                f"UPDATE calls SET outcome = {_UNLESS_ANSWERED}, {' = ?, '.join(columns)} = ? WHERE id = ?",  # noqa: S608
+                (call.outcome, call.key, call.outcome, *columns.values(), reservation.call),
             )
 
     def mark_lost(self, run: str) -> None:

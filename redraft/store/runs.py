@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from typing import Any, Literal, TypeVar, get_args
@@ -21,14 +21,14 @@ from redraft.store.connection import (
     Repository,
     Row,
     Transaction,
+    body_of,
     insert,
     json_text,
     record_in,
     storable,
     upsert,
-    values_of,
 )
-from redraft.store.documents import now, put_text
+from redraft.store.documents import now, ordered, put_text, records_of
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 """A `stopped` run used up its budget, a `waiting` one needs an answer from a person. All but `done` can be resumed."""
@@ -39,9 +39,14 @@ DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 R = TypeVar("R")
 _DAMAGED = "`redraft runs` lists those that are not; `redraft forget` removes it"
 _PAGE, _OPENING = 100, 400
-_COLUMNS = ("id", "identity", "document", "tokenizer", "version", "status", "kind", "experiment", "parent")
+_COLUMNS = ("id", "identity", "document", "status", "experiment", "draft", "seconds", "created", "updated")
+_BESIDE = ("tokenizer", "version", "parent", "stop_reason", "why", "error", "output", "prompt_hashes")
+"""The fields in the body of a row, beside settings."""
 _SETTINGS = ("settings", "limits", "judging", "refinement")
-_PIECES = "SELECT p.*, t.text AS body FROM pieces p JOIN texts t ON t.id = p.text"
+_DRAFTS = "SELECT d.*, t.text AS content FROM drafts d JOIN texts t ON t.id = d.text"
+_PIECES = "SELECT r.*, t.text AS content FROM records r JOIN texts t ON t.id = r.text WHERE run = ? AND kind = 'piece'"
+_BODY = "SELECT body FROM runs WHERE id = ?"
+_RECORD = upsert("records", ("run", "kind", "key"), "body")
 
 
 WITHOUT_SUMMARY = {
@@ -134,23 +139,26 @@ class Runs(Repository):
     def readable(self, key: str, read: Callable[[], R]) -> R | None:
         """Return the result of `read`; None if the rows of the run are damaged."""
         try:
-            found = read()
+            result = read()
         except (RunError, *DAMAGE) as error:
             self.damaged[key] = error.message if isinstance(error, RunError) else f"{type(error).__name__}: {error}"
             return None
         self.damaged.pop(key, None)
-        return found
+        return result
 
     def _all(self, rows: Sequence[Row]) -> list[Run]:
-        found = (self.readable(str(row["id"]), partial(_run, dict(row))) for row in rows)
-        return [run for run in found if run is not None]
+        runs = (self.readable(str(row["id"]), partial(_run, dict(row))) for row in rows)
+        return [run for run in runs if run is not None]
 
     def add(self, run: Run) -> None:
         """Store a new run."""
-        moment = now()
-        settings = [one and one.model_dump_json() for one in (getattr(run, name) for name in _SETTINGS)]
-        values = (*values_of(run, _COLUMNS), *settings, json.dumps(run.prompt_hashes), moment, moment)
-        self._write(insert("runs", *_COLUMNS, *_SETTINGS, "prompt_hashes", "created", "updated"), values)
+        body: dict[str, Any] = {name: getattr(run, name) for name in _BESIDE}
+        for name in _SETTINGS:
+            settings = getattr(run, name)
+            body[name] = settings and settings.model_dump(mode="json")
+        columns = {name: getattr(run, name) for name in _COLUMNS}
+        columns |= {"kind": run.kind, "body": json_text(body), "created": (moment := now()), "updated": moment}
+        self._write(insert("runs", *columns), tuple(columns.values()))
 
     def get(self, key: str) -> Run:
         """Return the run with this id or unique prefix."""
@@ -204,12 +212,12 @@ class Runs(Repository):
             "status = ?": status,
             "document IN (SELECT value FROM json_each(?))": None if documents is None else json.dumps(list(documents)),
         }
-        asked = {condition: value for condition, value in conditions.items() if value is not None}
-        where = f"WHERE {' AND '.join(asked)}" if asked else ""
+        filters = {condition: value for condition, value in conditions.items() if value is not None}
+        where = f"WHERE {' AND '.join(filters)}" if filters else ""
         query = f"SELECT * FROM runs {where} ORDER BY created DESC, rowid DESC LIMIT ? OFFSET ?"  # noqa: S608
         runs: list[Run] = []
         for page in count():
-            rows = self._connection.rows(query, (*asked.values(), _PAGE, page * _PAGE))
+            rows = self._connection.rows(query, (*filters.values(), _PAGE, page * _PAGE))
             named = (run for run in self._all(rows) if not model or model in run.settings.model)
             runs += (run for run in named if wanted is None or wanted(run))
             if len(rows) < _PAGE or len(runs) >= limit:
@@ -220,9 +228,9 @@ class Runs(Repository):
         """Raise `UsageError` for a kind or a status that no run can have, which would find nothing."""
         of_parts = (row["kind"] for row in self._connection.rows("SELECT DISTINCT kind FROM runs ORDER BY kind"))
         kinds, statuses = dict.fromkeys([*KINDS, *of_parts]), (*get_args(Status), KILLED)
-        for what, wanted, known in (("kind", kind, kinds), ("status", status, statuses)):
-            if wanted and wanted not in known:
-                raise UsageError(f"{wanted!r:.60} is not a {what} of runs", hint=f"choose from: {', '.join(known)}")
+        for what, wanted, choices in (("kind", kind, kinds), ("status", status, statuses)):
+            if wanted and wanted not in choices:
+                raise UsageError(f"{wanted!r:.60} is not a {what} of runs", hint=f"choose from: {', '.join(choices)}")
 
     def stamps(self) -> list[tuple[str, str, str]]:
         """Return the id, last change and stored status of every run, newest first."""
@@ -246,22 +254,30 @@ class Runs(Repository):
         why: str = "",
     ) -> None:
         """Set the status of a run."""
-        self._write(
-            "UPDATE runs SET status = ?, stop_reason = ?, error = ?, why = ?, updated = ? WHERE id = ?",
-            (status, stop_reason, json_text(error) if error else None, storable(why), now(), key),
-        )
+        changes = {"stop_reason": stop_reason, "error": error, "why": why}
+        self._change(key, changes, "status = ?, updated = ?", status, now())
 
     def set_output(self, run: str, path: str) -> None:
         """Set the file to write the summary to."""
-        self._write("UPDATE runs SET output = ? WHERE id = ?", (storable(path), run))
+        self._change(run, {"output": path})
 
     def set_limits(self, key: str, limits: Limits) -> None:
         """Set new limits for a resumed run."""
-        self._write("UPDATE runs SET limits = ? WHERE id = ?", (limits.model_dump_json(), key))
+        self._change(key, {"limits": limits.model_dump(mode="json")})
 
     def set_judging(self, key: str, judging: JudgeConfig) -> None:
         """Record the judging settings of a run after it has built its questions."""
-        self._write("UPDATE runs SET judging = ? WHERE id = ?", (judging.model_dump_json(), key))
+        self._change(key, {"judging": judging.model_dump(mode="json")})
+
+    def _change(self, key: str, changes: Mapping[str, object], columns: str = "", *values: object) -> None:
+        """Change fields in the body of a run, and columns with it."""
+        with self._connection.writing("names") as raw:
+            row = raw.execute(_BODY + raw.for_update, (key,)).fetchone()
+            if row is not None:
+                with damage_named(key):
+                    body = json_text({**json.loads(row["body"]), **changes})
+                statement = f"UPDATE runs SET {columns}{columns and ', '}body = ? WHERE id = ?"  # noqa: S608
+                raw.execute(statement, (*values, body, key))
 
     def add_seconds(self, key: str, seconds: float) -> None:
         """Add to the time a run has taken, over all its resumptions."""
@@ -278,7 +294,7 @@ class Runs(Repository):
         parents: Sequence[Parent] = (),
     ) -> str:
         """Store a draft and make it the run's result. The same draft is stored once, with the latest notes."""
-        with self._connection.writing_named() as raw:
+        with self._connection.writing("names") as raw:
             key = _put_draft(raw, run, round_, node, text, words, notes, parents)
             raw.execute("UPDATE runs SET draft = ?, updated = ? WHERE id = ?", (key, now(), run))
         return key
@@ -294,7 +310,7 @@ class Runs(Repository):
         parents: Sequence[Parent] = (),
     ) -> str:
         """Store a draft that is not the run's result, or not yet."""
-        with self._connection.writing_named() as raw:
+        with self._connection.writing("names") as raw:
             return _put_draft(raw, run, round_, node, text, words, notes, parents)
 
     def choose_draft(self, run: str, key: str) -> None:
@@ -303,92 +319,86 @@ class Runs(Repository):
 
     def drafts(self, run: str) -> list[Draft]:
         """Return all drafts of a run in the order in which they were made."""
-        rows = self._connection.rows("SELECT id FROM drafts WHERE run = ? ORDER BY round, rowid", (run,))
-        return [self.draft(row["id"]) for row in rows]
+        rows = self._connection.rows(f"{_DRAFTS} WHERE d.run = ? ORDER BY d.round, d.rowid", (run,))
+        return [_draft_in(row) for row in rows]
 
     def draft(self, key: str) -> Draft:
         """Return the draft with this id."""
-        row = self._connection.row(
-            "SELECT d.*, t.text AS body FROM drafts d JOIN texts t ON t.id = d.text WHERE d.id = ?", (key,)
-        )
+        row = self._connection.row(f"{_DRAFTS} WHERE d.id = ?", (key,))
         if row is None:
             raise RunError(f"no draft {key!r}")
-        notes = tuple(json.loads(row["notes"]))
-        return Draft(row["id"], row["run"], row["round"], row["node"], row["body"], row["words"], notes)
+        return _draft_in(row)
 
     def add_piece(self, run: str, piece: Piece, parents: Sequence[Parent] = ()) -> None:
         """Store a partial summary with its parents. An earlier one at the same place is replaced, and so are the later
         steps made from that one."""
-        with self._connection.writing_named() as raw:
+        key = "/".join(map(ordered, (piece.level, piece.index, piece.step)))
+        end = "/".join(map(ordered, (piece.level, piece.index + 1)))
+        with self._connection.writing("names") as raw:
             text = put_text(raw, piece.text)
-            place = (run, piece.level, piece.index, piece.step)
-            later = raw.execute(
-                "DELETE FROM pieces WHERE run = ? AND level = ? AND idx = ? AND step >= ? RETURNING step", place
-            ).fetchall()
-            _drop_parents(raw, run, [replace(piece, step=row["step"]).name for row in later])
+            _drop_pieces(raw, run, key, end)
             _put_parents(raw, run, piece.name, parents)
-            raw.execute(
-                "INSERT INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *(*place, piece.first_chunk, piece.last_chunk, text),
-                    *(piece.words, piece.tokens, piece.limit, piece.attempts, piece.flaw),
-                ),
-            )
+            values = (run, "piece", key, text, body_of(piece, "text"))
+            raw.execute(insert("records", "run", "kind", "key", "text", "body"), values)
 
     def drop_merges(self, run: str) -> None:
         """Delete the pieces above the lowest level, because they are about to be made again."""
-        with self._connection.writing_named() as raw:
-            raw.execute(
-                "DELETE FROM parents WHERE run = ? AND child IN"
-                " (SELECT level || '/' || idx || '/' || step FROM pieces WHERE run = ? AND level > 0)",
-                (run, run),
-            )
-            raw.execute("DELETE FROM pieces WHERE run = ? AND level > 0", (run,))
+        with self._connection.writing("names") as raw:
+            _drop_pieces(raw, run, ordered(1), ":")
 
     def pieces(self, run: str) -> list[Piece]:
         """Return all partial summaries of a run, lowest level first."""
-        rows = self._connection.rows(f"{_PIECES} WHERE run = ? ORDER BY level, idx, step", (run,))
-        return [_piece_in(row) for row in rows]
+        return [_piece_in(row) for row in self._connection.rows(f"{_PIECES} ORDER BY key", (run,))]
 
     def piece_of(self, run: str, text: str) -> Piece | None:
         """Return the last partial summary with this text id, or None."""
-        row = self._connection.row(
-            f"{_PIECES} WHERE run = ? AND p.text = ? ORDER BY level DESC, idx DESC, step DESC LIMIT 1", (run, text)
-        )
+        row = self._connection.row(f"{_PIECES} AND r.text = ? ORDER BY key DESC LIMIT 1", (run, text))
         return _piece_in(row) if row else None
 
     def add_gap(self, run: str, gap: Gap) -> None:
         """Record a chunk that could not be summarized."""
-        values = (run, gap.chunk, gap.code, storable(gap.reason))
-        self._write(upsert("gaps", ("run", "chunk"), "code", "reason"), values)
+        self._write(_RECORD, (run, "gap", ordered(gap.chunk), body_of(gap)))
 
     def close_gap(self, run: str, chunk: int) -> None:
         """Delete a gap after its chunk was summarized."""
-        self._write("DELETE FROM gaps WHERE run = ? AND chunk = ?", (run, chunk))
+        self._write("DELETE FROM records WHERE run = ? AND kind = 'gap' AND key = ?", (run, ordered(chunk)))
 
     def gaps(self, run: str) -> list[Gap]:
         """Return the chunks of a run that could not be summarized."""
-        rows = self._connection.rows("SELECT * FROM gaps WHERE run = ? ORDER BY chunk", (run,))
-        return [record_in(Gap, row) for row in rows]
+        return [record_in(Gap, row) for row in records_of(self._connection, run, "gap")]
+
+
+def _draft_in(row: Row) -> Draft:
+    """Return the draft in a row."""
+    return record_in(Draft, row, "id", "run", "round", "words", text=row["content"])
+
+
+def _piece_in(row: Row) -> Piece:
+    """Return the partial summary in a row."""
+    return record_in(Piece, row, text=row["content"])
 
 
 def _put_parents(raw: Transaction, run: str, child: str, parents: Sequence[Parent]) -> None:
     """Store the parents of a piece or a draft, replacing earlier ones, within the transaction that stores it."""
     _drop_parents(raw, run, [child])
-    raw.executemany(
-        "INSERT INTO parents VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [(run, child, at, parent.kind, parent.node, parent.text, *parent.span) for at, parent in enumerate(parents)],
-    )
+    rows = [(run, "parent", f"{child}#{at}", parent.text, body_of(parent, "text")) for at, parent in enumerate(parents)]
+    raw.executemany(insert("records", "run", "kind", "key", "text", "body"), rows)
 
 
 def _drop_parents(raw: Transaction, run: str, children: Sequence[str]) -> None:
     """Delete the parents of texts that are about to be written again."""
-    raw.executemany("DELETE FROM parents WHERE run = ? AND child = ?", [(run, child) for child in children])
+    raw.executemany(
+        "DELETE FROM records WHERE run = ? AND kind = 'parent' AND key > ? AND key < ?",
+        # A dollar sign sorts next after a number sign.
+        [(run, f"{child}#", f"{child}$") for child in children],
+    )
 
 
-def _piece_in(row: Row) -> Piece:
-    """Return the partial summary in a row."""
-    return record_in(Piece, row, index=row["idx"], text=row["body"], limit=row["word_limit"])
+def _drop_pieces(raw: Transaction, run: str, first: str, end: str) -> None:
+    """Delete the pieces with keys from `first` to before `end`, and their parents."""
+    statement = "DELETE FROM records WHERE run = ? AND kind = 'piece' AND key >= ? AND key < ? RETURNING key"
+    rows = raw.execute(statement, (run, first, end)).fetchall()
+    _drop_parents(raw, run, ["/".join(str(int(number)) for number in row["key"].split("/")) for row in rows])
 
 
 def _put_draft(
@@ -403,9 +413,11 @@ def _put_draft(
 ) -> str:
     """Store a draft with its parents; return its id."""
     key = f"{run}-{round_}-{content_id(node + text)[:8]}"
+    body = body_of(Draft(key, run, round_, node, "", words, tuple(notes)), "id", "run", "round", "text", "words")
     raw.execute(
-        "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET notes = excluded.notes",
-        (key, run, round_, node, put_text(raw, text), words, json_text(list(notes)), now()),
+        f"{insert('drafts', 'id', 'run', 'round', 'text', 'words', 'body')}"
+        " ON CONFLICT (id) DO UPDATE SET body = excluded.body",
+        (key, run, round_, put_text(raw, text), words, body),
     )
     _put_parents(raw, run, key, parents)
     return key
@@ -428,30 +440,21 @@ def _run(row: dict[str, Any]) -> Run:
 
 def _known(row: dict[str, Any]) -> Run:
     """Return the run in a row; raises `RunError` if a later version stored settings that this one does not know."""
+    values: dict[str, Any] = json.loads(row["body"]) | {name: row[name] for name in _COLUMNS}
     try:
-        return _read(row)
+        judging, refinement = values.pop("judging"), values.pop("refinement")
+        values["purpose"] = purpose_of(
+            row["kind"],
+            judging and JudgeConfig.model_validate(judging),
+            refinement and RefineConfig.model_validate(refinement),
+        )
+        values["settings"] = DraftConfig.model_validate(values["settings"])
+        values["limits"] = Limits.model_validate(values["limits"])
     except ValidationError as error:
-        broken = [one for one in error.errors() if one["type"].startswith("json_")]
-        if broken:
-            raise DamagedRun(f"run {row['id']} is damaged: {broken[0]['msg']}", hint=_DAMAGED) from error
-        unknown = [".".join(map(str, one["loc"])) for one in error.errors() if one["type"] == "extra_forbidden"]
+        unknown = [".".join(map(str, fault["loc"])) for fault in error.errors() if fault["type"] == "extra_forbidden"]
         what = f"has the setting {', '.join(unknown)}, which" if unknown else "has settings that"
         raise RunError(
-            f"run {row['id']} was made by redraft {row['version']}: it {what} this version does not know",
+            f"run {row['id']} was made by redraft {values['version']}: it {what} this version does not know",
             hint="update redraft, or use the version that made it",
         ) from error
-
-
-def _read(row: dict[str, object]) -> Run:
-    values: dict[str, Any] = dict(row)
-    judging, refinement = values.pop("judging"), values.pop("refinement")
-    values["purpose"] = purpose_of(
-        str(values.pop("kind")),
-        JudgeConfig.model_validate_json(str(judging)) if judging else None,
-        RefineConfig.model_validate_json(str(refinement)) if refinement else None,
-    )
-    values["settings"] = DraftConfig.model_validate_json(str(row["settings"]))
-    values["limits"] = Limits.model_validate_json(str(row["limits"]))
-    values["prompt_hashes"] = json.loads(str(row["prompt_hashes"]))
-    values["error"] = json.loads(str(row["error"])) if row["error"] else None
     return Run(**values)

@@ -12,18 +12,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from typing_extensions import override
 
 from redraft.errors import StoreError
-from redraft.store.connection import BUSY_SECONDS, Connection, Transaction, Values
+from redraft.store.connection import BUSY_SECONDS, Connection, Scope, Transaction, Values
 
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-    from sqlite_utils.migrations import Migrations
-
-
+VERSION = "201_records"
+"""The name of the schema, as databases record it. Another schema has another name."""
+_NAME = "redraft"
+_APPLIED = "_sqlite_migrations"  # as sqlite-utils calls it
+_OLD = re.compile(r"m\d|[01]")
 IN_MEMORY = Path(":memory:")
 PRIVATE = 0o600
 """File mode: only the owner may read books and summaries."""
@@ -118,13 +118,6 @@ class SqliteConnection(Connection):
                 self.raw.close()
                 raise
 
-    def move_to_memory(self) -> None:
-        """Continue with a writable copy in memory, which is discarded on closing."""
-        with self._lock, self.explained():
-            self.raw = _copied_to_memory(self.raw)
-            _prepare(self.raw)
-            self._seen = ()
-
     def _open_to_read(self) -> None:
         self._seen = _stamp(self.path)
         self.raw = _opened_to_read(self.path)
@@ -151,7 +144,7 @@ class SqliteConnection(Connection):
 
     @override
     @contextmanager
-    def writing(self) -> Iterator[Transaction]:
+    def writing(self, scope: Scope = "all", *names: str) -> Iterator[Transaction]:
         with self._lock, self.explained():
             if self.raw.in_transaction:
                 yield SqliteTransaction(self.raw)
@@ -163,14 +156,6 @@ class SqliteConnection(Connection):
             except BaseException:
                 self._roll_back()
                 raise
-
-    @override
-    def writing_named(self, *names: str) -> AbstractContextManager[Transaction]:
-        return self.writing()
-
-    @override
-    def writing_rows(self) -> AbstractContextManager[Transaction]:
-        return self.writing()
 
     @override
     @contextmanager
@@ -208,8 +193,8 @@ class SqliteConnection(Connection):
     def row(self, query: str, parameters: Values = ()) -> sqlite3.Row | None:
         with self._lock, self.explained():
             self._look_again()
-            found: sqlite3.Row | None = self.raw.execute(query, parameters).fetchone()
-            return found
+            row: sqlite3.Row | None = self.raw.execute(query, parameters).fetchone()
+            return row
 
     @override
     def clock(self) -> float:
@@ -245,6 +230,37 @@ class SqliteConnection(Connection):
             return size_of(self.raw) - size_of(self.raw, "freelist_count")
 
     @override
+    def prepare(self, *, may_create: bool = True) -> bool:
+        if is_current(self._applied(), self.place):
+            return True
+        # Imports NumPy, which would dominate the start-up of commands that only read.
+        from sqlite_utils import Database
+        from sqlite_utils.migrations import Migrations
+
+        migrations = Migrations(_NAME)
+
+        @migrations(name=VERSION)
+        def apply(database: Database) -> None:
+            for statement in schema_statements():
+                database.execute(statement)
+
+        # Two processes may open a new database at once: the second finds nothing left to do.
+        with self.writing():
+            if (tables := self._tables() - {_APPLIED}) and not self._applied():
+                raise another_program(f"this is the database of another program (it has a table {min(tables)})", self)
+            migrations.apply(Database(self.raw))
+        return True
+
+    def _tables(self) -> set[str]:
+        return {row["name"] for row in self.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+    def _applied(self) -> list[str]:
+        if _APPLIED not in self._tables():
+            return []
+        rows = self.rows("SELECT name FROM _sqlite_migrations WHERE migration_set = ? ORDER BY rowid", (_NAME,))
+        return [row["name"] for row in rows]
+
+    @override
     def close(self) -> None:
         with self._lock:
             self.raw.close()
@@ -261,7 +277,7 @@ def explained(path: Path) -> Iterator[None]:
 
 def _is_read_only(path: Path) -> bool:
     """Return whether the database cannot be written: SQLite needs a writable directory even to read a WAL database."""
-    return path != IN_MEMORY and path.exists() and not all(os.access(one, os.W_OK) for one in (path, path.parent))
+    return path != IN_MEMORY and path.exists() and not all(os.access(place, os.W_OK) for place in (path, path.parent))
 
 
 def _opened_to_read(path: Path) -> sqlite3.Connection:
@@ -282,10 +298,11 @@ def _opened_to_read(path: Path) -> sqlite3.Connection:
 def _prepare(raw: sqlite3.Connection) -> None:
     """Configure a connection: rows by column name, and damaged text decoded as far as possible."""
     raw.row_factory = sqlite3.Row
-    raw.text_factory = _text
+    raw.text_factory = readable_text
 
 
-def _text(data: bytes) -> str:
+def readable_text(data: bytes) -> str:
+    """Return a text as far as it can be decoded."""
     return data.decode("utf-8", "replace")
 
 
@@ -349,101 +366,35 @@ def _advice(error: Exception) -> str:
     return "see `redraft runs`, and `redraft resume` the run when the cause is gone"
 
 
-_NAME = "redraft"
-_RECORD = "_sqlite_migrations"  # as sqlite-utils calls it
-_OLD = re.compile(r"m\d|0")
-
-
-class SchemaStep(NamedTuple):
-    """A schema change: the SQL files for each database, relative to this module."""
-
-    sqlite: str
-    postgres: str
-
-
-STEPS = {"101_tables": SchemaStep("schema.sql", "postgres/schema.sql")}
-"""The steps in order, by the names recorded in the database. The first creates all tables; each change is a new step. A
-released step never changes."""
-
-
-def split_statements(file: str) -> Iterator[str]:
-    """Yield the statements of a file: each ends at an unindented line that ends with a semicolon."""
+def schema_statements() -> Iterator[str]:
+    """Yield the statements of the schema: each ends at an unindented line that ends with a semicolon."""
     statement = ""
-    for line in (Path(__file__).parent / file).read_text("utf-8").splitlines(keepends=True):
+    for line in Path(__file__).with_name("schema.sql").read_text("utf-8").splitlines(keepends=True):
         statement += line
         if not line[0].isspace() and not line.startswith("--") and line.rstrip().endswith(";"):
             yield statement
             statement = ""
 
 
-def refuse_others(applied: Sequence[str], place: str) -> None:
-    """Raise for a database with unknown steps: one of a newer redraft, or of an old one."""
-    unknown = [name for name in applied if name not in STEPS]
-    if any(_OLD.match(name) for name in unknown):
+def is_current(applied: Sequence[str], place: str) -> bool:
+    """Return whether a database that recorded these names has the schema. Raises for one of another version."""
+    others = [name for name in applied if name != VERSION]
+    if any(_OLD.match(name) for name in others):
         raise StoreError(
             "the database was written by a version of redraft before 0.1.0, and only such a version can read it",
             place=place,
             hint="name another database with --db; that version's `redraft export RUN -o run.html` writes a run to a"
             " file, and its `redraft pack export BOOK -o FILE` questions that `redraft pack import FILE` reads here",
         )
-    if unknown:
+    if others:
         raise StoreError(
-            f"the database was written by a newer redraft (it has {unknown[-1]})",
+            f"the database was written by a newer redraft (it has {others[-1]})",
             place=place,
             hint="upgrade redraft, or name another database with --db",
         )
+    return VERSION in applied
 
 
-def migrate(connection: SqliteConnection) -> None:
-    """Bring the database up to date; raises for one of a newer or an older redraft and leaves it unchanged."""
-    applied = _applied(connection)
-    refuse_others(applied, connection.place)
-    if len(applied) < len(STEPS):
-        # Imports NumPy, which would dominate the start-up of commands that only read.
-        from sqlite_utils import Database
-
-        if connection.only_read:
-            connection.move_to_memory()
-        # Two processes may open a new database at once: the second finds nothing left to do.
-        with connection.writing():
-            _require_ours(connection)
-            steps().apply(Database(connection.raw))
-
-
-def steps() -> Migrations:
-    """Return the steps as sqlite-utils migrations."""
-    from sqlite_utils.migrations import Migrations
-
-    migrations = Migrations(_NAME)
-
-    def add(name: str, file: str) -> None:
-        @migrations(name=name)
-        def apply(database: Database) -> None:
-            for statement in split_statements(file):
-                database.execute(statement)
-
-    for name, step in STEPS.items():
-        add(name, step.sqlite)
-    return migrations
-
-
-def _tables(connection: SqliteConnection) -> set[str]:
-    return {row["name"] for row in connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
-
-
-def _applied(connection: SqliteConnection) -> list[str]:
-    if _RECORD not in _tables(connection):
-        return []
-    rows = connection.rows("SELECT name FROM _sqlite_migrations WHERE migration_set = ? ORDER BY rowid", (_NAME,))
-    return [row["name"] for row in rows]
-
-
-def _require_ours(connection: SqliteConnection) -> None:
-    """Raise if the database has tables that redraft did not create."""
-    tables = _tables(connection) - {_RECORD}
-    if tables and not _applied(connection):
-        raise StoreError(
-            f"this is the database of another program (it has a table {min(tables)})",
-            place=connection.place,
-            hint="name another database with --db",
-        )
+def another_program(message: str, connection: Connection) -> StoreError:
+    """Return the error for a database with tables that redraft did not create."""
+    return StoreError(message, place=connection.place, hint="name another database with --db")

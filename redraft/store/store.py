@@ -5,40 +5,34 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from platformdirs import user_data_path
 
-from redraft.domain import Chunk
+from redraft.domain import Chunk, KeyFacts, Pack, TypedQuestions
 from redraft.errors import StoreError, UsageError
 from redraft.plugins import require
 from redraft.store.addresses import is_server
 from redraft.store.batches import Batches, RateLimiterWindow
 from redraft.store.calls import Calls, CapabilityStore, PromptRecords
-from redraft.store.checkpoints import SqliteCheckpoints
+from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.claims import Claims, FileClaims, MemoryClaims
-from redraft.store.connection import Checkpoints, Connection, insert
+from redraft.store.connection import Connection, insert
 from redraft.store.documents import Ancestry, ChapterRuns, Documents, DraftCandidates
 from redraft.store.judgments import Agreements, HumanOpinions, Judgments, Rulings
 from redraft.store.removal import ForgetReport, RunRemover
 from redraft.store.reservations import Reservations
 from redraft.store.runs import Run, Runs
-from redraft.store.shelf import KeyFactSets, Packs, TypedQuestionSets
-from redraft.store.sqlite import IN_MEMORY, SqliteConnection, migrate
+from redraft.store.shelf import QuestionSets
+from redraft.store.sqlite import IN_MEMORY, SqliteConnection
 
 FILE_NAME = "redraft.db"
-_KNOWLEDGE = {
-    "packs": "document = ?",
-    "questions": "pack IN (SELECT id FROM packs WHERE document = ?)",
-    "keyfacts": "document = ?",
-    "trees": "keyfacts IN (SELECT id FROM keyfacts WHERE document = ?)",
-    "facts": "keyfacts IN (SELECT id FROM keyfacts WHERE document = ?)",
-    "verdicts": "document = ?",
-    "rulings": "document = ?",
+_LEARNED = {
+    "artifacts": "document = ? AND kind IN ('pack', 'keyfacts', 'ruling')",
+    "cache": "owner = ? AND kind = 'verdict'",
 }
-"""The tables with what is known about a document, and which of their rows that is."""
+"""The tables with what is known about a document, and which of their rows a store learns from another."""
 
 
 def default_path() -> Path:
@@ -46,26 +40,18 @@ def default_path() -> Path:
     return user_data_path("redraft") / FILE_NAME
 
 
-@dataclass(frozen=True, slots=True)
-class OpenDatabase:
-    """An open database with the current schema, its checkpoints and its claims."""
-
-    address: str
-    """The address for another process. It may contain a password and must never be shown."""
-    connection: Connection
-    checkpoints: Checkpoints
-    claims: Claims
-
-    def close(self) -> None:
-        """Close the database and its checkpoints; harmless when repeated."""
-        self.checkpoints.close()
-        self.connection.close()
-
-
-def opened(address: str | Path, *, must_exist: bool, to_read: bool, only_read: bool = False) -> OpenDatabase:
-    """Open a database, or create one. Raises `StoreError` if it must exist and does not."""
+def _connect(
+    address: str | Path, *, must_exist: bool, to_read: bool, only_read: bool
+) -> tuple[str, Connection, Checkpoints, Claims]:
+    """Return the address for another process, which may contain a password, and what is open there."""
     if is_server(address):
-        return _on_a_server(str(address), must_exist=must_exist)
+        require("a database on a server", "postgres", "psycopg", "psycopg_pool")
+        from redraft.store.postgres.connection import PostgresCheckpoints, PostgresConnection
+        from redraft.store.postgres.server import PostgresClaims
+
+        claims = PostgresClaims(str(address))
+        server = PostgresConnection(str(address), claims)
+        return str(address), server, PostgresCheckpoints(server), claims
     if "://" in str(address):
         raise UsageError(
             f"{str(address).partition('://')[0]}:// is not an address of a database",
@@ -74,38 +60,10 @@ def opened(address: str | Path, *, must_exist: bool, to_read: bool, only_read: b
     path = Path(address).expanduser()
     if (must_exist or only_read) and not path.exists():
         raise _not_there(str(path))
-    in_memory = path == IN_MEMORY
-    connection = SqliteConnection(path, to_read=to_read, only_read=only_read)
-    checkpoints = SqliteCheckpoints(path)
-    database = OpenDatabase(
-        str(path if in_memory else path.absolute()),
-        connection,
-        checkpoints,
-        MemoryClaims() if in_memory else FileClaims(path),
-    )
-    try:
-        migrate(connection)
-    except BaseException:
-        database.close()
-        raise
-    return database
-
-
-def _on_a_server(address: str, *, must_exist: bool) -> OpenDatabase:
-    require("a database on a server", "postgres", "psycopg", "psycopg_pool")
-    from redraft.store.postgres.connection import PostgresCheckpoints, PostgresConnection, migrate_server
-    from redraft.store.postgres.server import PostgresClaims
-
-    claims = PostgresClaims(address)
-    connection = PostgresConnection(address, claims)
-    database = OpenDatabase(address, connection, PostgresCheckpoints(connection), claims)
-    try:
-        if not migrate_server(connection, may_make=not must_exist):
-            raise _not_there(connection.place)
-    except BaseException:
-        database.close()
-        raise
-    return database
+    file = SqliteConnection(path, to_read=to_read, only_read=only_read)
+    if path == IN_MEMORY:
+        return str(path), file, SqliteCheckpoints(path), MemoryClaims()
+    return str(path.absolute()), file, SqliteCheckpoints(path), FileClaims(path)
 
 
 def _not_there(place: str) -> StoreError:
@@ -116,11 +74,11 @@ def _not_there(place: str) -> StoreError:
     )
 
 
-def check_store(given: object) -> None:
+def check_store(store: object) -> None:
     """Raise `UsageError` for anything but a `Store`, such as its path."""
-    if not isinstance(given, Store):
+    if not isinstance(store, Store):
         hint = "open it with `with redraft.Store(path) as store`, or pass session.store"
-        raise UsageError(f"store is of the type {type(given).__name__}", hint=hint)
+        raise UsageError(f"store is of the type {type(store).__name__}", hint=hint)
 
 
 class Store:
@@ -142,11 +100,16 @@ class Store:
         """
         if not isinstance(path, str | Path | None):
             raise UsageError(f"store is of the type {type(path).__name__}", hint="pass a path, or a redraft.Store")
-        place = path or default_path()
-        self._opened = opened(place, must_exist=must_exist and bool(path), to_read=to_read, only_read=only_read)
-        self.address = self._opened.address
-        self._connection, self._claims = self._opened.connection, self._opened.claims
-        self.checkpoints = self._opened.checkpoints
+        must_exist = must_exist and bool(path)
+        self.address, self._connection, self.checkpoints, self._claims = _connect(
+            path or default_path(), must_exist=must_exist, to_read=to_read, only_read=only_read
+        )
+        try:
+            if not self._connection.prepare(may_create=not must_exist):
+                raise _not_there(self._connection.place)
+        except BaseException:
+            self.close()
+            raise
         self.chapters = ChapterRuns(self._connection)
         self.candidates = DraftCandidates(self._connection)
         self.documents = Documents(self._connection)
@@ -154,9 +117,17 @@ class Store:
         self.ancestry = Ancestry(self._connection)
         self.calls = Calls(self._connection)
         self.reservations = Reservations(self._connection, self.is_claimed)
-        self.packs = Packs(self._connection)
-        self.keyfacts = KeyFactSets(self._connection)
-        self.typed = TypedQuestionSets(self._connection)
+        self.packs = QuestionSets(
+            *(self._connection, Pack, "pack", "pack begins"), lambda pack: (pack.model, len(pack.questions))
+        )
+        self.keyfacts = QuestionSets(
+            *(self._connection, KeyFacts, "keyfacts", "key facts have an id that begins"),
+            lambda keyfacts: (keyfacts.builder, sum(len(tree.kept) for tree in keyfacts.trees)),
+        )
+        self.typed = QuestionSets(
+            *(self._connection, TypedQuestions, "typed", "typed questions have an id that begins"),
+            lambda typed: (typed.model, len(typed.questions)),
+        )
         self.judgments = Judgments(self._connection)
         self.rulings = Rulings(self._connection)
         self.capabilities = CapabilityStore(self._connection)
@@ -203,10 +174,8 @@ class Store:
 
     def parents_of(self, runs: Sequence[str]) -> dict[str, str]:
         """Return the run that each of these runs summarizes a chapter or drafts a candidate for, if any."""
-        among = "WHERE run IN (SELECT value FROM json_each(:runs))"
-        query = f"SELECT run, whole FROM candidates {among} UNION ALL SELECT run, whole FROM chapters {among}"  # noqa: S608
-        rows = self._connection.rows(query, {"runs": json.dumps(list(runs))})
-        return {row["run"]: row["whole"] for row in rows}
+        query = "SELECT run, part FROM records WHERE part IN (SELECT value FROM json_each(?))"
+        return {row["part"]: row["run"] for row in self._connection.rows(query, (json.dumps(list(runs)),))}
 
     def chunks(self, run: Run) -> list[Chunk]:
         """Return the chunks of a run's draft, or its chapters; None if unknown."""
@@ -225,7 +194,7 @@ class Store:
     def learn(self, other: Store, document: str) -> None:
         """Copy another store's questions and verdicts on a document that both have."""
         with self._connection.writing() as raw:
-            for table, where in _KNOWLEDGE.items():
+            for table, where in _LEARNED.items():
                 rows = other._connection.rows(f"SELECT t.* FROM {table} t WHERE {where}", (document,))  # noqa: S608
                 if rows:
                     names = list(rows[0].keys())
@@ -244,7 +213,8 @@ class Store:
 
     def close(self) -> None:
         """Close the database; harmless when repeated."""
-        self._opened.close()
+        self.checkpoints.close()
+        self._connection.close()
 
     def __enter__(self) -> Store:
         return self

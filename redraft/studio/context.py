@@ -27,7 +27,7 @@ from redraft.runs.experiment_runner import describe_error
 from redraft.runs.prepare import RunSpec
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig, Limits, ModelSettings
-from redraft.store.batches import Batch, NewItem
+from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store, default_path
@@ -146,7 +146,7 @@ class WorkManager:
             self.session.store.documents.add(document)
             called = document.source or one_line(document.title) or "document"
             sources.append(
-                NewItem(
+                BatchItemRow(
                     f"{called}#{document.id[:8]}", file_name(called.rpartition(".")[0] or called), document=document.id
                 )
             )

@@ -76,7 +76,7 @@ def test_a_run_whose_prompts_have_changed_names_the_command_that_goes_on_with_to
         assert stopped.code == 3, stopped.err
         run = stopped.json["run"]
         with sqlite3.connect(tmp_path / "other.db") as database:
-            database.execute("UPDATE runs SET prompt_hashes = json_set(prompt_hashes, '$.edit', 'of before')")
+            database.execute("UPDATE runs SET body = json_set(body, '$.prompt_hashes.edit', 'of before')")
         refused = court.run("resume", run)
         said = " ".join(refused.err.split())
         assert refused.code == 1

@@ -161,7 +161,7 @@ def test_the_text_of_a_prompt_is_the_one_that_was_used_and_else_unknown(tmp_path
         found = {one.name: one.text for one in read_dossier(store, run).prompts}
         assert "MINE" in (found["summarize_whole"] or "")
     with plain(tmp_path / "r.db") as database:
-        database.execute("DELETE FROM prompts")
+        database.execute("DELETE FROM knowledge WHERE kind = 'prompt'")
         database.commit()
     with Store(tmp_path / "r.db") as store:
         assert {one.name: one.text for one in read_dossier(store, run).prompts}["summarize_whole"] is None

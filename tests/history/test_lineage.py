@@ -135,7 +135,7 @@ async def test_a_database_that_nobody_may_write_to_is_read_all_the_same(
     monkeypatch.setattr(desk.store.ancestry._connection, "only_read", True)
     assert chapters(read_lineage(desk.store, run)) == {line: line.split(" ")[1] for line in KEEPERS}
     with plain(tmp_path / "redraft.db") as database:
-        assert database.execute("SELECT count(*) FROM links").fetchone() == (0,)
+        assert database.execute("SELECT count(*) FROM cache WHERE kind = 'links'").fetchone() == (0,)
 
 
 @pytest.mark.slow

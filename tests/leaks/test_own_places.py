@@ -30,17 +30,17 @@ class Scene:
     stranger: ChatServer
     run: str
 
-    def edit(self, column: str, changes: Mapping[str, Any], table: str = "runs") -> None:
+    def edit(self, name: str, changes: Mapping[str, Any], table: str = "runs") -> None:
         """Change what the database says, as a stranger could; STRANGER stands for the other server's address."""
-        text = json.dumps(changes).replace("STRANGER", self.stranger.base_url)
+        text = json.dumps({name: changes}).replace("STRANGER", self.stranger.base_url)
         with closing(sqlite3.connect(self.command.database)) as database:
-            database.execute(f"UPDATE {table} SET {column} = json_patch(coalesce({column}, '{{}}'), ?)", (text,))
+            database.execute(f"UPDATE {table} SET body = json_patch(body, ?)", (text,))
             database.commit()
 
-    def set(self, column: str, value: str) -> None:
-        """Change a column of all runs."""
+    def change(self, statement: str, value: str) -> None:
+        """Change all runs."""
         with closing(sqlite3.connect(self.command.database)) as database:
-            database.execute(f"UPDATE runs SET {column} = ?", (value,))
+            database.execute(statement, (value,))
             database.commit()
 
     def refused(self, *arguments: str) -> str:
@@ -176,7 +176,7 @@ def test_a_judge_on_record_is_held_to_the_same_rule(judged: Scene, name: str) ->
 def test_a_decider_on_record_is_held_to_the_same_rule(judged: Scene) -> None:
     judged.edit("judging", {"models": {"d": {"model": "openai:d", "base_url": "STRANGER"}}})
     judged.edit("refinement", {"goals": {"coverage": 0.9}, "policy": "agent", "decider": "d"})
-    judged.set("kind", "refine")
+    judged.change("UPDATE runs SET kind = ?", "refine")
     judged.refused("resume", judged.run, "--max-calls", "100")
 
 
@@ -243,7 +243,7 @@ async def test_a_batch_from_python_is_held_to_the_same_rule(scene: Scene) -> Non
 @pytest.mark.slow
 def test_an_output_file_on_record_is_not_written(scene: Scene) -> None:
     place = scene.command.folder / "theirs.md"
-    scene.set("output", str(place))
+    scene.change("UPDATE runs SET body = json_set(body, '$.output', ?)", str(place))
     done = scene.command.run("resume", scene.run, "--max-calls", "100")
     assert done.code == 0, done.err
     assert SENTENCE in done.out

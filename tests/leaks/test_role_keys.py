@@ -289,8 +289,8 @@ def test_what_a_database_holds_is_words_and_escaped_in_json(command: Command) ->
     assert command.run("summarize", "book.md", "-w", "60", "-q").code == 0
     with sqlite3.connect(command.database) as database:
         (run,) = database.execute("SELECT id FROM runs").fetchone()
-        database.execute("UPDATE documents SET title = ?, source = ?", (EVIL, EVIL))
-        database.execute("UPDATE runs SET version = ?, why = ?", (EVIL, EVIL))
+        database.execute("UPDATE documents SET title = ?, body = json_set(body, '$.source', ?)", (EVIL, EVIL))
+        database.execute("UPDATE runs SET body = json_set(body, '$.version', ?, '$.why', ?)", (EVIL, EVIL))
         database.execute("UPDATE texts SET text = 'The keeper' || ?", (EVIL,))
     database.close()
 

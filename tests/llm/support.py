@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
@@ -142,8 +143,9 @@ class Desk:
         """All attempts on record, with the text of the reply."""
         with sqlite3.connect(self.store.path) as database:
             database.row_factory = sqlite3.Row
-            query = "SELECT c.*, t.text AS body FROM calls c LEFT JOIN texts t ON t.id = c.reply ORDER BY c.id"
-            rows = [dict(row) for row in database.execute(query)]
+            query = "SELECT c.*, t.text AS content FROM calls c LEFT JOIN texts t ON t.id = c.reply ORDER BY c.id"
+            records = [(json.loads(row["body"]), dict(row)) for row in database.execute(query)]
+            rows = [record["usage"] | record | row | {"body": row["content"]} for record, row in records]
         database.close()
         return rows
 

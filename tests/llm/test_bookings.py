@@ -154,7 +154,7 @@ async def test_what_goes_out_is_no_longer_than_it_is_counted_at(desk: Desk, text
     booked_tokens = [row["booked_usd"] for row in desk.ledger()]
     assert len(booked_tokens) == len(server.seen)
     with sqlite3.connect(desk.store.path) as database:
-        assert database.execute("SELECT count(*) FROM calls WHERE most_tokens > 0").fetchone() == (0,)
+        assert database.execute("SELECT count(*) FROM calls WHERE lost_tokens > 0").fetchone() == (0,)
     database.close()
     for complaint, seen in zip(
         [None, Complaint("no idea", "the reply holds no JSON object")], server.answered, strict=True

@@ -31,7 +31,7 @@ async def test_a_good_reply_is_asked_for_with_the_schema_and_read(desk: Desk) ->
     assert (body["max_completion_tokens"], body["temperature"]) == (50, 0.0)
     row = desk.ledger()[0]
     assert reply.usage == Usage(row["prompt_tokens"], row["completion_tokens"], 3, 7)
-    assert (row["cached_prompt_tokens"], row["reasoning_tokens"], row["usage_reported"]) == (3, 7, 1)
+    assert (row["cached_prompt_tokens"], row["reasoning_tokens"], row["reported"]) == (3, 7, 1)
     assert row["prompt_tokens"] == server.seen[0].prompt_tokens
 
 
@@ -152,7 +152,7 @@ async def test_usage_that_is_missing_is_estimated_and_marked(desk: Desk) -> None
         with pytest.raises(UnreadableReply):
             await model.ask(colour("a lily"))
     for row in desk.ledger():
-        assert row["usage_reported"] == 0
+        assert row["reported"] == 0
         assert row["prompt_tokens"] > 10
         assert row["completion_tokens"] > 0
 

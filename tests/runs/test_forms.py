@@ -129,7 +129,7 @@ async def test_a_run_that_was_stored_without_its_summary_is_told_in_a_sentence(t
             done = await session.evaluate(TEXT, "The keeper lit the lamp.")
             store.runs.set_status(done.run.id, "failed")
             with store._connection.writing() as raw:
-                raw.execute("UPDATE drafts SET node = 'another'")
+                raw.execute("UPDATE drafts SET body = json_set(body, '$.node', 'another')")
             await (await session.checkpointer()).adelete_thread(f"run-{done.run.id}")
             with pytest.raises(RunError, match="was never stored"):
                 await session.resume(done.run.id)

@@ -504,7 +504,7 @@ async def test_a_run_whose_prompts_came_with_another_version_is_forked_from_its_
     other = Court(tmp_path / "other", Lazy())
     begun = await other.refine(POOR, rounds=2, limits=Limits(max_calls=whole.usage.calls - 1))
     with sqlite3.connect(other.store.path) as raw:
-        raw.execute("UPDATE runs SET prompt_hashes = json_set(prompt_hashes, '$.revise', 'of before')")
+        raw.execute("UPDATE runs SET body = json_set(body, '$.prompt_hashes.revise', 'of before')")
     raw.close()
     with pytest.raises(PromptError, match="have changed since it began: revise") as caught:
         await other.resume(begun.run.id, Limits())

@@ -236,7 +236,7 @@ async def test_what_is_sent_is_what_was_hashed(tmp_path: Path) -> None:
         async with Session(store, model=model) as session:
             await session.summarize(parse(TEXT, name="a"), settings=settings)
         with sqlite3.connect(store.path) as database:
-            hashes = database.execute("SELECT prompt, prompt_hash FROM calls").fetchall()
+            hashes = database.execute("SELECT prompt, json_extract(body, '$.prompt_hash') FROM calls").fetchall()
         database.close()
     assert [text[:6] for text in sent] == ["Ahoy! "]
     assert hashes == [("summarize_whole", PromptBook(str(folder)).hashes()["summarize_whole"])]

@@ -42,7 +42,7 @@ from redraft.domain import (
 )
 from redraft.settings import DraftConfig, JudgeConfig, Limits, Refine, RefineConfig
 from redraft.store.addresses import is_server
-from redraft.store.batches import Batch, NewItem
+from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.calls import Call, Message
 from redraft.store.documents import ChapterRun, DraftCandidate
 from redraft.store.judgments import Agreement, HumanOpinion, JudgeSetup
@@ -249,7 +249,7 @@ def fill_batch(store: Store, run: str) -> None:
     """A batch of two items: one is done, one has failed."""
     text = document(PRINTABLE).id
     store.batches.open(Batch(f"batch-of-{run}", ASKED, {"max_cost": 1.5}, "/out/ö"))
-    store.batches.add(f"batch-of-{run}", [NewItem("/in/ä.txt", "ä"), NewItem("c.jsonl#b", "b", 3, text)])
+    store.batches.add(f"batch-of-{run}", [BatchItemRow("/in/ä.txt", "ä"), BatchItemRow("c.jsonl#b", "b", 3, text)])
     second, first = store.batches.lease(f"batch-of-{run}", "w", 2)
     store.batches.settle(first, "done", run=run, short=True)
     store.batches.settle(second, "failed", error=TROUBLE)

@@ -23,11 +23,10 @@ from redraft.store.batches import (
     Batch,
     Batches,
     BatchItemRow,
-    NewItem,
     RateLimiterWindow,
 )
 from redraft.store.connection import Connection
-from redraft.store.sqlite import SqliteConnection, migrate
+from redraft.store.sqlite import SqliteConnection
 from redraft.store.store import Store
 from tests.postgres import database, needs_postgres
 from tests.store.support import add_call, call, document, run
@@ -48,7 +47,7 @@ class Clock:
 def migrated() -> SqliteConnection:
     """Copied for each of thousands of examples."""
     connection = SqliteConnection(Path(":memory:"))
-    migrate(connection)
+    connection.prepare()
     return connection
 
 
@@ -67,7 +66,7 @@ class Leasing(RuleBasedStateMachine):
         self.connection = self.opened()
         self.batches = Batches(self.connection, self.clock)
         self.batches.open(Batch("b", {}, {}))
-        self.batches.add("b", [NewItem(f"{n}.txt", f"{n}", priority) for n, priority in enumerate(priorities)])
+        self.batches.add("b", [BatchItemRow(f"{n}.txt", f"{n}", priority) for n, priority in enumerate(priorities)])
         self.held: dict[int, BatchItemRow] = {}
         self.old: list[BatchItemRow] = []
         self.until: dict[int, float] = {}
@@ -198,7 +197,7 @@ def test_an_item_that_came_on_between_two_deaths_is_no_worse_than_before(store: 
     store.documents.add(document())
     store.runs.add(run("r"))
     store.batches.open(Batch("b", {}, {}))
-    store.batches.add("b", [NewItem("x", "x")])
+    store.batches.add("b", [BatchItemRow("x", "x")])
     for n in range(2 * MAX_CRASHES):
         (item,) = store.batches.lease("b", "w", 1)
         store.batches.note_run(item, "r")
@@ -217,7 +216,7 @@ def test_an_item_that_came_on_between_two_deaths_is_no_worse_than_before(store: 
 
 def test_only_an_open_batch_is_worked_on(store: Store) -> None:
     store.batches.open(Batch("b", {"words": 1}, {}))
-    store.batches.add("b", [NewItem("x", "x")])
+    store.batches.add("b", [BatchItemRow("x", "x")])
     for status in ("paused", "stopped", "cancelled"):
         store.batches.set_status("b", status)  # type: ignore[arg-type]
         assert store.batches.lease("b", "w", 1) == []
@@ -240,7 +239,7 @@ def test_what_was_cancelled_is_not_stopped_as_well(store: Store) -> None:
 def test_every_item_has_a_file_of_its_own_on_any_disk(store: Store) -> None:
     store.batches.open(Batch("b", {}, {}))
     names = ["a", "A", "a-2", "a", "ä", "Ä", "a-4"]
-    added = [NewItem(f"{n}/{name}", name) for n, name in enumerate(names)]
+    added = [BatchItemRow(f"{n}/{name}", name) for n, name in enumerate(names)]
     assert store.batches.add("b", added) == len(names)
     assert store.batches.add("b", added) == 0
     files = [item.file for item in store.batches.items("b")]

@@ -166,7 +166,7 @@ def test_bookings_of_two_pots_do_not_wait_for_each_other(store: Store) -> None:
 @pytest.mark.slow
 def test_who_writes_alone_waits_for_all_and_all_for_him(store: Store) -> None:
     with Store(store.address) as other, ThreadPoolExecutor(2) as pool:
-        with store.connection.writing_named() as raw:
+        with store.connection.writing("names") as raw:
             raw.execute("SELECT 1").fetchone()
             alone = pool.submit(other.reservations.share, "of r1", "r1")
             assert is_waiting(alone)
@@ -179,7 +179,7 @@ def test_who_writes_alone_waits_for_all_and_all_for_him(store: Store) -> None:
 
 
 def test_within_who_writes_beside_others_nobody_writes_alone(store: Store) -> None:
-    with pytest.raises(AssertionError, match="is not locked"), store.connection.writing_named("a name"):
+    with pytest.raises(AssertionError, match="is not locked"), store.connection.writing("names", "a name"):
         store.reservations.share("of r1", "r1")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import json
 import os
 import sqlite3
 import subprocess
@@ -24,14 +23,14 @@ from tests.store.support import fill, started
 from tests.support import SAMPLE
 
 DAMAGE = {
-    "settings cut off": "UPDATE runs SET settings = substr(settings, 1, 20) WHERE id = ?",
-    "settings of another kind": "UPDATE runs SET settings = '[1]' WHERE id = ?",
-    "bytes that are no UTF-8": "UPDATE runs SET settings = CAST(x'7bff7d' AS TEXT) WHERE id = ?",
-    "limits": "UPDATE runs SET limits = 'null' WHERE id = ?",
-    "hashes": "UPDATE runs SET prompt_hashes = '{' WHERE id = ?",
+    "body cut off": "UPDATE runs SET body = substr(body, 1, 20) WHERE id = ?",
+    "body of another kind": "UPDATE runs SET body = '[1]' WHERE id = ?",
+    "bytes that are no UTF-8": "UPDATE runs SET body = CAST(x'7bff7d' AS TEXT) WHERE id = ?",
+    "settings of another kind": "UPDATE runs SET body = json_set(body, '$.settings', json('[1]')) WHERE id = ?",
+    "limits": "UPDATE runs SET body = json_set(body, '$.limits', json('null')) WHERE id = ?",
+    "no hashes": "UPDATE runs SET body = json_remove(body, '$.prompt_hashes') WHERE id = ?",
     "kind": "UPDATE runs SET kind = 'nothing' WHERE id = ?",
-    "an error that is none": "UPDATE runs SET status = 'failed', error = '{{' WHERE id = ?",
-    "notes of the draft": "UPDATE drafts SET notes = '[' WHERE run = ?",
+    "draft": "UPDATE drafts SET body = '[' WHERE run = ?",
 }
 
 
@@ -70,7 +69,7 @@ def test_a_damaged_run_costs_no_other_one(here: tuple[Inside, str, str], what: s
         done = command.run(name, bad)
         if done.code != 0:
             assert bad in done.err
-    if what == "notes of the draft":
+    if what == "draft":
         assert command.run("show", bad).code == 1
         return
     assert bad in listed.json["damaged"]
@@ -172,15 +171,15 @@ def test_the_command_lets_lines_name_other_files_where_it_is_told_to(tmp_path: P
     assert command.run("batch", "in/lines.jsonl", "-w", "60", "--dry-run", "--allow-paths").code == 0
 
 
-@pytest.mark.parametrize("column", ["settings", "limits"])
-def test_a_setting_of_a_later_version_is_a_sentence(tmp_path: Path, column: str) -> None:
+@pytest.mark.parametrize("part", ["settings", "limits"])
+def test_a_setting_of_a_later_version_is_a_sentence(tmp_path: Path, part: str) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     command = Inside(tmp_path)
     assert command.run("summarize", "book.md", "-w", "60", "-q").code == 0
     with sqlite3.connect(command.database) as database:
-        run, stored = database.execute(f"SELECT id, {column} FROM runs").fetchone()
-        newer = json.dumps({**json.loads(stored), "verve": 3})
-        database.execute(f"UPDATE runs SET {column} = ?, version = '9.9'", (newer,))
+        (run,) = database.execute("SELECT id FROM runs").fetchone()
+        newer = f"json_set(body, '$.{part}.verve', 3, '$.version', '9.9')"
+        database.execute(f"UPDATE runs SET body = {newer}")
     database.close()
 
     said = f"run {run} was made by redraft 9.9: it has the setting verve, which this version"

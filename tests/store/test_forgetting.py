@@ -45,7 +45,7 @@ in_a_file = pytest.mark.parametrize("place", ["file"], indirect=True)
 
 def rows(place: Path | str) -> dict[str, int]:
     """How many there are of each kind that is of a document or a run."""
-    of_models = {"_sqlite_migrations", "redraft_steps", "capabilities", "agreements", "rate_limits"}
+    of_models = {"_sqlite_migrations", "redraft_steps", "knowledge", "rate_limits"}
     return {name: len(found) for name, found in dump(place).items() if found and name not in of_models}
 
 
@@ -53,8 +53,7 @@ def rows(place: Path | str) -> dict[str, int]:
 def test_of_a_run_and_its_fork_nothing_is_left(store: Store, place: Path | str) -> None:
     fill(store)
     with plain(place) as database:
-        for table in ("questions", "packs", "facts", "trees", "keyfacts", "typed_questions", "typed_packs"):
-            database.execute(f"DELETE FROM {table}")
+        database.execute("DELETE FROM artifacts WHERE kind IN ('pack', 'keyfacts', 'typed')")
     freed = store.forget(["fork-of-abc123", "abc123"])
     assert (freed.runs, freed.documents) == (("fork-of-abc123", "abc123"), (document(PRINTABLE).id,))
     assert (freed.replies, freed.texts) == (1, 6)
@@ -70,7 +69,7 @@ def test_a_document_goes_with_all_that_was_made_of_it(store: Store, place: Path 
     store.judgments.keep_verdicts({"nobody's": "yes"})
     freed = store.forget(documents=[document(PRINTABLE).id])
     assert set(freed.runs) == {"abc123", "fork-of-abc123"}
-    assert rows(place) == {"documents": 1, "runs": 1, "packs": 1, "questions": 2, "texts": 1, "verdicts": 1}
+    assert rows(place) == {"documents": 1, "runs": 1, "artifacts": 1, "texts": 1, "cache": 1}
     intact(place)
 
 
@@ -88,8 +87,7 @@ def test_a_document_stays_as_long_as_there_are_questions_about_it(store: Store, 
 def test_a_document_stays_as_long_as_there_are_typed_questions_about_it(store: Store, place: Path | str) -> None:
     fill(store)
     with plain(place) as database:
-        for table in ("questions", "packs", "facts", "trees", "keyfacts"):
-            database.execute(f"DELETE FROM {table}")
+        database.execute("DELETE FROM artifacts WHERE kind IN ('pack', 'keyfacts')")
     assert store.forget(["abc123", "fork-of-abc123"]).documents == ()
     assert store.typed.latest(document(PRINTABLE).id) == typed(text=PRINTABLE)
     intact(place)
@@ -318,5 +316,5 @@ def test_nothing_that_is_followed_is_searched_for(store: Store, place: Path) -> 
             found = store._connection.rows(f"EXPLAIN QUERY PLAN {statement}")
             plans += [f"{row['detail']}: {statement}" for row in found]
     assert len(plans) > 20
-    whole = re.compile(r"^SCAN (drafts|pieces|calls|uses|c|u|texts|rounds|evaluations|findings)\b(?!.*USING)")
+    whole = re.compile(r"^SCAN (drafts|records|calls|uses|c|u|texts|evaluations)\b(?!.*USING)")
     assert [plan for plan in plans if whole.match(plan)] == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,8 +10,8 @@ import pytest
 
 from redraft.domain import Gap, Parent, Usage
 from redraft.errors import StoreError
+from redraft.store import sqlite
 from redraft.store.calls import CachedAnswer, ModelCapabilities
-from redraft.store.sqlite import STEPS, SchemaStep, split_statements
 from redraft.store.store import Store
 from tests.store.support import (
     AGREEMENT,
@@ -102,74 +101,11 @@ def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
     for _ in range(2):
         with Store(path) as store:
             pass
-    assert len(dump(path)["_sqlite_migrations"]) == len(STEPS)
+    assert len(dump(path)["_sqlite_migrations"]) == 1
     assert store.checkpoints.path == path.with_name("redraft.checkpoints.db")
     (tmp_path / "empty.db").touch()
     with Store(tmp_path / "empty.db") as store:
         fill(store)
-
-
-def test_a_script_is_taken_apart_at_its_statements(tmp_path: Path) -> None:
-    (file := tmp_path / "script.sql").write_text("""
--- It; is;
-CREATE TABLE t (
-    a TEXT -- one; it's
-);
-
-CREATE TRIGGER u AFTER INSERT ON t BEGIN
-    DELETE FROM t;
-    DELETE FROM t;
-END;
-CREATE INDEX i ON t(a);
-""")
-    with sqlite3.connect(":memory:") as raw:
-        for statement in split_statements(str(file)):
-            raw.execute(statement)
-        names = [row[0] for row in raw.execute("SELECT name FROM sqlite_master")]
-    raw.close()
-    assert names == ["t", "u", "i"]
-
-
-@pytest.fixture
-def mood(tmp_path: Path) -> SchemaStep:
-    """A step that adds a column and a table."""
-    add = "ALTER TABLE gaps ADD COLUMN mood TEXT -- is it fair?\nNOT NULL DEFAULT 'fair';\n"
-    copy = "INSERT INTO moods SELECT mood, 1.5 FROM gaps WHERE code LIKE 'ref%';\n"
-    columns = {
-        "sqlite": "CREATE TABLE moods (mood TEXT PRIMARY KEY, at REAL) STRICT, WITHOUT ROWID;\n",
-        "postgres": "CREATE TABLE moods (mood text PRIMARY KEY, at double precision);\n",
-    }
-    for name, made in columns.items():
-        (tmp_path / f"{name}.sql").write_text(add + made + copy)
-    return SchemaStep(*(str(tmp_path / f"{name}.sql") for name in columns))
-
-
-def test_a_later_step_is_one_more_script(place: Path | str, mood: SchemaStep, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Store(place) as store:
-        fill(store)
-    monkeypatch.setitem(STEPS, "102_mood", mood)
-    for _ in range(2):
-        with Store(place) as store:
-            (row,) = store.connection.rows("SELECT mood, at FROM moods")
-            assert (row["mood"], row["at"]) == ("fair", 1.5)
-    monkeypatch.delitem(STEPS, "102_mood")
-    with pytest.raises(StoreError, match=r"newer redraft \(it has 102_mood\)"):
-        Store(place)
-
-
-def test_a_later_step_is_applied_in_memory_where_nothing_may_be_written(
-    tmp_path: Path, mood: SchemaStep, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "redraft.db"
-    with Store(path) as store:
-        fill(store)
-    before = path.read_bytes()
-    monkeypatch.setitem(STEPS, "102_mood", mood)
-    with Store(path, only_read=True) as store:
-        assert store.connection.row("SELECT mood FROM moods") is not None
-        assert store.runs.get("abc123").draft
-    assert path.read_bytes() == before
-    assert "moods" not in dump(path)
 
 
 def record(place: Path | str, name: str) -> None:
@@ -187,6 +123,7 @@ def test_a_newer_or_old_database_is_refused_and_left_as_it_is(place: Path | str)
     for step, said, hint in (
         ("999_the_future", "newer redraft", "upgrade"),
         ("m024_candidates", "before 0.1.0", "redraft export RUN"),
+        ("101_tables", "before 0.1.0", "redraft export RUN"),
         ("006_comparisons", "before 0.1.0", "redraft pack export"),
     ):
         record(place, step)
@@ -207,11 +144,11 @@ def test_the_database_of_another_program_is_refused_and_left_as_it_is(tmp_path: 
     assert list(dump(path)) == ["bookmarks"]
 
 
-def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (broken := tmp_path / "broken.sql").write_text("CREATE TABLE texts (id);\nnonsense;\n")
+def test_a_schema_that_cannot_be_created_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "redraft.db"
     with monkeypatch.context() as patch:
-        patch.setitem(STEPS, "101_tables", SchemaStep(str(broken), ""))
+        patch.setattr(sqlite, "schema_statements", lambda: ["CREATE TABLE texts (id);", "nonsense;"])
+        patch.setattr("redraft.store.store.SqliteConnection", sqlite.SqliteConnection)
         with pytest.raises(StoreError):
             Store(path)
     assert dump(path) == {}

@@ -75,8 +75,8 @@ def test_what_was_worked_out_of_a_text_is_forgotten_with_it(store: Store) -> Non
     store.ancestry.keep_links("links-2", "The first draft.", "[]")
     store.forget([RUN])
     with plain(store.address) as database:
-        assert [row[0] for row in database.execute("SELECT key FROM links")] == ["links-2"]
-        assert database.execute("SELECT count(*) FROM parents WHERE run = ?", (RUN,)).fetchone() == (0,)
+        assert [row[0] for row in database.execute("SELECT key FROM cache WHERE kind = 'links'")] == ["links-2"]
+        assert database.execute("SELECT count(*) FROM records WHERE run = ?", (RUN,)).fetchone() == (0,)
     intact(store.address)
 
 

@@ -158,7 +158,7 @@ def test_an_answered_call_is_found_and_a_failed_one_is_not(store: Store) -> None
     answer = store.calls.find("key", None)
     assert answer is not None
     assert answer.text == TEXT
-    assert dump(store.address)["calls"][-1][11] == "duplicate"
+    assert dump(store.address)["calls"][-1][6] == "duplicate"
 
 
 def test_totals_count_what_was_read_and_what_was_taken_from_others(store: Store) -> None:
@@ -202,7 +202,7 @@ def test_the_last_mode_and_the_longest_thought_are_remembered(place: Path | str)
             store.capabilities.learn_reasoning(ONE, tokens)
         assert store.capabilities.known(ONE) == ModelCapabilities("plain", 4_000)
     with plain(place) as database:
-        assert database.execute("SELECT count(*) FROM capabilities").fetchone() == (1,)
+        assert database.execute("SELECT count(*) FROM knowledge").fetchone() == (1,)
 
 
 def test_a_name_that_is_no_unicode_is_a_name(place: Path | str) -> None:

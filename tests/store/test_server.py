@@ -16,7 +16,7 @@ import pytest
 
 from redraft.errors import RedraftError, RunError, StoreError
 from redraft.store.addresses import is_only_here, shown
-from redraft.store.batches import Batch, NewItem
+from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.store import Store
 from tests import postgres
 from tests.postgres import needs_postgres
@@ -155,7 +155,7 @@ def test_leases_and_turns_go_by_the_clock_of_the_server(address: str, monkeypatc
     moment = time.time()
     with Store(address) as store:
         store.batches.open(Batch("b", {}, {}))
-        store.batches.add("b", [NewItem("0", "0"), NewItem("1", "1")])
+        store.batches.add("b", [BatchItemRow("0", "0"), BatchItemRow("1", "1")])
         assert len(store.batches.lease("b", "right", 1, 60.0)) == 1
         assert store.rate_limits.take("g", 1, requests_per_minute=1, tokens_per_minute=None) == 0
     for ahead, leased in ((-3600.0, 1), (3600.0, 0), (0.0, 0)):
@@ -278,7 +278,7 @@ def crowd(address: str, what: str) -> list[str]:
 def test_many_processes_take_each_item_once(address: str) -> None:
     with Store(address) as store:
         store.batches.open(Batch("b", {}, {}))
-        store.batches.add("b", [NewItem(f"{n}.txt", f"{n}") for n in range(80)])
+        store.batches.add("b", [BatchItemRow(f"{n}.txt", f"{n}") for n in range(80)])
         taken = Counter(map(int, crowd(address, "leases")))
         assert taken == dict.fromkeys(range(80), 1)
         assert store.batches.counts("b").done == 80
@@ -379,7 +379,7 @@ def test_a_call_in_flight_is_known_to_others(address: str) -> None:
 def test_leasing_waits_for_no_other_writer_and_takes_what_nobody_else_takes(address: str) -> None:
     with Store(address) as store, Store(address) as other, ThreadPoolExecutor(1) as pool:
         store.batches.open(Batch("b", {}, {}))
-        store.batches.add("b", [NewItem(f"{n}.txt", f"{n}") for n in range(4)])
+        store.batches.add("b", [BatchItemRow(f"{n}.txt", f"{n}") for n in range(4)])
         with store.connection.rolled_back() as raw:
             raw.execute("SELECT 1 FROM items WHERE batch = 'b' AND idx = 0 FOR UPDATE")
             taken = pool.submit(other.batches.lease, "b", "w", 2).result(timeout=10)

@@ -275,7 +275,7 @@ def test_a_full_disk_loses_nothing(path: Path) -> None:
 
 def _fail_half_way(store: Store, error: BaseException) -> None:
     with store._connection.writing() as raw:
-        raw.execute("DELETE FROM gaps")
+        raw.execute("DELETE FROM records")
         raise error
 
 

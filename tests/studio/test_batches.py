@@ -23,7 +23,7 @@ from redraft.batches.tables import read_batch
 from redraft.batches.worker import BatchWorker
 from redraft.domain import record_json
 from redraft.report.tables import Table
-from redraft.store.batches import Batch, NewItem
+from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.store import Store
 from redraft.studio import batches
 from redraft.studio.batches import BatchTableCache
@@ -76,7 +76,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Store(made / "redraft.db") as store:
         asked = record_json(BatchRequest(DraftConfig(words=200)))
         store.batches.open(Batch("large", asked, Limits(max_cost=50).model_dump(mode="json")))
-        store.batches.add("large", (NewItem(f"/corpus/{number:05}.pdf", f"{number:05}") for number in range(10_000)))
+        store.batches.add(
+            "large", (BatchItemRow(f"/corpus/{number:05}.pdf", f"{number:05}") for number in range(10_000))
+        )
         store.batches.lease("large", "w", 16, 10_000.0)
     return made
 
@@ -155,7 +157,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
     with Store(tmp_path / "redraft.db") as store:
         store.batches.open(Batch("b", record_json(BatchRequest(DraftConfig())), {}))
         paths = ["/in/1901/alpha.txt", "/in/1902/alpha.txt", "/in/1902/beta.txt", "/in/lines.jsonl#a/1"]
-        store.batches.add("b", (NewItem(one, "alpha") for one in paths))
+        store.batches.add("b", (BatchItemRow(one, "alpha") for one in paths))
         shown = [(one.name, one.apart) for one in batches.items(store, "b", ItemFilter()).rows]
         assert shown == [("alpha.txt", "in 1901"), ("alpha.txt", "in 1902"), ("beta.txt", ""), ("a/1", "")]
 
@@ -237,7 +239,7 @@ def test_the_tables_are_those_that_the_command_prints(client: httpx.Client, fold
 def test_tables_are_read_anew_once_their_batch_has_moved(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         store.batches.open(Batch("b", record_json(BatchRequest(DraftConfig())), {}))
-        store.batches.add("b", [NewItem("a", "a")])
+        store.batches.add("b", [BatchItemRow("a", "a")])
         tables = BatchTableCache(store)
         first = tables.of("b")
         assert tables.of("b") is first

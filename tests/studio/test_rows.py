@@ -21,7 +21,7 @@ from redraft.domain import Chunk, Document, Objection, Span, record_json
 from redraft.errors import UsageError
 from redraft.settings import Compare, DraftConfig, Evaluate, ExperimentPart, JudgeConfig, Refine, RefineConfig
 from redraft.store.batches import Batch
-from redraft.store.shelf import KeyFactSets, Packs, TypedQuestionSets
+from redraft.store.shelf import QuestionSets
 from redraft.store.store import Store
 from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig
@@ -109,7 +109,7 @@ def multiplied(file: Path, run: str, times: int) -> None:
         for table, changed in (
             ("runs", {"id": "n.id", "draft": "'d' || n.id"}),
             ("drafts", {"id": "'d' || n.id", "run": "n.id"}),
-            ("evaluations", {"id": "NULL", "draft": "'d' || n.id"}),
+            ("evaluations", {"draft": "'d' || n.id"}),
         ):
             names = [row[1] for row in raw.execute(f"PRAGMA table_info({table})")]
             values = ", ".join(changed.get(name, f't."{name}"') for name in names)
@@ -154,8 +154,7 @@ def test_a_thousand_packs_are_listed_in_half_a_second_without_being_read(
         )
         store.keyfacts.add(keyfacts(f"keyfacts-{at}", trees=(facts,) * 5), "k")
         store.typed.add(typed(f"typed-{at}"), "k")
-    for kind in (Packs, KeyFactSets, TypedQuestionSets):
-        monkeypatch.setattr(kind, "_found", None)
+    monkeypatch.setattr(QuestionSets, "_set_in", None)
     with served(tmp_path) as at_it, at_it.client() as client:
         client.get("/packs")
         began = time.process_time()

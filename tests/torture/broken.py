@@ -35,7 +35,7 @@ def forgetful() -> None:
     Path("redraft.checkpoints.db").unlink(missing_ok=True)
     if Path("redraft.db").exists():
         with closing(sqlite3.connect("redraft.db")) as raw, raw, suppress(sqlite3.OperationalError):
-            raw.execute("DELETE FROM pieces")
+            raw.execute("DELETE FROM records WHERE kind = 'piece'")
             raw.execute("UPDATE calls SET key = 'forgotten ' || id")
 
 

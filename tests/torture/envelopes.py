@@ -140,7 +140,7 @@ class Desk:
         for row in rows:
             assert row["outcome"] != "sent"
             assert row["outcome"] != "bug", row["error"]
-            for name in ("prompt_tokens", "completion_tokens", "cached_prompt_tokens", "reasoning_tokens"):
+            for name in ("prompt_tokens", "completion_tokens", "cached_prompt_tokens"):
                 assert isinstance(row[name], int)
                 assert 0 <= row[name] <= 2**31
         return said

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import psycopg
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -17,10 +18,9 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from typing_extensions import override
 
-from redraft.errors import StoreError
 from redraft.store.addresses import shown
-from redraft.store.checkpoints import OF_RUN, STARTS_OVER, thread_of
-from redraft.store.connection import BUSY_SECONDS, Checkpoints, Connection, Values
+from redraft.store.checkpoints import STARTS_OVER, Checkpoints, thread_of
+from redraft.store.connection import BUSY_SECONDS, Connection, Scope, Transaction, Values
 from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.postgres.server import (
     SCHEMA,
@@ -34,7 +34,7 @@ from redraft.store.postgres.server import (
     lock_number,
     row_of,
 )
-from redraft.store.sqlite import STEPS, refuse_others, split_statements
+from redraft.store.sqlite import VERSION, another_program, is_current, schema_statements
 
 # With one more for claims, and as many for checkpoints, 16 processes stay below a server's default limit of 100.
 MAX_CONNECTIONS = 2
@@ -52,6 +52,42 @@ _USED = """
     SELECT (SELECT coalesce(sum(pg_column_size(text)), 0) FROM texts)
     + (SELECT coalesce(sum(pg_column_size(body)), 0) FROM message_texts) AS bytes
 """
+
+
+_APPLIED = "redraft_steps"
+# SQLite has this function.
+_JSON_EACH = """
+CREATE FUNCTION json_each(given text) RETURNS TABLE (value text) LANGUAGE sql IMMUTABLE STRICT AS
+$$ SELECT value FROM pg_catalog.json_array_elements_text(given::json) $$
+"""
+_TRIGGER = re.compile(r"CREATE TRIGGER (\w+) AFTER (.+) ON (\w+) BEGIN(.+)END;", re.DOTALL)
+_FRAME = r"""
+CREATE FUNCTION \1() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN\4RETURN NULL; END $$;
+CREATE TRIGGER \1 AFTER \2 ON \3 FOR EACH ROW EXECUTE FUNCTION \1();
+"""
+_DIALECT = (
+    (r"--.*", ""),
+    (r"\bINTEGER PRIMARY KEY", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY"),
+    (r"\bINTEGER\b", "bigint"),
+    (r"\bREAL\b", "double precision"),
+    (r"\bBLOB\b", "bytea"),
+    # What orders or compares texts does so by their characters, as SQLite does.
+    (r"\bTEXT\b", 'text COLLATE "C"'),
+    (r"(REFERENCES \w+\(\w+\)(?: ON DELETE CASCADE)?)", r"\1 DEFERRABLE"),
+    (r"\) STRICT, WITHOUT ROWID;", ");"),
+    # Counts the rows that SQLite would count.
+    (r"\n\) STRICT;", ",\n    rowid bigint GENERATED ALWAYS AS IDENTITY\n);"),
+)
+
+
+def _server_statements() -> Iterator[str]:
+    """Yield the statements of the schema in the dialect of a server."""
+    yield _JSON_EACH
+    for statement in schema_statements():
+        for pattern, replacement in _DIALECT:
+            statement = re.sub(pattern, replacement, statement)
+        # A server takes one statement at a time.
+        yield from re.split(r"\n(?=CREATE TRIGGER)", _TRIGGER.sub(_FRAME, statement))
 
 
 class PostgresConnection(Connection):
@@ -75,28 +111,18 @@ class PostgresConnection(Connection):
         )
 
     @override
-    def writing(self) -> AbstractContextManager[PostgresTransaction]:
-        return self._writing(_ALONE)
-
-    @override
-    def writing_named(self, *names: str) -> AbstractContextManager[PostgresTransaction]:
-        # Sorted, so that no two transactions deadlock.
-        numbers = sorted({lock_number(f"of {name}") for name in names})
-        return self._writing(_BESIDE, *(f"pg_advisory_xact_lock({number})" for number in numbers))
-
-    @override
-    def writing_rows(self) -> AbstractContextManager[PostgresTransaction]:
-        return self._writing()
-
     @contextmanager
-    def _writing(self, *locks: str) -> Iterator[PostgresTransaction]:
+    def writing(self, scope: Scope = "all", *names: str) -> Iterator[PostgresTransaction]:
         if (session := self._session) is not None:
             assert self._here.locks == (_ALONE,), "what this would lock is not locked by the transaction that it is in"
             with self.explained():
                 yield session
             return
+        # Sorted, so that no two transactions deadlock.
+        numbers = sorted({lock_number(f"of {name}") for name in names})
+        named = (_BESIDE, *(f"pg_advisory_xact_lock({number})" for number in numbers))
         self._claims.restore_lost()
-        with self._transaction(_WRITE, locks) as session:
+        with self._transaction(_WRITE, {"all": (_ALONE,), "names": named, "rows": ()}[scope]) as session:
             yield session
 
     @override
@@ -124,14 +150,14 @@ class PostgresConnection(Connection):
     @override
     def clock(self) -> float:
         """Return the server's time, since clocks of machines differ."""
-        asked, ahead = self._clock
-        if time.monotonic() - asked >= _CLOCK_SECONDS:
+        read_at, ahead = self._clock
+        if time.monotonic() - read_at >= _CLOCK_SECONDS:
             with self._talking() as session:
-                asked = time.monotonic()
+                read_at = time.monotonic()
                 there: float = session.execute(_CLOCK).fetchall()[0]["now"]
                 # The server read its clock somewhere in between.
-                ahead = there - (asked + time.monotonic()) / 2
-            self._clock = asked, ahead
+                ahead = there - (read_at + time.monotonic()) / 2
+            self._clock = read_at, ahead
         return time.monotonic() + ahead
 
     def explained(self) -> AbstractContextManager[None]:
@@ -155,6 +181,32 @@ class PostgresConnection(Connection):
     def used(self) -> int:
         row = self.row(_USED)
         return int(row["bytes"]) if row else 0
+
+    @override
+    def prepare(self, *, may_create: bool) -> bool:
+        there = self.row("SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = ?", (SCHEMA, _APPLIED))
+        if there and is_current(self._applied(), self.place):
+            return True
+        if not may_create:
+            return False
+        # Two processes may open a new database at once: the second finds nothing left to do.
+        with self.writing() as raw:
+            tables = self.rows("SELECT tablename FROM pg_tables WHERE schemaname = ?", (SCHEMA,))
+            names = {row["tablename"] for row in tables}
+            if names and _APPLIED not in names:
+                message = f"the schema {SCHEMA} is another program's (it has a table {min(names)})"
+                raise another_program(message, self)
+            if not self.row("SELECT 1 FROM pg_namespace WHERE nspname = ?", (SCHEMA,)):
+                raw.execute(f"CREATE SCHEMA {SCHEMA}")
+            raw.execute(f"CREATE TABLE IF NOT EXISTS {_APPLIED} (name text PRIMARY KEY)")
+            if not self._applied():
+                for statement in _server_statements():
+                    raw.execute(statement)
+                raw.execute(f"INSERT INTO {_APPLIED} (name) VALUES (?)", (VERSION,))  # noqa: S608
+        return True
+
+    def _applied(self) -> list[str]:
+        return [row["name"] for row in self.rows(f"SELECT name FROM {_APPLIED} ORDER BY name")]  # noqa: S608
 
     @override
     def close(self) -> None:
@@ -203,70 +255,21 @@ def _check(raw: psycopg.Connection[PostgresRow]) -> None:
         ConnectionPool.check_connection(raw)
 
 
-_RECORD = "redraft_steps"
-
-
-def migrate_server(connection: PostgresConnection, *, may_make: bool) -> bool:
-    """Bring the database up to date; returns whether it exists."""
-    there = connection.row("SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = ?", (SCHEMA, _RECORD))
-    if there is None and not may_make:
-        return False
-    applied = _applied(connection) if there else []
-    refuse_others(applied, connection.place)
-    if len(applied) < len(STEPS):
-        # Two processes may open a new database at once: the second finds nothing left to do.
-        with connection.writing() as raw:
-            _require_ours(connection)
-            known = set(_applied(connection))
-            for name in [step for step in STEPS if step not in known]:
-                for statement in split_statements(STEPS[name].postgres):
-                    raw.execute(statement)
-                raw.execute(f"INSERT INTO {_RECORD} (name) VALUES (?)", (name,))  # noqa: S608
-    return True
-
-
-def _applied(connection: PostgresConnection) -> list[str]:
-    return [row["name"] for row in connection.rows(f"SELECT name FROM {_RECORD} ORDER BY name")]  # noqa: S608
-
-
-def _require_ours(connection: PostgresConnection) -> None:
-    """Raise if the schema has tables that redraft did not create."""
-    with connection.writing() as raw:
-        tables = connection.rows("SELECT tablename FROM pg_tables WHERE schemaname = ?", (SCHEMA,))
-        names = {row["tablename"] for row in tables}
-        if names and _RECORD not in names:
-            raise StoreError(
-                f"the schema {SCHEMA} is another program's (it has a table {min(names)})",
-                place=connection.place,
-                hint="name another database with --db",
-            )
-        if not connection.row("SELECT 1 FROM pg_namespace WHERE nspname = ?", (SCHEMA,)):
-            raw.execute(f"CREATE SCHEMA {SCHEMA}")
-        raw.execute(f"CREATE TABLE IF NOT EXISTS {_RECORD} (name text PRIMARY KEY)")
-
-
-_TEXT_ID = "[0-9a-f]{64}"
-_TABLES = {
-    "checkpoints": "checkpoint::text",
-    "checkpoint_blobs": "encode(blob, 'escape')",
-    "checkpoint_writes": "encode(blob, 'escape')",
-}
-
-
 class PostgresCheckpoints(Checkpoints):
     """The checkpoints of one database."""
 
-    def __init__(self, connection: PostgresConnection) -> None:
-        self.connection = connection
+    columns: ClassVar = {
+        "checkpoints": "checkpoint::text",
+        "checkpoint_blobs": "encode(blob, 'escape')",
+        "checkpoint_writes": "encode(blob, 'escape')",
+    }
 
-    @property
-    @override
-    def place(self) -> str:
-        return self.connection.place
+    def __init__(self, connection: PostgresConnection) -> None:
+        self.connection, self.place = connection, connection.place
 
     @override
     def restart_advice(self, run: str) -> str:
-        thread = f"the rows of thread {thread_of(run)} from {', '.join(_TABLES)}"
+        thread = f"the rows of thread {thread_of(run)} from {', '.join(self.columns)}"
         return f"delete {thread}, then `redraft resume {run}`: {STARTS_OVER}"
 
     @override
@@ -274,24 +277,12 @@ class PostgresCheckpoints(Checkpoints):
         return self.connection.explained()
 
     @override
-    def forget(self, runs: Sequence[str]) -> None:
-        with self.connection.writing() as raw:
-            for table in self._tables():
-                raw.executemany(f"DELETE FROM {table} WHERE {OF_RUN}", [{"run": run} for run in runs])  # noqa: S608
+    def _writing(self) -> AbstractContextManager[PostgresTransaction]:
+        return self.connection.writing()
 
     @override
-    def bytes_of(self, runs: Sequence[str]) -> int:
-        return sum(self._bytes(f"WHERE {OF_RUN}", {"run": run}) for run in runs)
-
-    @override
-    def texts(self, without: Sequence[str]) -> set[str]:
-        named = {f"run{at}": run for at, run in enumerate(without)}
-        others = " AND ".join(f"NOT {OF_RUN.replace(':run', f':{name}')}" for name in named) or "true"
-        found: set[str] = set()
-        for table, column in self._tables().items():
-            query = f"SELECT DISTINCT (regexp_matches({column}, '{_TEXT_ID}', 'g'))[1] AS id FROM {table}"  # noqa: S608
-            found |= {row["id"] for row in self.connection.rows(f"{query} WHERE {others}", named)}
-        return found
+    def _tables(self, raw: Transaction) -> set[str]:
+        return {row[0] for row in raw.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")}
 
     @override
     def compact(self) -> None:
@@ -300,22 +291,10 @@ class PostgresCheckpoints(Checkpoints):
     @property
     @override
     def size(self) -> int:
-        return self._bytes()
-
-    def _bytes(self, where: str = "", named: Mapping[str, object] | None = None) -> int:
-        queries = [f"SELECT sum(pg_column_size(t.*)) AS n FROM {table} t {where}" for table in self._tables()]  # noqa: S608
-        rows = (self.connection.row(query, named or {}) for query in queries)
-        return sum(int(row["n"] or 0) for row in rows if row)
-
-    def _tables(self) -> dict[str, str]:
-        """Return the existing tables; a saver creates them when it is first used."""
-        rows = self.connection.rows("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
-        there = {row["tablename"] for row in rows}
-        return {table: column for table, column in _TABLES.items() if table in there}
-
-    @override
-    def close(self) -> None:
-        """Do nothing: the connection is closed with the database's."""
+        with self._writing() as raw:
+            tables = self.columns.keys() & self._tables(raw)
+            sums = [raw.execute(f"SELECT sum(pg_column_size(t.*)) AS n FROM {table} t") for table in tables]  # noqa: S608
+            return sum(int(row["n"] or 0) for result in sums for row in result)
 
 
 _TRY_LOCK = f"SELECT pg_try_advisory_lock({lock_number('checkpoints')}) AS ours"
@@ -325,9 +304,9 @@ _UNLOCK = f"SELECT pg_advisory_unlock({lock_number('checkpoints')})"
 async def on_a_server(checkpoints: Checkpoints, closing: AsyncExitStack) -> AsyncPostgresSaver:
     """Return the checkpoint saver of a store on a server; the stack closes it."""
     assert isinstance(checkpoints, PostgresCheckpoints)
-    given: dict[str, Any] = {**arguments(checkpoints.connection.address), "prepare_threshold": 0}
+    settings: dict[str, Any] = {**arguments(checkpoints.connection.address), "prepare_threshold": 0}
     pool: AsyncConnectionPool[AsyncConnection[DictRow]] = AsyncConnectionPool(
-        kwargs={**given, "row_factory": dict_row},
+        kwargs={**settings, "row_factory": dict_row},
         check=AsyncConnectionPool.check_connection,
         min_size=1,
         max_size=MAX_CONNECTIONS,
@@ -339,8 +318,8 @@ async def on_a_server(checkpoints: Checkpoints, closing: AsyncExitStack) -> Asyn
     async with pool.connection() as raw:
         # CREATE INDEX CONCURRENTLY waits for all transactions, which may wait for our lock, so none may be held.
         while True:
-            found = await (await raw.execute(_TRY_LOCK)).fetchone()
-            if found and found["ours"]:
+            lock = await (await raw.execute(_TRY_LOCK)).fetchone()
+            if lock and lock["ours"]:
                 break
             await asyncio.sleep(0.05)
         try:

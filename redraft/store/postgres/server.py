@@ -51,12 +51,12 @@ def row_of(cursor: Cursor[Any]) -> RowMaker[PostgresRow]:
     """Return the row factory of a result. Hides the row number column, as SQLite does."""
     names = [column.name for column in cursor.description or ()]
 
-    def made(values: Sequence[Any]) -> PostgresRow:
-        row = PostgresRow(zip(names, values, strict=True))
-        row.pop("rowid", None)
-        return row
+    def row(values: Sequence[Any]) -> PostgresRow:
+        named = PostgresRow(zip(names, values, strict=True))
+        named.pop("rowid", None)
+        return named
 
-    return made
+    return row
 
 
 class _StrDumper(StrDumper):
@@ -96,12 +96,12 @@ class _SumLoader(Loader):
 def adapt(context: AdaptContext) -> None:
     """Make a connection read and write values as SQLite does."""
     assert context.adapters is not None
-    known = context.adapters
-    _BoolDumper.oid = known.types["int8"].oid
-    known.register_dumper(str, _StrDumper)
-    known.register_dumper(bool, _BoolDumper)
-    known.register_loader("text", _StrLoader)
-    known.register_loader("numeric", _SumLoader)
+    adapters = context.adapters
+    _BoolDumper.oid = adapters.types["int8"].oid
+    adapters.register_dumper(str, _StrDumper)
+    adapters.register_dumper(bool, _BoolDumper)
+    adapters.register_loader("text", _StrLoader)
+    adapters.register_loader("numeric", _SumLoader)
 
 
 class PostgresResult:
@@ -179,7 +179,7 @@ logging.getLogger("psycopg").propagate = False
 def arguments(address: str) -> dict[str, Any]:
     """Return the connection arguments."""
     try:
-        known = conninfo_to_dict(address)
+        parameters = conninfo_to_dict(address)
     except psycopg.ProgrammingError:
         # The library's message may contain part of the password.
         raise UsageError(
@@ -194,7 +194,8 @@ def arguments(address: str) -> dict[str, Any]:
         **_KEEPALIVES,
         "tcp_user_timeout": 1000 * _GONE_SECONDS,
     }
-    return {**ours, **known, "options": f"{known.get('options') or ''} {settings}".strip(), "autocommit": True}
+    options = f"{parameters.get('options') or ''} {settings}".strip()
+    return {**ours, **parameters, "options": options, "autocommit": True}
 
 
 def connect(address: str) -> psycopg.Connection[PostgresRow]:
