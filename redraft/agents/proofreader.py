@@ -88,7 +88,7 @@ class Proofreader:
         # The verdict depends on how much of the summary is shown.
         beside_it = [content_id(summary)] if whole else [content_id(summary), room, size]
         items = [[*beside_it, statement.id, statement.sentence] for statement in statements]
-        results = await self.judge.cached_verdicts(FIND_CONFUSION, SentenceConfusion, items, judged)
+        results = await self.judge.verdicts(FIND_CONFUSION, SentenceConfusion, items, judged)
         return results.decided(lambda one: one.confusing is not None)
 
     def room(self, size: int, statements: Sequence[Statement]) -> int:
@@ -186,7 +186,7 @@ class Newcomer:
             return await ask_all([[number] for number in numbers], ask)
 
         items = [[content_id(part.context), content_id(part.text), part.goes_on, self.query] for part in parts]
-        results = await self.judge.cached_verdicts(FIND_STOPS, PartReading, items, judged)
+        results = await self.judge.verdicts(FIND_STOPS, PartReading, items, judged)
         return results.decided(lambda reading: not reading.unsure)
 
     def parts(self, summary: str, statements: Sequence[Statement]) -> list[SummaryPart]:

@@ -101,7 +101,7 @@ class Referee:
             return await ask_all([[number] for number in shuffled], ask)
 
         items = [[*key, content_id(first), content_id(second)] for first, second in orders]
-        return await self.judge.cached_verdicts(prompt, kind, items, judged)
+        return await self.judge.verdicts(prompt, kind, items, judged)
 
 
 def prompt_tokens(book: PromptBook, tokenizer: Tokenizer, a: str, b: str) -> int:

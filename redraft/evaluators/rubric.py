@@ -120,7 +120,7 @@ class Rubric(Evaluator):
         async def judged(numbers: Sequence[int]) -> ItemResults[RubricVerdict]:
             return await ask_all([numbers] if numbers else [], ask)
 
-        return await judge.cached_verdicts(prompt, RubricVerdict, [[content_id(case.text), case.query]], judged)
+        return await judge.verdicts(prompt, RubricVerdict, [[content_id(case.text), case.query]], judged)
 
     def _findings(
         self, verdicts: Sequence[RubricVerdict], statements: Sequence[Statement], value: float

@@ -32,11 +32,11 @@ from redraft.evaluators.reference.pack_file import (
     opened,
     pack_id,
     shaped,
+    typed_id,
 )
-from redraft.evaluators.reference.typed import flaw_of, typed_id
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
-from redraft.text.words import has_words
+from redraft.text.words import has_words, words_key
 
 _ABOVE: dict[Level, Level] = {"branch": "root", "leaf": "branch"}
 _ROUNDING = 1e-9
@@ -188,6 +188,24 @@ class PackFileChecker:
             there = 0 <= span.start < span.end <= len(document) and document[slice(*span)] == text
         if not there:
             self._refuse(f"the evidence of {where} is not at that place in the document")
+
+
+def flaw_of(one: TypedQuestion, paragraph: str) -> str:
+    """Return why a question is not of its type, or an empty string."""
+    if not has_words(one.text):
+        return "has no words"
+    if one.type == "unanswerable":
+        return "has an answer" if one.answer or one.reason else ""
+    if not has_words(one.answer):
+        return "has no answer"
+    if one.type == "binary":
+        if one.answer not in ("yes", "no"):
+            return "is answered with neither yes nor no"
+        return "" if has_words(one.reason) else "has no reason"
+    if one.reason:
+        return "has a reason, which only yes and no have"
+    stands = one.type != "extractive" or f" {words_key(one.answer)} " in f" {words_key(paragraph)} "
+    return "" if stands else "has an answer that is not in its paragraph"
 
 
 _IMPORTED = "imported"

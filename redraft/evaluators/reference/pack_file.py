@@ -198,6 +198,12 @@ def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
     return content_id(json.dumps(material, ensure_ascii=False))[:16]
 
 
+def typed_id(document: str, end: int, questions: Sequence[TypedQuestion]) -> str:
+    """Return the id of a text's typed questions, derived from their content."""
+    material = [document, end, *([q.type, q.text, q.answer, q.reason, *q.paragraph] for q in questions)]
+    return content_id(json.dumps(material, ensure_ascii=False))[:16]
+
+
 def choose(store: Store, document: Document, questions: str | None = None, keyfacts: str | None = None) -> PackContents:
     """Return the questions and key facts of a document with these ids, or the default ones, and its typed questions."""
     pack = store.packs.get(questions) if questions else store.packs.latest(document.id)
