@@ -15,8 +15,15 @@ from redraft.agents.judge import Judge
 from redraft.agents.proofreader import Proofreader, SentenceConfusion, least_window
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
 from redraft.errors import UsageError
-from redraft.evaluators.base import Case, Evaluator, mean_evaluation, panel_verdicts
-from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, PanelVerdicts, disputed_items
+from redraft.evaluators.base import Case, Evaluator
+from redraft.evaluators.panel import (
+    ItemVotes,
+    JudgeVerdicts,
+    PanelVerdicts,
+    disputed_items,
+    mean_evaluation,
+    panel_verdicts,
+)
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, StopType
 from redraft.prompts.qa import Statement

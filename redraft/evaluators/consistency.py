@@ -14,10 +14,10 @@ from redraft.agents.evidence import EvidenceQuery
 from redraft.agents.examiner import Examiner, StoredAnswer, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion, Span
-from redraft.evaluators.base import Case, Evaluator, mean_evaluation, panel_verdicts
-from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts, disputed_items
+from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.metric_info import UNSUPPORTED
+from redraft.evaluators.panel import JudgeVerdicts, PanelVerdicts, disputed_items, mean_evaluation, panel_verdicts
 from redraft.evaluators.reference.questions import evenly_spread
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
 from redraft.prompts.book import PromptBook

@@ -13,9 +13,17 @@ from redraft.agents.evidence import EvidenceQuery
 from redraft.agents.examiner import AnswerComparison, Examiner, cited_text, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion
-from redraft.evaluators.base import Case, Evaluator, conciseness, mean_evaluation, panel_verdicts
-from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, PanelVerdicts, disputed_items, weighted_mean
+from redraft.evaluators.base import Case, Evaluator, conciseness
+from redraft.evaluators.figures import weighted_mean
 from redraft.evaluators.findings import distinct_errors
+from redraft.evaluators.panel import (
+    ItemVotes,
+    JudgeVerdicts,
+    PanelVerdicts,
+    disputed_items,
+    mean_evaluation,
+    panel_verdicts,
+)
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
 from redraft.prompts import qa

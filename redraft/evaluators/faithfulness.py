@@ -12,10 +12,18 @@ from typing_extensions import override
 from redraft.agents.fact_checker import SUPPORTED, FactChecker, SentenceVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, Span
-from redraft.evaluators.base import Case, Evaluator, mean_evaluation, panel_verdicts
-from redraft.evaluators.consensus import DISPUTED, JudgeVerdicts, PanelVerdicts, disputed_items, mean, total
+from redraft.evaluators.base import Case, Evaluator
+from redraft.evaluators.figures import mean, total
 from redraft.evaluators.keyfact_recall import align, stating
 from redraft.evaluators.metric_info import NONE
+from redraft.evaluators.panel import (
+    DISPUTED,
+    JudgeVerdicts,
+    PanelVerdicts,
+    disputed_items,
+    mean_evaluation,
+    panel_verdicts,
+)
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import FACT_PROMPTS
 from redraft.prompts.qa import Statement

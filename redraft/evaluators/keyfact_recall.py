@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from redraft.agents.fact_checker import FactAlignment, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
-from redraft.evaluators.base import Case, Evaluator, conciseness, mean_evaluation, panel_verdicts
-from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts, disputed_items, mean, total
+from redraft.evaluators.base import Case, Evaluator, conciseness
+from redraft.evaluators.figures import mean, total
+from redraft.evaluators.panel import JudgeVerdicts, PanelVerdicts, disputed_items, mean_evaluation, panel_verdicts
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import FACT_PROMPTS
 from redraft.text.words import words_key
