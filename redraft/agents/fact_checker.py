@@ -17,7 +17,6 @@ from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE, Prompt, Unsure
 from redraft.prompts.qa import Statement
 from redraft.text.sanitizer import one_line
-from redraft.text.tokens import Tokenizer
 
 # Tokens of a fact in a prompt, and of one entry of a reply.
 FACT_TOKENS = 40
@@ -27,7 +26,6 @@ ALIGNMENT = EntryBudget(frame=48)
 VERIFICATION = EntryBudget(frame=38, words=36, sentences=1)
 # Tokens of a whole reply.
 QUERY_TOKENS = 150
-MARKS_TOKENS = 150
 # With more facts at once a judge begins to skip some.
 FACTS_PER_REQUEST = 60
 # Sentences are checked against shared passages: fewer at once leave less to read past.
@@ -119,10 +117,21 @@ class FactChecker:
     ) -> str:
         """Return the question that these facts of an excerpt answer; the excerpt is omitted if it does not fit."""
         room = reader.window - _PROMPT_TOKENS - QUERY_TOKENS
-        main = _main(facts, room, reader.tokenizer)
-        room -= sum(reader.tokenizer.count(fact.text) + _LEVEL_TOKENS for fact in main)
-        levels = [factual.FactWithLevel(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(main, 1)]
-        beside = excerpt if reader.tokenizer.count(excerpt) <= room else None
+        count = reader.tokenizer.count
+        # The facts that fit; leaves are left out first, and the first fact never is.
+        main: dict[int, KeyFact] = {}
+        left = room
+        for n in sorted(range(len(facts)), key=lambda n: get_args(Level).index(facts[n].level)):
+            left -= count(facts[n].text) + _LEVEL_TOKENS
+            if main and left < 0:
+                break
+            main[n] = facts[n]
+        room -= sum(count(fact.text) + _LEVEL_TOKENS for fact in main.values())
+        levels = [
+            factual.FactWithLevel(id=n, level=fact.level, fact=fact.text)
+            for n, (_, fact) in enumerate(sorted(main.items()), 1)
+        ]
+        beside = excerpt if count(excerpt) <= room else None
         query_input = factual.QueryInput(excerpt=beside, facts=levels)
         reply = await self.judge.ask(factual.QUERY_PROMPTS[perspective], query_input, QUERY_TOKENS, label)
         return one_line(reply.value.query)
@@ -191,11 +200,6 @@ class FactChecker:
         )
         return results.decided(lambda one: one.category != UNSURE)
 
-    async def rate_chunk(self, excerpt: str, label: str) -> factual.ChunkRating:
-        """Return how well a chunk lends itself to drawing key facts from it."""
-        chunk_input = factual.JudgeChunkInput(excerpt=excerpt)
-        return (await self.judge.ask(factual.JUDGE_CHUNK, chunk_input, MARKS_TOKENS, label)).value
-
     def _batches(self, count: int, entry: EntryBudget) -> list[Sequence[int]]:
         size = facts_per_request(self.judge.reply_tokens, self.judge.entry_tokens(entry))
         return [range(at, min(at + size, count)) for at in range(0, count, size)]
@@ -207,25 +211,10 @@ def facts_per_request(room: int, tokens: int) -> int:
     return max(1, min(FACTS_PER_REQUEST, batch_size(room, tokens), left // (tokens + FACT_TOKENS)))
 
 
-def _main(facts: Sequence[KeyFact], room: int, tokenizer: Tokenizer) -> list[KeyFact]:
-    """Return the facts that fit the room, in order; leaves are left out first, and the first fact never is."""
-    kept: set[int] = set()
-    for n in sorted(range(len(facts)), key=lambda n: get_args(Level).index(facts[n].level)):
-        room -= tokenizer.count(facts[n].text) + _LEVEL_TOKENS
-        if kept and room < 0:
-            break
-        kept.add(n)
-    return [facts[n] for n in sorted(kept)]
-
-
-def _vetted(one: factual.FactSupport | factual.FactAssessment) -> FactVerdict:
-    passed = None if one.verdict == UNSURE else one.verdict == "pass"
-    quote = one.quote if isinstance(one, factual.FactSupport) else ""
-    return FactVerdict(passed=passed, reason=_reason(one.reason), quote=quote)
-
-
-def _reason(text: str) -> str:
-    return one_line(text, _LONGEST_REASON)
+def _vetted(entry: factual.FactSupport | factual.FactAssessment) -> FactVerdict:
+    passed = None if entry.verdict == UNSURE else entry.verdict == "pass"
+    quote = entry.quote if isinstance(entry, factual.FactSupport) else ""
+    return FactVerdict(passed=passed, reason=one_line(entry.reason, _LONGEST_REASON), quote=quote)
 
 
 async def verify_batch(
@@ -235,16 +224,9 @@ async def verify_batch(
     verify_input = factual.VerifyInput(**document_fields(reader, spans), sentences=asked)
     numbers = [statement.id - 1 for statement in asked]
     reply = await judge.ask_items(factual.VERIFY_SENTENCES, verify_input, numbers, VERIFICATION, label, attempt)
-    return Entries.of(
-        reply,
-        (
-            (verification.id - 1, sentence_verdict(verification, reader, spans))
-            for verification in reply.value.sentences
-        ),
-    )
-
-
-def sentence_verdict(one: factual.Verification, reader: EvidenceReader, spans: Sequence[Span]) -> SentenceVerdict:
-    """Return the verdict on a sentence, with its quote located in the document."""
-    cited = CitedPlace.fields_of(reader.quoted(one.quote, spans))
-    return SentenceVerdict.model_validate({"category": one.category, "reason": _reason(one.reason), **cited})
+    entries: list[tuple[int, SentenceVerdict]] = []
+    for entry in reply.value.sentences:
+        fields = CitedPlace.fields_of(reader.quoted(entry.quote, spans))
+        fields |= {"category": entry.category, "reason": one_line(entry.reason, _LONGEST_REASON)}
+        entries.append((entry.id - 1, SentenceVerdict.model_validate(fields)))
+    return Entries.of(reply, entries)

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, get_args
 
 from pydantic import ValidationError
 
-from redraft.agents.accounts import TaskCache, gather_all
+from redraft.agents.accounts import ItemResults, TaskCache, gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.agents.writer import Outliner
@@ -74,6 +74,15 @@ class JudgeVerdicts(Generic[AnswerT]):
     trouble: str = ""
     answers: Mapping[int, AnswerT] = field(default_factory=dict)
     """What the judge answered, as far as the metric keeps it."""
+
+    @classmethod
+    def of(
+        cls, judge: Judge, results: ItemResults[AnswerT], verdict: Callable[[AnswerT], str], fine: str
+    ) -> JudgeVerdicts[AnswerT]:
+        """Return a judge's verdicts by its answers; an item counts 1 if the verdict is `fine`, else 0."""
+        by_item = {n: verdict(answer) for n, answer in sorted(results.verdicts.items())}
+        points = {n: float(verdict == fine) for n, verdict in by_item.items()}
+        return cls(judge.name, by_item, points, results.trouble, results.verdicts)
 
     def confirmed(self, second: JudgeVerdicts[AnswerT], items: Sequence[int]) -> JudgeVerdicts[AnswerT]:
         """Return the verdicts, with those of another judge on the items that this one doubted."""
@@ -184,20 +193,20 @@ def spread(scores: Sequence[float]) -> dict[str, float | int]:
 
 
 async def panel_verdicts(
-    case: Case, count: int, fine: str, judge: Callable[[Judge, Sequence[int]], Awaitable[JudgeVerdicts[AnswerT]]]
+    case: Case, items: Sequence[T], fine: str, ask: Callable[[Judge, Sequence[T]], Awaitable[JudgeVerdicts[AnswerT]]]
 ) -> PanelVerdicts[AnswerT]:
-    """Return the verdicts of every judge of the panel on so many items. `judge` has one of them judge some items, and
+    """Return the verdicts of every judge of the panel on some items. `ask` has one of them judge some items, and
     numbers the verdicts by their position among these. What is not found `fine`, the confirmer decides, if there is
     one."""
 
-    async def judged(member: Judge) -> JudgeVerdicts[AnswerT]:
-        first = await judge(member, range(count))
-        items = [number for number in range(count) if first.by_item.get(number) != fine]
-        if case.confirmer is None or not items:
+    async def judged(judge: Judge) -> JudgeVerdicts[AnswerT]:
+        first = await ask(judge, items)
+        doubted = [number for number in range(len(items)) if first.by_item.get(number) != fine]
+        if case.confirmer is None or not doubted:
             return first
-        return first.confirmed(await judge(case.confirmer, items), items)
+        return first.confirmed(await ask(case.confirmer, [items[number] for number in doubted]), doubted)
 
-    return PanelVerdicts.of(await gather_all(judged(member) for member in case.panel), count)
+    return PanelVerdicts.of(await gather_all(judged(judge) for judge in case.panel), len(items))
 
 
 def mean_evaluation(

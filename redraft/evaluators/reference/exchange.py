@@ -75,8 +75,9 @@ class PackFileChecker:
         document in a moment is refused."""
         if not file.questions and not file.keyfacts and not file.typed:
             yield "there are no questions and no key facts in it"
-        facts = [fact for tree in (file.keyfacts.trees if file.keyfacts else ()) for fact in tree.facts]
-        evidences = [item.evidence for item in (*file.questions, *facts)]
+        trees = file.keyfacts.trees if file.keyfacts else ()
+        evidences = [question.evidence for question in file.questions]
+        evidences += [fact.evidence for tree in trees for fact in tree.facts]
         searched = sum(bool(evidence.text) for evidence in evidences if evidence.span is None)
         if searched * len(self.document.text) > _MAX_SEARCHED:
             yield f"it has {searched:,} pieces of evidence without their places in the document"
