@@ -26,13 +26,13 @@ class TaskCache:
     """Creates each named thing once for all concurrent callers; the next caller retries a failed creation."""
 
     def __init__(self) -> None:
-        self._made: dict[str, asyncio.Task[Any]] = {}
+        self._tasks: dict[str, asyncio.Task[Any]] = {}
 
-    async def get_or_create(self, name: str, make: Callable[[], Coroutine[Any, Any, ResultT]]) -> ResultT:
-        """Return the named object, creating it with `make` if needed."""
-        task = self._made.get(name)
+    async def get_or_create(self, name: str, create: Callable[[], Coroutine[Any, Any, ResultT]]) -> ResultT:
+        """Return the named object, creating it if needed."""
+        task = self._tasks.get(name)
         if task is None or (task.done() and (task.cancelled() or task.exception())):
-            task = self._made[name] = asyncio.create_task(make())
+            task = self._tasks[name] = asyncio.create_task(create())
         try:
             return cast("ResultT", await asyncio.shield(task))
         except asyncio.CancelledError:
@@ -75,12 +75,11 @@ class ItemResults(Generic[VerdictT]):
 
     def decided(self, is_verdict: Callable[[VerdictT], bool]) -> ItemResults[VerdictT]:
         """Return a copy without the verdicts of a judge that cannot tell."""
-        decided = {n: one for n, one in self.verdicts.items() if is_verdict(one)}
-        undecided = {n: one for n, one in self.verdicts.items() if n not in decided}
+        decided = {n: verdict for n, verdict in self.verdicts.items() if is_verdict(verdict)}
+        undecided = {n: verdict for n, verdict in self.verdicts.items() if n not in decided}
         return replace(self, verdicts=decided, undecided=undecided)
 
 
-_CUT = "the reply was cut off at the token limit"
 MAX_ROOM_FACTOR = 4
 """The largest multiple of the usual room that an entry may get."""
 
@@ -112,8 +111,8 @@ async def ask_all(
     """Ask about all batches concurrently, and again about the items that a reply leaves out. With `ahead`, for prompts
     that begin alike, the first goes before the others so that a provider can cache what they share."""
     first = 1 if ahead else 0
-    results = await gather_all(_batch(batch, ask, FIRST_TRY) for batch in batches[:first])
-    return joined([*results, *await gather_all(_batch(batch, ask, FIRST_TRY) for batch in batches[first:])])
+    results = await gather_all(_ask_batch(batch, ask, FIRST_TRY) for batch in batches[:first])
+    return joined([*results, *await gather_all(_ask_batch(batch, ask, FIRST_TRY) for batch in batches[first:])])
 
 
 def first_error(accounts: Iterable[ItemResults[Any]]) -> str:
@@ -127,78 +126,66 @@ def joined(accounts: Sequence[ItemResults[VerdictT]]) -> ItemResults[VerdictT]:
     return ItemResults(verdicts, first_error(accounts))
 
 
-async def _batch(
-    numbers: Sequence[int], ask: Ask[VerdictT], attempt: Attempt, strangers_before: int = 0
+async def _ask_batch(
+    numbers: Sequence[int], ask: Ask[VerdictT], attempt: Attempt, strangers: int = 0
 ) -> ItemResults[VerdictT]:
+    """Ask about some items, and as long as that may help, again about those without a verdict. `strangers` counts the
+    entries so far that named no item."""
     try:
         entries = await ask(numbers, attempt)
     except (ReplyError, RejectedRequest) as error:
-        return await _retry_after_error(error, numbers, ask, attempt)
-    verdicts, strangers = _settled(entries.found, numbers)
-    strangers += strangers_before
+        if isinstance(error, UnreadableReply) and error.nameless and len(numbers) > 1:
+            # A reply about a single item needs no item name.
+            return joined(await gather_all(_ask_batch([number], ask, attempt) for number in numbers))
+        following = _attempt_after(error, attempt, single=len(numbers) == 1)
+        return await _ask_in_halves(numbers, ask, following) if following else ItemResults(trouble=str(error))
+    verdicts, more_strangers = _settled(entries.found, numbers)
+    strangers += more_strangers
     missing = [number for number in numbers if number not in verdicts]
-    if missing and entries.broken_off:
-        following = _with_room(attempt, single=len(missing) == 1)
-        more = await _ask_in_halves(missing, ask, following) if following else ItemResults(trouble=_CUT)
-        return ItemResults(verdicts | more.verdicts, more.trouble)
-    if not missing or entries.repaired or (attempt.again and not verdicts):
-        return ItemResults(verdicts, _missing_items_message(missing, strangers))
-    more = await _batch(missing, ask, replace(attempt, again=True), strangers)
+    if not missing:
+        return ItemResults(verdicts)
+    if entries.broken_off:
+        following = attempt.with_more_room() or (attempt if len(missing) > 1 else None)
+        cut: ItemResults[VerdictT] = ItemResults(trouble="the reply was cut off at the token limit")
+        more = await _ask_in_halves(missing, ask, following) if following else cut
+    elif entries.repaired or (attempt.again and not verdicts):
+        trouble = f"the judge skipped {len(missing)} of the items, twice"
+        more = ItemResults(
+            trouble=f"{trouble}; {strangers} of its entries named no existing item" if strangers else trouble
+        )
+    else:
+        more = await _ask_batch(missing, ask, replace(attempt, again=True), strangers)
     return ItemResults(verdicts | more.verdicts, more.trouble)
-
-
-async def _retry_after_error(
-    error: ReplyError | RejectedRequest, numbers: Sequence[int], ask: Ask[VerdictT], attempt: Attempt
-) -> ItemResults[VerdictT]:
-    """Retry after a failed request with fewer items, more room or once more; give up if that cannot help."""
-    if isinstance(error, UnreadableReply) and error.nameless and len(numbers) > 1:
-        # A reply about a single item needs no item name.
-        return joined(await gather_all(_batch([number], ask, attempt) for number in numbers))
-    following = _next_attempt(error, attempt, single=len(numbers) == 1)
-    return await _ask_in_halves(numbers, ask, following) if following else ItemResults(trouble=str(error))
 
 
 async def _ask_in_halves(numbers: Sequence[int], ask: Ask[VerdictT], attempt: Attempt) -> ItemResults[VerdictT]:
     middle = len(numbers) // 2
     parts = [numbers[:middle], numbers[middle:]] if middle else [numbers]
-    return joined(await gather_all(_batch(part, ask, attempt) for part in parts))
+    return joined(await gather_all(_ask_batch(part, ask, attempt) for part in parts))
 
 
-def _next_attempt(error: ReplyError | RejectedRequest, attempt: Attempt, *, single: bool) -> Attempt | None:
+def _attempt_after(error: ReplyError | RejectedRequest, attempt: Attempt, *, single: bool) -> Attempt | None:
     """Return how to retry half of the items, or a `single` one, after an error; None if a retry cannot help."""
+    unchanged = None if single else attempt
     if isinstance(error, ReplyError) and error.loops and not attempt.loosely:
         return replace(attempt, loosely=True)
     if isinstance(error, ReplyError) and error.needs_fewer_items:
-        return None if single else attempt
+        return unchanged
     if isinstance(error, ReplyError) and error.needs_more_tokens:
-        return _with_room(attempt, single=single)
+        return attempt.with_more_room() or unchanged
     if isinstance(error, RejectedRequest) or (isinstance(error, UnreadableReply) and not error.text.strip()):
         # There was no reply at all: the request may have been too large, or failed by accident.
-        return (None if attempt.again else replace(attempt, again=True)) if single else attempt
+        return unchanged or (None if attempt.again else replace(attempt, again=True))
     return None
-
-
-def _with_room(attempt: Attempt, *, single: bool) -> Attempt | None:
-    return attempt.with_more_room() or (None if single else attempt)
 
 
 def _settled(found: Iterable[tuple[int, VerdictT | None]], numbers: Sequence[int]) -> tuple[dict[int, VerdictT], int]:
     """Return the verdicts on the items, and the number of entries that name no item."""
-    wanted, strangers = set(numbers), 0
+    entries = list(found)
     verdicts: dict[int, VerdictT] = {}
     disputed: set[int] = set()
-    for number, verdict in found:
-        strangers += number not in wanted
-        if number not in wanted or verdict is None:
-            continue
-        if number in verdicts and verdicts[number] != verdict:
+    for number, verdict in entries:
+        if number in numbers and verdict is not None and verdicts.setdefault(number, verdict) != verdict:
             disputed.add(number)
-        verdicts[number] = verdict
+    strangers = sum(number not in numbers for number, _ in entries)
     return {number: verdict for number, verdict in verdicts.items() if number not in disputed}, strangers
-
-
-def _missing_items_message(missing: Sequence[int], strangers: int) -> str:
-    if not missing:
-        return ""
-    said = f"the judge skipped {len(missing)} of the items, twice"
-    return f"{said}; {strangers} of its entries named no existing item" if strangers else said

@@ -111,7 +111,7 @@ class Answerer:
         plan = ReadingPlan(self.reader, [query], room, 1, 1)
         search = EvidenceSearch(plan, ask, lambda one: not one.answered or not one.places)
         item = [*self.reader.key(query), words, self.language]
-        account = await self.judge.cached_verdicts(qa.WRITE_ANSWER, FoundAnswer, [item], search.verdicts)
+        account = await self.judge.verdicts(qa.WRITE_ANSWER, FoundAnswer, [item], search.verdicts)
         if 0 not in account.verdicts:
             hint = "try another --model, or --prompts simple for a weak one"
             raise IncompleteError(f"there is no answer: {account.trouble or 'the replies disagree'}", hint=hint)

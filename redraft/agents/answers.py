@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, TypeVar
@@ -14,12 +14,11 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel
 
 from redraft.agents.accounts import ItemResults
-from redraft.agents.judge import Judge
+from redraft.agents.judge import Judge, Memory
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.qa import ANSWER_FROM_SUMMARY, DocumentAnswer, Statement, SummaryAnswer, yes_or_no
 from redraft.prompts.silence import is_answer
-from redraft.store.connection import off_loop
 from redraft.text.languages import language_of
 from redraft.text.refusals import declines
 from redraft.text.vectors import SentenceVectors, telling_terms
@@ -35,7 +34,7 @@ Read = Callable[[Sequence[Statement], Sequence[int]], Awaitable[ItemResults[Summ
 """Answers questions, by number, from some sentences."""
 
 
-class GivenAnswerSource(BaseModel):
+class AnswerSource(BaseModel):
     """An answer, and the names of the sentences that support it."""
 
     answer: str
@@ -49,129 +48,132 @@ class KnownAnswers(BaseModel):
     """What is known of one question: the sentences that do not answer it, and the answers in the others."""
 
     silent: list[str] = []
-    answers: list[GivenAnswerSource] = []
+    answers: list[AnswerSource] = []
 
-    def supported_answer(self, there: Mapping[str, int], *, whole: bool) -> GivenAnswerSource | None:
-        """Return the first answer whose sentences are all present, preferably one that all of these sentences, and no
-        others, were read for; with `whole` only such an answer."""
-        supported = [source for source in self.answers if all(name in there for name in source.sentences)]
-        read_whole = [source for source in supported if source.read == _name_of(there)]
-        return next(iter(read_whole or ([] if whole else supported)), None)
+    def joined(self, other: KnownAnswers) -> KnownAnswers:
+        """Return what both know."""
+        answers = [answer for answer in other.answers if answer not in self.answers]
+        return KnownAnswers(silent=list(dict.fromkeys(self.silent + other.silent)), answers=self.answers + answers)
 
-    @property
-    def names(self) -> set[str]:
-        """Return the names of all sentences about which something is known."""
-        return {*self.silent, *(name for source in self.answers for name in source.sentences)}
-
-
-def _name_of(names: Iterable[str]) -> str:
-    return hashlib.sha256(json.dumps(sorted(set(names))).encode()).hexdigest()[:_LETTERS]
+    @staticmethod
+    def merge(stored: str, new: str) -> str:
+        """Join what is stored with what is new."""
+        known = KnownAnswers.model_validate_json(stored).joined(KnownAnswers.model_validate_json(new))
+        return known.model_dump_json()
 
 
-def sentence_names(statements: Sequence[Statement], meant: Mapping[int, Sequence[str]]) -> dict[int, str]:
-    """Return a name for each sentence, a hash of its text and of what it refers back to."""
-    return {
-        statement.id: hashlib.sha256(json.dumps([*meant[statement.id], statement.sentence]).encode()).hexdigest()[
-            :_LETTERS
-        ]
-        for statement in statements
-    }
+def _name_of(*texts: str) -> str:
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:_LETTERS]
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryAnswerCache:
-    """The answers that one summary, or part of one, gives to questions about a document; known ones are reused."""
+class SummaryAnswers:
+    """The answers that one summary, or a part of one, gives to questions about a document. What an earlier summary said
+    to a question stands while the sentences are there that said it; only sentences that are new are read for it."""
 
-    judge: Judge
-    document: str
-    questions: Sequence[str]
-    statements: Sequence[Statement]
-    names: Mapping[int, str]
+    def __init__(
+        self,
+        questions: Sequence[str],
+        statements: Sequence[Statement],
+        antecedents: Mapping[int, Sequence[str]],
+        *,
+        whole: bool,
+    ) -> None:
+        """With `whole`, an answer stands only if all these sentences, and no others, were read for it. A sentence is
+        known by its text and the sentences that it refers back to."""
+        self._questions, self._statements, self._whole = questions, statements, whole
+        self._names = {
+            statement.id: _name_of(*antecedents[statement.id], statement.sentence) for statement in statements
+        }
+        self._known: dict[int, KnownAnswers] = {}
+        self._learned: dict[int, KnownAnswers] = {}
 
-    whole: bool = False
-    """Whether an answer counts as known only if all the sentences were read for it."""
-
-    async def answers(self, read: Read) -> ItemResults[SummaryAnswer]:
+    async def look_up(self, judge: Judge, document: str, read: Read) -> ItemResults[SummaryAnswer]:
         """Return an answer to each question, reading only the sentences that are not known yet."""
-        numbers = range(len(self.questions))
-        items = [["standing", self.document, question] for question in self.questions]
-        keys = self.judge.keys(ANSWER_FROM_SUMMARY, items)
-        known = await off_loop(self.judge.judgments.verdicts, keys)
-        knowledge = [KnownAnswers.model_validate_json(known[key]) if key in known else KnownAnswers() for key in keys]
-        settled = {n: answer for n in numbers if (answer := self._settled(n, knowledge[n]))}
-        left = [n for n in numbers if n not in settled]
-        if not left:
-            return ItemResults(settled)
-        sentences = self.statements if self.whole else self._to_read(left, knowledge)
-        fresh = await read(sentences, left)
-        learned = {n: self._learned(answer, sentences) for n, answer in fresh.verdicts.items()}
-        lost = [
-            n
-            for n, answers in learned.items()
-            if not answers.answers and self._settled(n, _joined(knowledge[n], answers)) is None
-        ]
-        more: ItemResults[SummaryAnswer] = await read(self.statements, lost) if lost else ItemResults()
-        learned |= {n: self._learned(answer, self.statements) for n, answer in more.verdicts.items()}
-        said = {keys[n]: answers.model_dump_json() for n, answers in learned.items()}
-        await off_loop(self.judge.judgments.add_to_verdicts, said, _merged, self.document)
-        found = {n: answer for n, answer in fresh.verdicts.items() if n not in lost} | more.verdicts
-        return ItemResults(settled | found, fresh.trouble or more.trouble)
 
-    def _settled(self, n: int, known: KnownAnswers) -> SummaryAnswer | None:
-        """Return the known answer, or that there is none; None if neither is known."""
-        ids = {name: number for number, name in reversed(self._named())}
-        if source := known.supported_answer(ids, whole=self.whole):
+        def recall(number: int, text: str) -> SummaryAnswer | None:
+            self._known[number] = KnownAnswers.model_validate_json(text)
+            return self._settled(number, self._known[number])
+
+        async def ask(numbers: Sequence[int]) -> ItemResults[SummaryAnswer]:
+            return await self._read(numbers, read) if numbers else ItemResults()
+
+        memory = Memory(
+            [["standing", document, question] for question in self._questions],
+            recall,
+            lambda number, _: self._learned[number].model_dump_json(),
+            KnownAnswers.merge,
+        )
+        return await judge.verdicts(ANSWER_FROM_SUMMARY, SummaryAnswer, [], ask, memory)
+
+    async def _read(self, numbers: Sequence[int], read: Read) -> ItemResults[SummaryAnswer]:
+        """Read the new sentences and, where the answer that they replaced is gone, all sentences."""
+        statements = self._statements if self._whole else self._to_read(numbers)
+        first = await read(statements, numbers)
+        self._learned = {number: self._learn(answer, statements) for number, answer in first.verdicts.items()}
+        lost = [
+            number
+            for number, learned in self._learned.items()
+            if not learned.answers and self._settled(number, self._known_of(number).joined(learned)) is None
+        ]
+        second: ItemResults[SummaryAnswer] = await read(self._statements, lost) if lost else ItemResults()
+        self._learned |= {number: self._learn(answer, self._statements) for number, answer in second.verdicts.items()}
+        kept = {number: answer for number, answer in first.verdicts.items() if number not in lost}
+        return ItemResults(kept | second.verdicts, first.trouble or second.trouble)
+
+    def _known_of(self, number: int) -> KnownAnswers:
+        return self._known.get(number, KnownAnswers())
+
+    def _settled(self, number: int, known: KnownAnswers) -> SummaryAnswer | None:
+        """Return the known answer, preferably one for which all of these sentences were read, or that there is none;
+        None if neither is known."""
+        ids = {name: id_ for id_, name in reversed(self._names.items())}
+        standing = [answer for answer in known.answers if ids.keys() >= set(answer.sentences)]
+        read_whole = [answer for answer in standing if answer.read == _name_of(*sorted(ids))]
+        for source in read_whole or ([] if self._whole else standing):
             sentences = [ids[name] for name in source.sentences]
-            return SummaryAnswer(id=n + 1, answered=source.answered, answer=source.answer, sentences=sentences)
-        silent = set(known.silent)
-        if all(name in silent for _, name in self._named()):
-            return SummaryAnswer(id=n + 1, answered=False, answer="", sentences=[])
+            return SummaryAnswer(id=number + 1, answered=source.answered, answer=source.answer, sentences=sentences)
+        if ids.keys() <= set(known.silent):
+            return SummaryAnswer(id=number + 1, answered=False, answer="", sentences=[])
         return None
 
-    def _named(self) -> list[tuple[int, str]]:
-        return [(statement.id, self.names[statement.id]) for statement in self.statements]
-
-    def _to_read(self, left: Sequence[int], knowledge: Sequence[KnownAnswers]) -> Sequence[Statement]:
-        """Return the sentences that these questions are asked of."""
-        seen = {name for answers in knowledge for name in answers.names}
+    def _to_read(self, numbers: Sequence[int]) -> Sequence[Statement]:
+        """Return the sentences that these questions are asked of: the new ones with their neighbours, and the nearest
+        to each question; all of them, where that is most of them."""
+        names, count = list(self._names.values()), len(self._statements)
+        read_before: set[str] = set()
+        for known in self._known.values():
+            read_before.update(known.silent, *(answer.sentences for answer in known.answers))
         new = {
             at
-            for n in left
-            for at, (_, name) in enumerate(self._named())
+            for number in numbers
+            for known in [self._known_of(number)]
+            for at, name in enumerate(names)
             # If a question had an answer, new sentences are read first.
-            if name not in (seen if knowledge[n].answers else knowledge[n].silent)
+            if name not in (read_before if known.answers else known.silent)
         }
-        wanted = {at + step for at in new for step in range(-_AROUND, _AROUND + 1)} & set(range(len(self.statements)))
-        if len(wanted) <= _MAJORITY_SHARE * len(self.statements):
-            vectors = SentenceVectors([statement.sentence for statement in self.statements])
-            for n in left:
-                near = vectors.similarity_to(self.questions[n])
+        wanted = {at + step for at in new for step in range(-_AROUND, _AROUND + 1)} & set(range(count))
+        if len(wanted) <= _MAJORITY_SHARE * count:
+            vectors = SentenceVectors([statement.sentence for statement in self._statements])
+            for number in numbers:
+                near = vectors.similarity_to(self._questions[number])
                 wanted |= {int(at) for at in (-near).argsort(kind="stable")[:_NEAREST] if near[at] > 0}
-        if len(wanted) > _MAJORITY_SHARE * len(self.statements):
-            return self.statements
-        return [self.statements[at] for at in sorted(wanted)]
+        if len(wanted) > _MAJORITY_SHARE * count:
+            return self._statements
+        return [self._statements[at] for at in sorted(wanted)]
 
-    def _learned(self, answer: SummaryAnswer, read: Sequence[Statement]) -> KnownAnswers:
+    def _learn(self, answer: SummaryAnswer, read: Sequence[Statement]) -> KnownAnswers:
+        """Return what an answer from these sentences says of its question."""
+        names = [self._names[statement.id] for statement in read]
         if not answer.answered:
-            return KnownAnswers(silent=[self.names[statement.id] for statement in read])
-        rests_on = answer.sentences or [statement.id for statement in read]
-        names = [self.names[number] for number in dict.fromkeys(rests_on)]
-        source = GivenAnswerSource(
+            return KnownAnswers(silent=names)
+        supporting = [self._names[id_] for id_ in dict.fromkeys(answer.sentences)] or names
+        source = AnswerSource(
             answer=answer.answer,
             answered=answer.answered,
-            sentences=names,
-            read=_name_of(self.names[statement.id] for statement in read),
+            sentences=supporting,
+            read=_name_of(*sorted(set(names))),
         )
         return KnownAnswers(answers=[source])
-
-
-def _joined(one: KnownAnswers, other: KnownAnswers) -> KnownAnswers:
-    fresh = [answer for answer in other.answers if answer not in one.answers]
-    return KnownAnswers(silent=list(dict.fromkeys(one.silent + other.silent)), answers=one.answers + fresh)
-
-
-def _merged(one: str, other: str) -> str:
-    return _joined(KnownAnswers.model_validate_json(one), KnownAnswers.model_validate_json(other)).model_dump_json()
 
 
 # An answer given to this many questions is suspicious, or to all of them if there are fewer.
@@ -215,54 +217,57 @@ class ReplyAnswers(Generic[Answer]):
     async def settled(
         self, answers: Sequence[Answer], again: Callable[[list[int]], Awaitable[Sequence[Answer]]]
     ) -> list[tuple[int, Answer | None]]:
-        """Return each settled answer by the number of its question; None means no verdict. `again` repeats the doubtful
-        questions."""
-        found, doubted = self._weighed(answers)
-        if not doubted:
-            return found
-        try:
-            replies = await again(sorted(doubted))
-        except (ReplyError, RejectedRequest):
-            replies = ()
-        second, still = self._weighed(replies)
-        # Without a place the second time there is no answer; a bare "yes" is left open.
-        closed = [
-            (n, None if one is None or _is_yes_or_no(one.answer) else _silent(one)) if n in still else (n, one)
-            for n, one in second
-        ]
-        return [(n, one) for n, one in found if n not in doubted] + [(n, one) for n, one in closed if n in doubted]
+        """Return each settled answer by the number of its question, from 0; None means no verdict. `again` repeats the
+        doubtful questions."""
+        settled, doubted = self._weighed(answers)
+        if doubted:
+            try:
+                replies = await again(sorted(doubted))
+            except (ReplyError, RejectedRequest):
+                replies = ()
+            settled = [(number, answer) for number, answer in settled if number not in doubted]
+            second, still = self._weighed(replies)
+            for number, answer in second:
+                if number in still and answer is not None:
+                    # Without a place the second time there is no answer; a bare "yes" is left open.
+                    answer = None if _is_yes_or_no(answer.answer) else _silent(answer)
+                settled += [(number, answer)] if number in doubted else []
+        return [(number - 1, answer) for number, answer in settled]
 
     def _weighed(self, answers: Sequence[Answer]) -> tuple[list[tuple[int, Answer | None]], set[int]]:
         """Return the answers settled without asking again, and the numbers of the doubtful ones."""
-        repeated = _repeated(answers)
-        found: list[tuple[int, Answer | None]] = []
+        keys = {(answer.id, words_key(answer.answer)) for answer in answers}
+        fewest = min(_SEVERAL, max(2, len({number for number, _ in keys})))
+        times = Counter(key for _, key in keys if key)
+        settled: list[tuple[int, Answer | None]] = []
         doubted: set[int] = set()
         for answer in answers:
             placed = self.placed(answer)
             answered = is_answered(answer.answered, answer.answer, placed=placed, by_words=not self.compared)
-            settled = None if answered is None else answer.model_copy(update={"answered": answered})
-            if settled is not None and answered is True and not (self.compared and placed):
-                if words_key(answer.answer) in repeated and not self._is_supported(answer.answer, placed=placed):
+            verdict = None if answered is None else answer.model_copy(update={"answered": answered})
+            if answered is True and not (self.compared and placed):
+                repeated = times[words_key(answer.answer)] >= fewest
+                if repeated and not (placed and self._is_in_words(answer)) and not self._has_words(answer):
                     if _is_yes_or_no(answer.answer):
                         doubted.add(answer.id)
                     else:
-                        settled = None if placed else _silent(answer)
-                elif not placed and not _is_yes_or_no(answer.answer) and not self._shares(answer.answer):
+                        verdict = None if placed else _silent(answer)
+                elif not placed and not self._is_in_words(answer):
                     doubted.add(answer.id)
-            found.append((answer.id, settled))
-        return found, doubted
+            settled.append((answer.id, verdict))
+        return settled, doubted
 
-    def _is_supported(self, answer: str, *, placed: bool) -> bool:
-        """Return whether an answer that several questions share may still be right, as a name may be."""
-        if placed and (_is_yes_or_no(answer) or self._shares(answer)):
-            return True
-        return f" {words_key(answer)} " in f" {_key(self.read())} "
+    def _has_words(self, answer: Answer) -> bool:
+        """Return whether the text has the answer's very words, as it has a name that answers several questions."""
+        return f" {words_key(answer.answer)} " in f" {_key(self.read())} "
 
-    def _shares(self, answer: str) -> bool:
-        """Return whether the answer shares a telling word with the text."""
-        read = self.read()
-        language = language_of(read)
-        return not telling_terms(read, language).isdisjoint(telling_terms(answer, language))
+    def _is_in_words(self, answer: Answer) -> bool:
+        """Return whether the answer is yes or no, or shares a telling word with the text."""
+        text = self.read()
+        language = language_of(text)
+        return _is_yes_or_no(answer.answer) or not telling_terms(text, language).isdisjoint(
+            telling_terms(answer.answer, language)
+        )
 
 
 def _is_yes_or_no(answer: str) -> bool:
@@ -271,14 +276,6 @@ def _is_yes_or_no(answer: str) -> bool:
 
 def _silent(answer: Answer) -> Answer:
     return answer.model_copy(update={"answered": False})
-
-
-def _repeated(answers: Sequence[Answer]) -> set[str]:
-    """Return the answers that are given to several questions."""
-    questions = {answer.id for answer in answers}
-    given = Counter(key for _, key in {(answer.id, words_key(answer.answer)) for answer in answers} if key)
-    fewest = min(_SEVERAL, max(2, len(questions)))
-    return {key for key, times in given.items() if times >= fewest}
 
 
 @lru_cache(maxsize=4)

@@ -5,7 +5,7 @@ has."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
@@ -57,13 +57,10 @@ class Arbiter:
         size = min(AT_ONCE if whole else _PARTS, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(RULED)))
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PointRuling]:
-            some = [requests[number] for number in numbers]
-            places = (
-                [Span(0, len(self.reader.document.text))] if whole else await asyncio.to_thread(self._passages, some)
-            )
-            points = [
-                point_to_rule_on(number + 1, requests[number].finding, requests[number].against) for number in numbers
-            ]
+            places = [Span(0, len(self.reader.document.text))]
+            if not whole:
+                places = await asyncio.to_thread(self._passages, [requests[number] for number in numbers])
+            points = [point_to_rule_on(number + 1, requests[number]) for number in numbers]
             contested = any(point.against for point in points)
             inputs = RuleInput(**document_fields(self.reader, places), points=points, contested=contested)
             reply = await self.judge.ask_items(RULE_ON_FINDINGS, inputs, numbers, RULED, f"{label}, finding", attempt)
@@ -75,40 +72,37 @@ class Arbiter:
     def _fits(self, requests: Sequence[RulingRequest]) -> bool:
         count = self.reader.tokenizer.count
         most = requests[:AT_ONCE]
-        shown = [point_to_rule_on(0, request.finding, request.against) for request in most]
+        shown = [point_to_rule_on(0, request) for request in most]
         points = sum(count(text) for point in shown for text in point.texts) + _FRAME * (len(most) + 1)
         around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(most) * self.judge.entry_tokens(RULED)
         return self.reader.document_tokens + points + around <= self.reader.window
 
     def _passages(self, requests: Sequence[RulingRequest]) -> list[Span]:
-        """Return the places of the points, in document order, as far as there is room."""
+        """Return the quoted places with their neighbours, then the places nearest to each point, in document order, as
+        far as there is room."""
+        reader, places = self.reader, list[Span]()
+        for request in requests:
+            evidence = request.finding.evidence
+            for place in (quoted_in(reader.document.text, request.against), evidence.span if evidence else None):
+                near = reader.passages.around(place, _BESIDE) if place is not None else []
+                places += [passage.span for passage in near]
+        for request in requests:
+            finding = request.finding
+            text = f"{finding.question} {finding.found} {finding.sentence}".strip()
+            places += reader.evidence(text, NEAREST, wide=True)
         spans: list[Span] = []
-        for span in self._places(requests):
-            wider = self.reader.joined([spans, [span]])
-            if sum(self.reader.tokenizer.count(self.reader.text(one)) for one in wider) <= self.reader.room:
+        for place in places:
+            wider = reader.joined([spans, [place]])
+            if sum(reader.tokenizer.count(reader.text(span)) for span in wider) <= reader.room:
                 spans = wider
         return spans
 
-    def _places(self, requests: Sequence[RulingRequest]) -> Iterator[Span]:
-        """Yield the quoted places with their neighbours, then the places nearest to each point."""
-        text = self.reader.document.text
-        for request in requests:
-            evidence = request.finding.evidence
-            for place in (quoted_in(text, request.against), evidence.span if evidence else None):
-                if place is not None:
-                    yield from (passage.span for passage in self.reader.passages.around(place, _BESIDE))
-        for request in requests:
-            finding = request.finding
-            yield from self.reader.evidence(
-                f"{finding.question} {finding.found} {finding.sentence}".strip(), NEAREST, wide=True
-            )
-
-    def _ruling(self, request: RulingRequest, said: PointRuling, whole: bool) -> Ruling:
-        quote = one_line(said.quote, _LONGEST_QUOTE)
-        decides = said.verdict in ("supported", "contradicted")
-        place = quoted_in(self.reader.document.text, said.quote) if decides else None
+    def _ruling(self, request: RulingRequest, reply: PointRuling, whole: bool) -> Ruling:
+        quote = one_line(reply.quote, _LONGEST_QUOTE)
+        decides = reply.verdict in ("supported", "contradicted")
+        place = quoted_in(self.reader.document.text, reply.quote) if decides else None
         # A part of the document says nothing about the rest of it.
-        verdict = "unclear" if said.verdict == "absent" and not whole else said.verdict
+        verdict = "unclear" if reply.verdict == "absent" and not whole else reply.verdict
         return Ruling(
             document=self.reader.document.id,
             finding=request.finding.id,
@@ -116,19 +110,20 @@ class Arbiter:
             quote=one_line(self.reader.text(place), _LONGEST_QUOTE) if place else quote,
             start=place.start if place else None,
             end=place.end if place else None,
-            reason=one_line(said.reason, _LONGEST_REASON),
+            reason=one_line(reply.reason, _LONGEST_REASON),
             by=self.judge.name,
             contested=request.against,
         )
 
 
-def point_to_rule_on(number: int, finding: Finding, against: str) -> Point:
+def point_to_rule_on(number: int, request: RulingRequest) -> Point:
     """Return a finding for a second look, with the words that are held against it."""
+    finding = request.finding
     texts = {
         "sentence": finding.sentence,
         "question": finding.question,
         "says": finding.found,
         "judged": finding.expected or finding.explanation,
-        "against": against,
+        "against": request.against,
     }
     return Point(id=number, **{name: one_line(text, _LONGEST_TEXT) for name, text in texts.items()})

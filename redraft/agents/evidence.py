@@ -68,8 +68,13 @@ def wording_of(text: str, tokenizer: Tokenizer) -> TokenRates:
     """Return the token rates of a document, by samples of its text. Cached, since each step of a run needs them."""
     step = max(_PIECE, len(text) // _PIECES)
     pieces = [text[at : at + _PIECE] for at in range(0, len(text), step)]
-    found = [piece[span.start : span.end] for piece in pieces for span in _whole(piece)]
-    counts = sorted(tokenizer.count(sentence) for sentence in found if has_words(sentence))
+    counts: list[int] = []
+    for piece in pieces:
+        spans = sentences(piece)
+        # The first and the last sentence of a piece may be cut.
+        texts = [piece[span.start : span.end] for span in (spans[1:-1] if len(spans) > 2 else spans)]
+        counts += [tokenizer.count(text) for text in texts if has_words(text)]
+    counts.sort()
     words = sum(map(count_words, pieces))
     unspaced = 2 * sum(len(_LETTER.findall(piece)) for piece in pieces) > words
     per_word = max(USUAL.per_word, _SLACK * sum(map(tokenizer.count, pieces)) / max(1, words))
@@ -81,12 +86,6 @@ def wording_of(text: str, tokenizer: Tokenizer) -> TokenRates:
 def tokens_in(text: str, tokenizer: Tokenizer) -> int:
     """Return the tokens of a document. Cached like its rates."""
     return tokenizer.count(text)
-
-
-def _whole(piece: str) -> list[Span]:
-    """Return the sentences of a piece without the first and the last, which may be cut."""
-    spans = sentences(piece)
-    return spans[1:-1] if len(spans) > 2 else spans
 
 
 # The share of the window that evidence may take.
@@ -162,6 +161,11 @@ class CitedPlace(BaseModel):
         return None if self.start is None or self.end is None else (self.start, self.end)
 
     @property
+    def is_from_whole(self) -> bool:
+        """Return whether the whole document was read for it."""
+        return self.scope is not None and self.scope.passages is None
+
+    @property
     def is_glanced(self) -> bool:
         """Return whether passages alone were read for it."""
         return self.scope is not None and self.scope.passages is not None
@@ -218,7 +222,11 @@ class EvidenceReader:
     def evidence(self, question: str, count: int, *, wide: bool = False) -> list[Span]:
         """Return the places nearest to a question, best first: at most `count`, plus those it quotes. Quoted places
         suffice unless `wide`."""
-        spans = self._named(question)
+        spans: list[Span] = []
+        for place, named in self._quoted(question):
+            # If a quote has a name in brackets, the passages before it are included: they tell who is meant.
+            around = self.passages.around(place, _BEFORE_NAMED) if named else self.passages.holding(place)
+            spans += [passage.span for passage in around if passage.span.start <= place.end]
         if spans and not wide:
             return spans
         near = [passage.span for passage in self.passages.nearest(question, count)]
@@ -236,15 +244,6 @@ class EvidenceReader:
         """Return the places within a part of the document that are nearest to a text, best first."""
         found = (passage.span for passage in self.passages.nearest(text, count, within))
         return [Span(max(span.start, within.start), min(span.end, within.end)) for span in found]
-
-    def _named(self, question: str) -> list[Span]:
-        """Return the passages that the question quotes verbatim. If a quote has a name in brackets, the passages before
-        it are included, because they tell who is meant."""
-        spans: list[Span] = []
-        for place, named in self._quoted(question):
-            near = self.passages.around(place, _BEFORE_NAMED) if named else self.passages.holding(place)
-            spans += [passage.span for passage in near if passage.span.start <= place.end]
-        return spans
 
     def _quoted(self, question: str) -> Iterator[tuple[Span, bool]]:
         """Yield the places that a question quotes, and whether the quote follows a name in brackets."""
@@ -288,7 +287,9 @@ class EvidenceReader:
 
     def quoted(self, quote: str, within: Sequence[Span]) -> Evidence:
         """Return the place that a model quoted; empty if not found."""
-        span = source_of(self.document.text, _cut(quote), within)
+        # A long quote is cut at a word.
+        quote = quote if len(quote) <= 2 * _LONGEST_QUOTE else quote[: 2 * _LONGEST_QUOTE].rpartition(" ")[0]
+        span = source_of(self.document.text, quote, within)
         return Evidence("") if span is None else self.place(span)
 
     def sentence(self, quote: str, within: Sequence[Span]) -> Evidence:
@@ -334,11 +335,6 @@ class EvidenceReader:
 def has_room(window: int, read: int) -> bool:
     """Return whether a text of `read` tokens fits a window with a few items."""
     return read + _BESIDE_DOCUMENT <= window
-
-
-def _cut(quote: str) -> str:
-    """Return a quote cut to a sensible length, at a word."""
-    return quote if len(quote) <= 2 * _LONGEST_QUOTE else quote[: 2 * _LONGEST_QUOTE].rpartition(" ")[0]
 
 
 def document_fields(reader: EvidenceReader, spans: Sequence[Span]) -> dict[str, Any]:

@@ -1,26 +1,25 @@
-"""The examiner: asks questions about a text, and answers questions from one; typed questions have a questioner."""
+"""The examiner: asks questions about a text, and answers questions from one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, first_error, gather_all
-from redraft.agents.answers import ReplyAnswers, SummaryAnswerCache, is_answered, sentence_names
+from redraft.agents.answers import ReplyAnswers, SummaryAnswers
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, Scope, document_fields
-from redraft.agents.judge import Judge, batch_size, in_batches, label_of
+from redraft.agents.judge import Judge, Memory, batch_size, in_batches, label_of
 from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPlan
-from redraft.domain import AGAIN, Document, QuestionType, Span
+from redraft.domain import AGAIN, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.llm.base import Reply
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
-from redraft.prompts.qa import Candidate, Comparison, Pair, QuestionItem, Statement, SummaryLine, Verdict
+from redraft.prompts.qa import Candidate, Pair, QuestionItem, Statement, SummaryLine, Verdict
 from redraft.prompts.silence import is_answer
-from redraft.store.connection import off_loop
 from redraft.text.languages import language_key
 from redraft.text.sanitizer import one_line
 from redraft.text.units import changed_words, words
@@ -49,7 +48,7 @@ _MOST_CITED = 4
 _CHANGED, _LAST = 0.3, 2
 
 
-class CachedQuestions(BaseModel):
+class AskedQuestions(BaseModel):
     """The questions about a sentence, and the sentences that it referred back to."""
 
     meant: list[str]
@@ -58,23 +57,24 @@ class CachedQuestions(BaseModel):
     def applies_to(self, sentence: str, meant: Sequence[str]) -> bool:
         """Return whether the questions fit the sentence after these sentences: little has changed in them, and none of
         the changed words is in a question or an answer."""
-        last, now = [" ".join(one[-_LAST:]) for one in (self.meant, meant)]
+        last, now = [" ".join(texts[-_LAST:]) for texts in (self.meant, meant)]
         if len(changed_words(last, now)) > _CHANGED * len({*words(last), *words(now)}):
             return False
         changed = telling_terms(" ".join(sorted(changed_words(" ".join(self.meant), " ".join(meant)))))
-        said = telling_terms(" ".join(f"{question.question} {question.answer}" for question in self.asked.questions))
-        return changed.isdisjoint(said - telling_terms(sentence))
+        asked = telling_terms(" ".join(f"{question.question} {question.answer}" for question in self.asked.questions))
+        return changed.isdisjoint(asked - telling_terms(sentence))
 
 
-class CachedQuestionLists(BaseModel):
+class SentenceMemory(BaseModel):
     """All that was asked about a sentence, in different contexts."""
 
-    asked: list[CachedQuestions] = []
+    asked: list[AskedQuestions] = []
 
     @staticmethod
-    def merged(one: str, other: str) -> str:
-        both = [CachedQuestionLists.model_validate_json(text).asked for text in (one, other)]
-        return CachedQuestionLists(asked=both[0] + both[1]).model_dump_json()
+    def merge(stored: str, new: str) -> str:
+        """Join what is stored with what is new."""
+        both = [SentenceMemory.model_validate_json(text).asked for text in (stored, new)]
+        return SentenceMemory(asked=both[0] + both[1]).model_dump_json()
 
 
 class StoredAnswer(CitedPlace):
@@ -127,10 +127,12 @@ class Examiner:
         rooms = [self.judge.reply_room(_FRAME_TOKENS + reader.tokens_of(part), reader.window) for part in parts]
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SentenceQuestions]:
-            part = parts[part_of[statements[numbers[0]].id]]
-            only = [] if len(numbers) == len(part) else [statements[n].id for n in numbers]
-            summary_input = qa.AskSummaryInput(**_shown(part), only=only, at_most=at_most, searched=reader.is_searched)
-            room = min(len(numbers) * each, rooms[part_of[statements[numbers[0]].id]])
+            number = part_of[statements[numbers[0]].id]
+            only = [] if len(numbers) == len(parts[number]) else [statements[n].id for n in numbers]
+            summary_input = qa.AskSummaryInput(
+                **_shown(parts[number]), only=only, at_most=at_most, searched=reader.is_searched
+            )
+            room = min(len(numbers) * each, rooms[number])
             label = label_of("questions about", numbers)
             reply = await self.judge.ask(qa.ASK_SUMMARY, summary_input, room, label, attempt)
             return Entries.of(
@@ -145,27 +147,24 @@ class Examiner:
                 batches += in_batches(group, entries_per_request(rooms[at], each * _ASKED_AS_A_RULE))
             return await ask_all(batches, ask)
 
-        meant = _antecedents(among)
-        keys = self.judge.keys(qa.ASK_SUMMARY, [["asked", reader.document.id, at_most, s.sentence] for s in statements])
-        stored = await off_loop(self.judge.judgments.verdicts, keys)
-        # What each sentence referred back to when it was asked about, if the questions still hold.
-        before = [
-            next((e.meant for e in _asked(stored.get(key)) if e.applies_to(s.sentence, meant[s.id])), meant[s.id])
-            for key, s in zip(keys, statements, strict=True)
-        ]
-        results = await self.judge.cached_verdicts(
-            qa.ASK_SUMMARY,
-            qa.SentenceQuestions,
-            [[reader.document.id, at_most, *before[n], statement.sentence] for n, statement in enumerate(statements)],
-            judged,
+        meant = antecedents(among)
+
+        def recall(number: int, text: str) -> qa.SentenceQuestions | None:
+            statement = statements[number]
+            asked = SentenceMemory.model_validate_json(text).asked
+            return next((e.asked for e in asked if e.applies_to(statement.sentence, meant[statement.id])), None)
+
+        def note(number: int, questions: qa.SentenceQuestions) -> str | None:
+            before = meant[statements[number].id]
+            asked = AskedQuestions(meant=before, asked=questions)
+            return SentenceMemory(asked=[asked]).model_dump_json() if before else None
+
+        document = reader.document.id
+        memory = Memory(
+            [["asked", document, at_most, s.sentence] for s in statements], recall, note, SentenceMemory.merge
         )
-        new = {
-            keys[n]: CachedQuestionLists(asked=[CachedQuestions(meant=before[n], asked=questions)]).model_dump_json()
-            for n, questions in results.verdicts.items()
-            if before[n] and all(e.meant != before[n] for e in _asked(stored.get(keys[n])))
-        }
-        await off_loop(self.judge.judgments.add_to_verdicts, new, CachedQuestionLists.merged, reader.document.id)
-        return results
+        items = [[document, at_most, *meant[statement.id], statement.sentence] for statement in statements]
+        return await self.judge.verdicts(qa.ASK_SUMMARY, qa.SentenceQuestions, items, judged, memory)
 
     async def answers_from_summary(
         self, statements: Sequence[Statement], questions: Sequence[str], reader: EvidenceReader, *, whole: bool = False
@@ -173,52 +172,51 @@ class Examiner:
         """Return the answers that a summary gives to each question, without those it does not answer; a long summary is
         read in parts. An earlier summary's answer stands while its sentences do, unless the `whole` summary is to be
         read for each answer."""
-        names = sentence_names(statements, _antecedents(statements))
+        meant = antecedents(statements)
+
+        async def read(some: Sequence[Statement], numbers: Sequence[int]) -> ItemResults[qa.SummaryAnswer]:
+            return await self._read_summary(some, numbers, questions, reader)
+
         accounts = await gather_all(
-            SummaryAnswerCache(self.judge, reader.document.id, questions, part, names, whole).answers(
-                lambda some, numbers: self._answers_from(some, numbers, questions, reader)
-            )
+            SummaryAnswers(questions, part, meant, whole=whole).look_up(self.judge, reader.document.id, read)
             for part in reader.parts(statements)
         )
         verdicts: dict[int, list[qa.SummaryAnswer]] = {}
         for n in range(len(questions)):
             answers = [results.verdicts[n] for results in accounts if n in results.verdicts]
-            summary_answers = [answer for answer in answers if answer.answered != UNSURE]
-            given = [answer for answer in summary_answers if answer.answered]
+            sure = [answer for answer in answers if answer.answered != UNSURE]
+            given = [answer for answer in sure if answer.answered]
             # A summary is silent only if every part was read and none left it open.
-            if given or len(summary_answers) == len(accounts):
+            if given or len(sure) == len(accounts):
                 verdicts[n] = given
         return ItemResults(verdicts, first_error(accounts))
 
-    async def _answers_from(
+    async def _read_summary(
         self, statements: Sequence[Statement], wanted: Sequence[int], questions: Sequence[str], reader: EvidenceReader
     ) -> ItemResults[qa.SummaryAnswer]:
+        """Return the answers that some sentences give to some questions."""
         each = self.judge.entry_tokens(ANSWER)
         asking = sum(reader.tokenizer.count(questions[n]) + _AROUND for n in wanted)
         limit = self.judge.reply_room(_FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
-
-        shown = _shown(statements)
-        known = {statement.id for statement in statements}
+        ids = {statement.id for statement in statements}
         answers: ReplyAnswers[qa.SummaryAnswer] = ReplyAnswers(
-            lambda: "\n".join(f"{statement.before} {statement.sentence}" for statement in statements),
-            lambda one: not known.isdisjoint(one.sentences),
+            lambda: " ".join(f"{statement.before} {statement.sentence}" for statement in statements),
+            lambda answer: not ids.isdisjoint(answer.sentences),
             compared=True,
         )
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SummaryAnswer]:
-            async def asked(some: Sequence[int], *, again: bool) -> Reply[qa.SummaryAnswers]:
-                summary_input = qa.AnswerFromSummaryInput(
-                    **shown, questions=[QuestionItem(id=n + 1, question=questions[n]) for n in some], again=again
-                )
-                room, label = min(len(some) * each, limit), label_of("doubted" if again else "answers", some)
-                return await self.judge.ask(qa.ANSWER_FROM_SUMMARY, summary_input, room, label, attempt)
+            async def send(some: Sequence[int], label: str, *, again: bool) -> Reply[qa.SummaryAnswers]:
+                items = [QuestionItem(id=n + 1, question=questions[n]) for n in some]
+                summary_input = qa.AnswerFromSummaryInput(**_shown(statements), questions=items, again=again)
+                room = min(len(some) * each, limit)
+                return await self.judge.ask(qa.ANSWER_FROM_SUMMARY, summary_input, room, label_of(label, some), attempt)
 
-            async def doubted(some: Sequence[int]) -> Sequence[qa.SummaryAnswer]:
-                return (await asked([number - 1 for number in some], again=True)).value.answers
+            async def doubt(some: Sequence[int]) -> Sequence[qa.SummaryAnswer]:
+                return (await send([number - 1 for number in some], "doubted", again=True)).value.answers
 
-            reply = await asked(numbers, again=False)
-            found = await answers.settled(reply.value.answers, doubted)
-            return Entries.of(reply, ((number - 1, answer) for number, answer in found))
+            reply = await send(numbers, "answers", again=False)
+            return Entries.of(reply, await answers.settled(reply.value.answers, doubt))
 
         return await ask_all(in_batches(wanted, entries_per_request(limit, each)), ask)
 
@@ -234,13 +232,13 @@ class Examiner:
             )
             return Entries.of(reply, ((comparison.id - 1, comparison) for comparison in reply.value.comparisons))
 
-        results = await self.judge.cached_verdicts(
+        results = await self.judge.verdicts(
             qa.COMPARE_ANSWERS,
             qa.Comparison,
             [[pair.question, pair.document, pair.summary, pair.sentence] for pair in pairs],
             lambda numbers: ask_all(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
         )
-        return results.decided(lambda one: one.verdict != "unclear")
+        return results.decided(lambda comparison: comparison.verdict != "unclear")
 
     async def answers_from_document(
         self, wanted: Sequence[EvidenceQuery], reader: EvidenceReader, *, wide: bool = False
@@ -250,58 +248,53 @@ class Examiner:
         each = self.judge.entry_tokens(ANSWER)
 
         async def ask(reading: EvidenceRequest) -> Entries[StoredAnswer]:
-            return await self._read(reading, wanted, reader)
+            return await self._read_document(reading, wanted, reader)
 
         fitting = entries_per_request(self.judge.longest_reply, each)
         plan = ReadingPlan(reader, wanted, each, min(fitting, QUESTIONS_NEAR), fitting)
         search = EvidenceSearch(
-            plan, ask, lambda one: one.answered is not True, unsure=lambda one: one.answered == UNSURE
+            plan, ask, lambda answer: answer.answered is not True, unsure=lambda answer: answer.answered == UNSURE
         )
+        # An answer in the document depends neither on what a summary says nor on how it was found.
         document_key = reader.document.id, language_key(reader.document), reader.reading
-        results = await self.judge.cached_verdicts(
+        memory: Memory[StoredAnswer] = Memory(
+            [[*document_key, "answered", query.text] for query in wanted],
+            lambda _, text: StoredAnswer.model_validate_json(text),
+            lambda _, answer: answer.model_dump_json() if answer.answered is True else None,
+        )
+        results = await self.judge.verdicts(
             qa.ANSWER_FROM_DOCUMENT,
             StoredAnswer,
             [[*reader.key(query, wide=wide), *(["wide"] if wide else [])] for query in wanted],
             search.closer if wide else search.verdicts,
-            # An answer in the document depends neither on what a summary says nor on how it was found.
-            general=[] if wide else [[*document_key, "answered", query.text] for query in wanted],
-            is_general=lambda one: one.answered is True,
+            None if wide else memory,
         )
         return results.decided(lambda answer: answer.answered != UNSURE)
 
-    async def _read(
+    async def _read_document(
         self, reading: EvidenceRequest, wanted: Sequence[EvidenceQuery], reader: EvidenceReader
     ) -> Entries[StoredAnswer]:
         """Return the answers to some questions from some places of the document."""
-        each, spans = self.judge.entry_tokens(ANSWER), reading.spans
+        spans = reading.spans
         # A second look at the same pages is a new sample, since the first reply is cached.
         attempt = replace(reading.attempt, again=reading.attempt.again != reading.wide)
         answers: ReplyAnswers[qa.DocumentAnswer] = ReplyAnswers(
-            lambda: "\n".join(map(reader.text, spans)), lambda one: reader.quoted(one.quote, spans).span is not None
+            lambda: "\n".join(map(reader.text, spans)),
+            lambda answer: reader.quoted(answer.quote, spans).span is not None,
         )
 
-        async def asked(some: Sequence[int], label: str, *, again: bool) -> Reply[qa.DocumentAnswers]:
-            document_input = qa.AnswerFromDocumentInput(
-                **document_fields(reader, spans),
-                questions=[QuestionItem(id=n + 1, question=wanted[n].text) for n in some],
-                again=again,
-            )
-            room = min(len(some) * each, self.judge.longest_reply)
+        async def send(some: Sequence[int], label: str, *, again: bool) -> Reply[qa.DocumentAnswers]:
+            items = [QuestionItem(id=n + 1, question=wanted[n].text) for n in some]
+            document_input = qa.AnswerFromDocumentInput(**document_fields(reader, spans), questions=items, again=again)
+            room = min(len(some) * self.judge.entry_tokens(ANSWER), self.judge.longest_reply)
             return await self.judge.ask(qa.ANSWER_FROM_DOCUMENT, document_input, room, label_of(label, some), attempt)
 
-        async def doubted(some: Sequence[int]) -> Sequence[qa.DocumentAnswer]:
-            return (await asked([number - 1 for number in some], "doubted", again=True)).value.answers
+        async def doubt(some: Sequence[int]) -> Sequence[qa.DocumentAnswer]:
+            return (await send([number - 1 for number in some], "doubted", again=True)).value.answers
 
-        reply = await asked(reading.numbers, "read more for" if reading.wide else "looked up", again=False)
-        found = await answers.settled(reply.value.answers, doubted)
-        return Entries.of(
-            reply,
-            ((number - 1, _remembered(answer, reader, spans) if answer else None) for number, answer in found),
-        )
-
-
-def _asked(stored: str | None) -> list[CachedQuestions]:
-    return CachedQuestionLists.model_validate_json(stored).asked if stored else []
+        reply = await send(reading.numbers, "read more for" if reading.wide else "looked up", again=False)
+        settled = await answers.settled(reply.value.answers, doubt)
+        return Entries.of(reply, ((n, _stored(answer, reader, spans) if answer else None) for n, answer in settled))
 
 
 def entries_per_request(room: int, tokens: float) -> int:
@@ -315,7 +308,7 @@ def _shown(statements: Sequence[Statement]) -> dict[str, Any]:
     return {"context": statements[0].before if statements else "", "sentences": lines}
 
 
-def _antecedents(statements: Sequence[Statement]) -> dict[int, list[str]]:
+def antecedents(statements: Sequence[Statement]) -> dict[int, list[str]]:
     """Return for each sentence the earlier ones that it refers back to, up to a self-contained one."""
     meant: dict[int, list[str]] = {}
     chain: list[str] = []
@@ -333,18 +326,19 @@ def cited_text(statements: Sequence[Statement], question: str, answer: qa.Summar
     cited = [statement for statement in statements if statement.id in answer.sentences]
     ranked = sorted(cited or statements, key=lambda statement: -len(wanted & telling(statement.sentence)))
     chosen = ranked[: _MOST_CITED if cited else 1]
-    meant = _antecedents(statements)
+    meant = antecedents(statements)
     before = {sentence for statement in chosen for sentence in meant[statement.id][-_LAST:]}
     texts = before | {statement.sentence for statement in chosen}
     return " ".join(dict.fromkeys(statement.sentence for statement in statements if statement.sentence in texts))
 
 
-def _remembered(answer: qa.DocumentAnswer, reader: EvidenceReader, spans: Sequence[Span]) -> StoredAnswer:
+def _stored(answer: qa.DocumentAnswer, reader: EvidenceReader, spans: Sequence[Span]) -> StoredAnswer:
+    """Return an answer as it is stored, with its place."""
     if answer.answered is not True:
         return StoredAnswer(answered=UNSURE if answer.answered == UNSURE else False, answer="")
-    words = one_line(answer.answer, _LONGEST_ANSWER)
-    cited = CitedPlace.fields_of(reader.sentence(answer.quote or words, spans))
-    return StoredAnswer(answered=True, answer=words, share=answer.share, **cited)
+    text = one_line(answer.answer, _LONGEST_ANSWER)
+    cited = CitedPlace.fields_of(reader.sentence(answer.quote or text, spans))
+    return StoredAnswer(answered=True, answer=text, share=answer.share, **cited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,120 +370,21 @@ async def compare_twice(
     """Return a comparison of each pair. With `confirm`, the question of a contradicting pair is answered from the
     document once more, with more of it in view, and compared again."""
     first = await examiner.compare_answers(pairs)
-    doubted = (
-        [n for n, comparison in sorted(first.verdicts.items()) if comparison.verdict == "contradicts"]
-        if confirm
-        else []
-    )
-    found = {n: AnswerComparison(comparison.verdict, comparison.reason) for n, comparison in first.verdicts.items()}
+    compared = {n: AnswerComparison(comparison.verdict, comparison.reason) for n, comparison in first.verdicts.items()}
+    doubted = [n for n, comparison in sorted(compared.items()) if confirm and comparison.verdict == "contradicts"]
     if not doubted:
-        return ItemResults(found, first.trouble)
+        return ItemResults(compared, first.trouble)
     wider = await examiner.answers_from_document([wanted[n] for n in doubted], reader, wide=True)
     read = {n: wider.verdicts[at] for at, n in enumerate(doubted) if at in wider.verdicts}
-    second = await _second_look(examiner, pairs, read)
-    for n in doubted:
-        if n not in read or (n in second and second[n] is None):
-            del found[n]
-        elif (other := second.get(n)) is not None:
-            found[n] = AnswerComparison(other.verdict, other.reason, read[n], read[n].scope, bool(read[n].evidence))
-        else:
-            found[n] = replace(found[n], scope=read[n].scope, quoted=bool(read[n].evidence))
-    return ItemResults(found, first.trouble or wider.trouble)
-
-
-async def _second_look(
-    examiner: Examiner, pairs: Sequence[Pair], read: Mapping[int, StoredAnswer]
-) -> dict[int, Comparison | None]:
-    """Return the verdicts on pairs for which the second look gave another answer; None without one."""
+    # Where the second look gave another answer, that is the one to compare.
     other = [n for n, answer in read.items() if answer.answered and not same_words(answer.answer, pairs[n].document)]
-    account = await examiner.compare_answers([pairs[n].model_copy(update={"document": read[n].answer}) for n in other])
-    return {n: account.verdicts.get(at) for at, n in enumerate(other)}
-
-
-# Tokens of one question, one answer and one verdict in a reply.
-TYPED_QUESTION = EntryBudget(frame=40, words=90)
-TYPED_ANSWER = EntryBudget(frame=40, words=70)
-VERDICT = EntryBudget(frame=36, words=30)
-_LONGEST = 600
-
-
-class Response(BaseModel):
-    """A model's answer to a question with its reason, or that there is none, or that it cannot tell."""
-
-    answer: str
-    reason: str = ""
-    abstained: bool = False
-    unsure: bool = False
-
-
-class JudgedAnswer(BaseModel):
-    """Whether an answer is right, as stored; None if the judge cannot tell."""
-
-    right: bool | None
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Questioner:
-    """Lets a judge, or a model under test, ask, answer and judge."""
-
-    judge: Judge
-
-    async def ask(
-        self, context: str, paragraph: str, of_type: QuestionType, label: str, summary: str = ""
-    ) -> qa.TypedReply:
-        """Return one question of a type about a paragraph, preferably about what a summary of the document mentions."""
-        typed_input = qa.AskTypedInput(summary=summary, context=context, excerpt=paragraph, type=of_type)
-        return (await self.judge.ask(qa.ASK_TYPED, typed_input, self.judge.entry_tokens(TYPED_QUESTION), label)).value
-
-    async def answer(self, text: str, questions: Sequence[str], at_once: int, label: str) -> ItemResults[Response]:
-        """Return the model's answer to each question from this text alone."""
-        each = self.judge.entry_tokens(TYPED_ANSWER)
-
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
-            items = [QuestionItem(id=n + 1, question=questions[n]) for n in numbers]
-            questions_input = qa.AnswerQuestionsInput(document=text, questions=items)
-            room, where = len(numbers) * each, f"{label_of('questions', numbers)} {label}"
-            reply = await self.judge.ask(qa.ANSWER_QUESTIONS, questions_input, room, where, attempt)
-            return Entries.of(
-                reply, ((given_answer.id - 1, _response(given_answer)) for given_answer in reply.value.answers)
-            )
-
-        results = await ask_all(in_batches(range(len(questions)), at_once), ask)
-        return results.decided(lambda one: not one.unsure)
-
-    async def verdicts(self, pairs: Sequence[qa.AnswerPair], document: Document) -> ItemResults[JudgedAnswer]:
-        """Return whether each answer is right; the same answer to a question is judged once."""
-        each = self.judge.entry_tokens(VERDICT)
-
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
-            answer_pairs = [pairs[n].model_copy(update={"id": n + 1}) for n in numbers]
-            answers_input = qa.JudgeAnswersInput(answers=answer_pairs)
-            reply = await self.judge.ask_items(
-                qa.JUDGE_ANSWERS, answers_input, numbers, VERDICT, "answers judged", attempt
-            )
-            return Entries.of(reply, ((verdict.id - 1, _judged(verdict)) for verdict in reply.value.answers))
-
-        results = await self.judge.cached_verdicts(
-            qa.JUDGE_ANSWERS,
-            JudgedAnswer,
-            [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs],
-            lambda numbers: ask_all(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
-        )
-        return results.decided(lambda one: one.right is not None)
-
-
-def _response(one: qa.GivenAnswer) -> Response | None:
-    """Return the response; None without one, or if the model declines."""
-    answer, reason = one_line(one.answer, _LONGEST), one_line(one.reason, _LONGEST)
-    answered = is_answered(one.answered, answer, placed=False)
-    if answered is None:
-        return None
-    if answered == UNSURE:
-        return Response(answer="", unsure=True)
-    return Response(answer=answer, reason=reason) if answered else Response(answer=answer, abstained=True)
-
-
-def _judged(one: qa.AnswerVerdict) -> JudgedAnswer:
-    right = None if one.verdict == UNSURE else one.verdict == "right"
-    return JudgedAnswer(right=right, reason=one_line(one.reason, _LONGEST))
+    second = await examiner.compare_answers([pairs[n].model_copy(update={"document": read[n].answer}) for n in other])
+    again = dict(zip(other, map(second.verdicts.get, range(len(other))), strict=True))
+    for n in doubted:
+        if n not in read or (n in again and again[n] is None):
+            del compared[n]
+            continue
+        compared[n] = replace(compared[n], scope=read[n].scope, quoted=bool(read[n].evidence))
+        if (comparison := again.get(n)) is not None:
+            compared[n] = replace(compared[n], verdict=comparison.verdict, reason=comparison.reason, read=read[n])
+    return ItemResults(compared, first.trouble or wider.trouble)

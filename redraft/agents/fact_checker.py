@@ -15,11 +15,8 @@ from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPla
 from redraft.domain import Dimension, KeyFact, Level, Perspective, Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE, Prompt, Unsure
-from redraft.prompts.factual import SPLIT_FACTS, SplitFactsInput
 from redraft.prompts.qa import Statement
-from redraft.text.languages import language_key
 from redraft.text.sanitizer import one_line
-from redraft.text.tokens import Tokenizer
 
 # Tokens of a fact in a prompt, and of one entry of a reply.
 FACT_TOKENS = 40
@@ -29,7 +26,6 @@ ALIGNMENT = EntryBudget(frame=48)
 VERIFICATION = EntryBudget(frame=38, words=36, sentences=1)
 # Tokens of a whole reply.
 QUERY_TOKENS = 150
-MARKS_TOKENS = 150
 # With more facts at once a judge begins to skip some.
 FACTS_PER_REQUEST = 60
 # Sentences are checked against shared passages: fewer at once leave less to read past.
@@ -121,10 +117,21 @@ class FactChecker:
     ) -> str:
         """Return the question that these facts of an excerpt answer; the excerpt is omitted if it does not fit."""
         room = reader.window - _PROMPT_TOKENS - QUERY_TOKENS
-        main = _main(facts, room, reader.tokenizer)
-        room -= sum(reader.tokenizer.count(fact.text) + _LEVEL_TOKENS for fact in main)
-        levels = [factual.FactWithLevel(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(main, 1)]
-        beside = excerpt if reader.tokenizer.count(excerpt) <= room else None
+        count = reader.tokenizer.count
+        # The facts that fit; leaves are left out first, and the first fact never is.
+        main: dict[int, KeyFact] = {}
+        left = room
+        for n in sorted(range(len(facts)), key=lambda n: get_args(Level).index(facts[n].level)):
+            left -= count(facts[n].text) + _LEVEL_TOKENS
+            if main and left < 0:
+                break
+            main[n] = facts[n]
+        room -= sum(count(fact.text) + _LEVEL_TOKENS for fact in main.values())
+        levels = [
+            factual.FactWithLevel(id=n, level=fact.level, fact=fact.text)
+            for n, (_, fact) in enumerate(sorted(main.items()), 1)
+        ]
+        beside = excerpt if count(excerpt) <= room else None
         query_input = factual.QueryInput(excerpt=beside, facts=levels)
         reply = await self.judge.ask(factual.QUERY_PROMPTS[perspective], query_input, QUERY_TOKENS, label)
         return one_line(reply.value.query)
@@ -171,7 +178,7 @@ class FactChecker:
         async def ask(reading: EvidenceRequest) -> Entries[SentenceVerdict]:
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in reading.numbers]
             label = "read more for" if reading.wide else "verified"
-            return await _verified(self.judge, reader, reading.spans, asked, label, reading.attempt)
+            return await verify_batch(self.judge, reader, reading.spans, asked, label, reading.attempt)
 
         fitting = batch_size(self.judge.reply_tokens, self.judge.entry_tokens(VERIFICATION))
         sought = [EvidenceQuery(f"{statement.before} “{statement.sentence}”") for statement in statements]
@@ -185,18 +192,13 @@ class FactChecker:
             objects=lambda one: bool(one.evidence) and one.category not in (SUPPORTED, NOT_SAID, UNSURE),
             unsure=lambda one: one.category == UNSURE,
         )
-        results = await self.judge.cached_verdicts(
+        results = await self.judge.verdicts(
             factual.VERIFY_SENTENCES,
             SentenceVerdict,
             [[reader.name, within, statement.before, statement.sentence] for statement in statements],
             search.verdicts,
         )
         return results.decided(lambda one: one.category != UNSURE)
-
-    async def rate_chunk(self, excerpt: str, label: str) -> factual.ChunkRating:
-        """Return how well a chunk lends itself to drawing key facts from it."""
-        chunk_input = factual.JudgeChunkInput(excerpt=excerpt)
-        return (await self.judge.ask(factual.JUDGE_CHUNK, chunk_input, MARKS_TOKENS, label)).value
 
     def _batches(self, count: int, entry: EntryBudget) -> list[Sequence[int]]:
         size = facts_per_request(self.judge.reply_tokens, self.judge.entry_tokens(entry))
@@ -209,124 +211,22 @@ def facts_per_request(room: int, tokens: int) -> int:
     return max(1, min(FACTS_PER_REQUEST, batch_size(room, tokens), left // (tokens + FACT_TOKENS)))
 
 
-def _main(facts: Sequence[KeyFact], room: int, tokenizer: Tokenizer) -> list[KeyFact]:
-    """Return the facts that fit the room, in order; leaves are left out first, and the first fact never is."""
-    kept: set[int] = set()
-    for n in sorted(range(len(facts)), key=lambda n: get_args(Level).index(facts[n].level)):
-        room -= tokenizer.count(facts[n].text) + _LEVEL_TOKENS
-        if kept and room < 0:
-            break
-        kept.add(n)
-    return [facts[n] for n in sorted(kept)]
+def _vetted(entry: factual.FactSupport | factual.FactAssessment) -> FactVerdict:
+    passed = None if entry.verdict == UNSURE else entry.verdict == "pass"
+    quote = entry.quote if isinstance(entry, factual.FactSupport) else ""
+    return FactVerdict(passed=passed, reason=one_line(entry.reason, _LONGEST_REASON), quote=quote)
 
 
-def _vetted(one: factual.FactSupport | factual.FactAssessment) -> FactVerdict:
-    passed = None if one.verdict == UNSURE else one.verdict == "pass"
-    quote = one.quote if isinstance(one, factual.FactSupport) else ""
-    return FactVerdict(passed=passed, reason=_reason(one.reason), quote=quote)
-
-
-def _reason(text: str) -> str:
-    return one_line(text, _LONGEST_REASON)
-
-
-async def _verified(
+async def verify_batch(
     judge: Judge, reader: EvidenceReader, spans: Sequence[Span], asked: list[Statement], label: str, attempt: Attempt
 ) -> Entries[SentenceVerdict]:
+    """Ask for the errors of some sentences according to some places of the document."""
     verify_input = factual.VerifyInput(**document_fields(reader, spans), sentences=asked)
     numbers = [statement.id - 1 for statement in asked]
     reply = await judge.ask_items(factual.VERIFY_SENTENCES, verify_input, numbers, VERIFICATION, label, attempt)
-    return Entries.of(
-        reply,
-        (
-            (verification.id - 1, sentence_verdict(verification, reader, spans))
-            for verification in reply.value.sentences
-        ),
-    )
-
-
-def sentence_verdict(one: factual.Verification, reader: EvidenceReader, spans: Sequence[Span]) -> SentenceVerdict:
-    """Return the verdict on a sentence, with its quote located in the document."""
-    cited = CitedPlace.fields_of(reader.quoted(one.quote, spans))
-    return SentenceVerdict.model_validate({"category": one.category, "reason": _reason(one.reason), **cited})
-
-
-FACTS = EntryBudget(frame=60, words=20, sentences=2)
-"""What the facts of one sentence may need in a reply, with names in place of pronouns."""
-SENTENCES_PER_REQUEST = 8
-VERIFIED_PER_REQUEST = 12
-MAX_FACTS = 20
-"""The most facts of one sentence."""
-_LONGEST_FACT = 400
-
-
-class SentenceFactsFound(BaseModel):
-    """The facts of one sentence, as stored."""
-
-    facts: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Splitter:
-    """Splits and verifies facts with one judge."""
-
-    judge: Judge
-
-    def batches(self, count: int) -> list[Sequence[int]]:
-        """Return sentences in as few prompts as possible."""
-        size = min(SENTENCES_PER_REQUEST, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(FACTS)))
-        return [range(at, min(at + size, count)) for at in range(0, count, size)]
-
-    async def split(self, statements: Sequence[Statement]) -> ItemResults[SentenceFactsFound]:
-        """Return the atomic facts of each sentence; known ones are reused."""
-
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceFactsFound]:
-            facts_input = SplitFactsInput(sentences=[statements[n].model_copy(update={"id": n + 1}) for n in numbers])
-            reply = await self.judge.ask_items(SPLIT_FACTS, facts_input, numbers, FACTS, "facts of sentence", attempt)
-            found = ((facts.id - 1, SentenceFactsFound(facts=_plain(facts.facts))) for facts in reply.value.sentences)
-            return Entries.of(reply, found)
-
-        async def judged(numbers: Sequence[int]) -> ItemResults[SentenceFactsFound]:
-            return await ask_all([[numbers[n] for n in batch] for batch in self.batches(len(numbers))], ask)
-
-        items = [[statement.before, statement.sentence] for statement in statements]
-        return await self.judge.cached_verdicts(SPLIT_FACTS, SentenceFactsFound, items, judged)
-
-    async def verify(
-        self, facts: Sequence[str], places: Sequence[Span], reader: EvidenceReader
-    ) -> ItemResults[SentenceVerdict]:
-        """Return the error of each fact, judged only by the place of the document that it was traced to."""
-
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceVerdict]:
-            spans = reader.joined([[places[n]] for n in numbers])
-            statements = [Statement(id=n + 1, sentence=facts[n]) for n in numbers]
-            return await _verified(self.judge, reader, spans, statements, "verified fact", attempt)
-
-        async def judged(numbers: Sequence[int]) -> ItemResults[SentenceVerdict]:
-            return await ask_all(self._fitting(numbers, places, reader), ask)
-
-        items = [
-            ["mapped passage", language_key(reader.document), place, fact]
-            for fact, place in zip(facts, places, strict=True)
-        ]
-        results = await self.judge.cached_verdicts(factual.VERIFY_SENTENCES, SentenceVerdict, items, judged)
-        return results.decided(lambda one: one.category != UNSURE)
-
-    def _fitting(self, numbers: Sequence[int], places: Sequence[Span], reader: EvidenceReader) -> list[list[int]]:
-        """Return the facts in batches whose passages fit a prompt together."""
-        most = min(VERIFIED_PER_REQUEST, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(VERIFICATION)))
-        batches: list[list[int]] = []
-        for number in numbers:
-            tried = [*batches[-1], number] if batches else [number]
-            spans = reader.joined([[places[n]] for n in tried])
-            tokens = sum(reader.tokenizer.count(reader.text(span)) for span in spans)
-            if batches and len(tried) <= most and tokens <= reader.room:
-                batches[-1].append(number)
-            else:
-                batches.append([number])
-        return batches
-
-
-def _plain(facts: Sequence[str]) -> list[str]:
-    lines = (one_line(fact, _LONGEST_FACT) for fact in facts)
-    return list(dict.fromkeys(line for line in lines if line))[:MAX_FACTS]
+    entries: list[tuple[int, SentenceVerdict]] = []
+    for entry in reply.value.sentences:
+        fields = CitedPlace.fields_of(reader.quoted(entry.quote, spans))
+        fields |= {"category": entry.category, "reason": one_line(entry.reason, _LONGEST_REASON)}
+        entries.append((entry.id - 1, SentenceVerdict.model_validate(fields)))
+    return Entries.of(reply, entries)

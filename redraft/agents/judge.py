@@ -7,7 +7,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
@@ -31,6 +31,19 @@ _REPLY_FRAME = 60
 _LOOSELY = 0.7
 # Keeps the samples of later attempts apart from those of first ones.
 _APART = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Memory(Generic[Verdict]):
+    """What earlier verdicts say of items in another context, such as another draft, by the keys of these `items`."""
+
+    items: Sequence[list[Any]]
+    recall: Callable[[int, str], Verdict | None]
+    """Returns the verdict on an item according to what is stored, if that settles it."""
+    note: Callable[[int, Verdict], str | None]
+    """Returns what to store of a new verdict; None for nothing."""
+    merge: Callable[[str, str], str] | None = None
+    """Joins what is stored with what is new; without it, what is stored first stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,31 +133,38 @@ class Judge:
         # An old repair is no reason not to ask about the rest now.
         return replace(reply, repaired=False) if self.visit and reply.cached else reply
 
-    async def cached_verdicts(
+    async def verdicts(
         self,
         prompt: Prompt[Any, Any],
         kind: type[Verdict],
         items: Sequence[list[Any]],
         judge: Callable[[Sequence[int]], Awaitable[ItemResults[Verdict]]],
-        *,
-        general: Sequence[list[Any]] = (),
-        is_general: Callable[[Verdict], bool] = lambda _: True,
+        memory: Memory[Verdict] | None = None,
     ) -> ItemResults[Verdict]:
-        """Return stored verdicts and judge the other items. New verdicts are stored all at once, because the batches
-        depend on what is stored and must be the same after a crash. Verdicts that are `is_general` are also valid for
-        other items with the same `general` part."""
-        keys, shared = self.keys(prompt, items), self.keys(prompt, general)
-        stored = await off_loop(self.judgments.verdicts, [*keys, *shared])
-        known = {key: stored[key] for key in keys if key in stored}
-        known = {key: stored[other] for key, other in zip(keys, shared, strict=False) if other in stored} | known
-        verdicts = {n: kind.model_validate_json(known[key]) for n, key in enumerate(keys) if key in known}
-        first = {key: n for n, key in reversed(list(enumerate(keys)))}
-        fresh = await judge(sorted(n for key, n in first.items() if key not in known))
-        said = {keys[n]: verdict.model_dump_json() for n, verdict in fresh.verdicts.items()}
-        said |= {shared[n]: said[keys[n]] for n, one in fresh.verdicts.items() if shared and is_general(one)}
-        await off_loop(self.judgments.keep_verdicts, said, self.document)
-        verdicts |= {n: fresh.verdicts[first[key]] for n, key in enumerate(keys) if first[key] in fresh.verdicts}
-        return ItemResults(verdicts, fresh.trouble)
+        """Return the stored verdicts on items, by all that each depends on: question, sentence, document. `judge` is
+        asked about the others, once about equal ones. New verdicts are stored all at once, because the batches depend
+        on what is stored and must be the same after a crash. A `memory` holds what is known beyond the very item; where
+        there are no `items`, nothing else is stored."""
+        shared = self.keys(prompt, memory.items) if memory else []
+        keys = self.keys(prompt, items) or [f"{number}" for number in range(len(shared))]
+        stored = await off_loop(self.judgments.verdicts, [*(keys if items else []), *shared])
+        verdicts = {key: kind.model_validate_json(stored[key]) for key in keys if key in stored}
+        for number, (key, other) in enumerate(zip(keys, shared, strict=False)):
+            recalled = (
+                memory.recall(number, stored[other]) if memory and other in stored and key not in verdicts else None
+            )
+            verdicts |= {key: recalled} if recalled is not None else {}
+        first = {key: number for number, key in reversed(list(enumerate(keys))) if key not in verdicts}
+        fresh = await judge(sorted(first.values()))
+        texts = {keys[number]: verdict.model_dump_json() for number, verdict in fresh.verdicts.items() if items}
+        noted = {number: memory.note(number, verdict) for number, verdict in fresh.verdicts.items()} if memory else {}
+        notes = {shared[number]: note for number, note in noted.items() if note is not None}
+        if memory and memory.merge and notes:
+            await off_loop(self.judgments.add_to_verdicts, notes, memory.merge, self.document)
+            notes = {}
+        await off_loop(self.judgments.keep_verdicts, texts | notes, self.document)
+        verdicts |= {keys[number]: verdict for number, verdict in fresh.verdicts.items()}
+        return ItemResults({n: verdicts[key] for n, key in enumerate(keys) if key in verdicts}, fresh.trouble)
 
     def keys(self, prompt: Prompt[Any, Any], items: Sequence[list[Any]]) -> list[str]:
         """Return the keys under which verdicts on some items are stored."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.agents.evidence import USUAL, EntryBudget, EvidenceReader
-from redraft.agents.judge import Judge, batch_size
+from redraft.agents.judge import Judge, batch_size, in_batches
 from redraft.domain import content_id
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import (
@@ -71,25 +71,22 @@ class Proofreader:
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
             beside = summary if whole else self._stretch(statements, numbers, room)
-            sentences = [_asked(statements, n) for n in numbers]
-            confusion_input = ConfusionInput(summary=beside, sentences=sentences)
-            reply = await self.judge.ask_items(
-                FIND_CONFUSION, confusion_input, numbers, CONFUSION, "coherence", attempt
-            )
+            sentences = [_numbered(statements, n) for n in numbers]
+            given = ConfusionInput(summary=beside, sentences=sentences)
+            reply = await self.judge.ask_items(FIND_CONFUSION, given, numbers, CONFUSION, "coherence", attempt)
             place = {statements[n].id: n for n in numbers}
-            return Entries.of(
-                reply,
-                ((place.get(confusion.id, NO_ITEM), _confused(confusion)) for confusion in reply.value.sentences),
-            )
-
-        async def judged(numbers: Sequence[int]) -> ItemResults[SentenceConfusion]:
-            return await ask_all([numbers[at : at + size] for at in range(0, len(numbers), size)], ask, ahead=True)
+            entries = ((place.get(entry.id, NO_ITEM), _verdict(entry)) for entry in reply.value.sentences)
+            return Entries.of(reply, entries)
 
         # The verdict depends on how much of the summary is shown.
         beside_it = [content_id(summary)] if whole else [content_id(summary), room, size]
-        items = [[*beside_it, statement.id, statement.sentence] for statement in statements]
-        results = await self.judge.cached_verdicts(FIND_CONFUSION, SentenceConfusion, items, judged)
-        return results.decided(lambda one: one.confusing is not None)
+        results = await self.judge.verdicts(
+            FIND_CONFUSION,
+            SentenceConfusion,
+            [[*beside_it, statement.id, statement.sentence] for statement in statements],
+            lambda numbers: ask_all([numbers[at : at + size] for at in range(0, len(numbers), size)], ask, ahead=True),
+        )
+        return results.decided(lambda verdict: verdict.confusing is not None)
 
     def room(self, size: int, statements: Sequence[Statement]) -> int:
         """Return the tokens of a summary that fit next to its `size` longest sentences."""
@@ -108,13 +105,12 @@ class Proofreader:
         return " ".join(reversed(found))
 
 
-def _asked(statements: Sequence[Statement], n: int) -> SummarySentence:
+def _numbered(statements: Sequence[Statement], n: int) -> SummarySentence:
     """Return a sentence to be judged, with its position among identical ones."""
-    statement = statements[n]
+    statement, place = statements[n], ""
     alike = [other.id for other in statements if other.sentence == statement.sentence]
-    place = (
-        f"number {alike.index(statement.id) + 1} of {len(alike)} sentences with these words" if len(alike) > 1 else ""
-    )
+    if len(alike) > 1:
+        place = f"number {alike.index(statement.id) + 1} of {len(alike)} sentences with these words"
     return SummarySentence(id=statement.id, place=place, sentence=statement.sentence)
 
 
@@ -133,13 +129,12 @@ def _frame(book: PromptBook, tokenizer: Tokenizer, prompt: Prompt[Any, Any]) -> 
     return tokenizer.count(book.source(prompt.name)) + _FRAME
 
 
-def _confused(one: Confusion) -> SentenceConfusion | None:
+def _verdict(entry: Confusion) -> SentenceConfusion | None:
     """Return the verdict of an entry; None if it gives none, or contradicts itself."""
-    if one.is_confusing is None and not one.is_left_open:
+    if entry.is_confusing is None and not entry.is_left_open:
         return None
-    questions = tuple(one_line(question, _LONGEST_QUESTION) for question in one.asked)
-    types = tuple(one.errors)
-    return SentenceConfusion(confusing=one.is_confusing, questions=questions, types=types)
+    questions = tuple(one_line(question, _LONGEST_QUESTION) for question in entry.asked)
+    return SentenceConfusion(confusing=entry.is_confusing, questions=questions, types=tuple(entry.errors))
 
 
 class PartReading(BaseModel):
@@ -175,18 +170,15 @@ class Newcomer:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PartReading]:
             (number,) = numbers
             part = parts[number]
-            stops_input = FindStopsInput(
-                context=part.context, summary=part.text, goes_on=part.goes_on, query=self.query
-            )
-            reply = await self.judge.ask(FIND_STOPS, stops_input, self._reply_tokens, "stops", attempt)
+            given = FindStopsInput(context=part.context, summary=part.text, goes_on=part.goes_on, query=self.query)
+            reply = await self.judge.ask(FIND_STOPS, given, self._reply_tokens, "stops", attempt)
             # The stops after a cut are not known, so the reply is asked for again with more room.
             return Entries.of(reply, [(number, None if reply.is_truncated else _reading(reply.value))])
 
-        async def judged(numbers: Sequence[int]) -> ItemResults[PartReading]:
-            return await ask_all([[number] for number in numbers], ask)
-
         items = [[content_id(part.context), content_id(part.text), part.goes_on, self.query] for part in parts]
-        results = await self.judge.cached_verdicts(FIND_STOPS, PartReading, items, judged)
+        results = await self.judge.verdicts(
+            FIND_STOPS, PartReading, items, lambda numbers: ask_all(in_batches(numbers, 1), ask)
+        )
         return results.decided(lambda reading: not reading.unsure)
 
     def parts(self, summary: str, statements: Sequence[Statement]) -> list[SummaryPart]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
-from redraft.agents.judge import Judge
+from redraft.agents.judge import Judge, in_batches
 from redraft.domain import Document, content_id
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import PREFER_SUMMARY, PreferenceReply, PreferInput
@@ -43,10 +43,6 @@ class Referee:
     tokenizer: Tokenizer
     window: int | None
 
-    def reads_document(self, document_tokens: int, a: str, b: str) -> bool:
-        """Return whether the document fits into the window together with the two summaries."""
-        return fits(prompt_tokens(self.judge.book, self.tokenizer, a, b) + document_tokens, self.window)
-
     async def prefer(self, document: Document, document_tokens: int, a: str, b: str) -> SwappedAnswers:
         """Ask for the better summary in both orders; the document is shown if it fits."""
         if not self.judge.can_read(other_language_in(document)):
@@ -56,24 +52,28 @@ class Referee:
         if not fits(needed, self.window):
             trouble = f"the two summaries need {needed:,} tokens, and the window has {self.window:,} (--context-tokens)"
             return SwappedAnswers(self.judge.name, None, None, False, trouble)
-        read = self.reads_document(document_tokens, a, b)
-
-        def given(first: str, second: str) -> PreferInput:
-            return PreferInput(document=document.text if read else None, first=first, second=second)
-
-        results = await self._both_orders(PREFER_SUMMARY, PreferenceReply, given, a, b, [document.id if read else None])
+        read = fits(needed + document_tokens, self.window)
+        results = await self._both_orders(
+            PREFER_SUMMARY,
+            PreferenceReply,
+            lambda first, second: PreferInput(document=document.text if read else None, first=first, second=second),
+            a,
+            b,
+            [document.id if read else None],
+        )
         return SwappedAnswers(self.judge.name, results.verdicts.get(0), results.verdicts.get(1), read, results.trouble)
 
     async def choose(self, notes: ChooseInput, revision: str, best: str) -> list[DraftChoice]:
         """Return which of two drafts is better, for the revision in first place and then in second; nothing where one
         of the two replies is missing. `notes` hold what both are compared by."""
-
-        def given(first: str, second: str) -> ChooseInput:
-            return notes.model_copy(update={"first": first, "second": second})
-
         items = [item.model_dump(mode="json") for item in notes.must_know]
         results = await self._both_orders(
-            CHOOSE_DRAFT, DraftChoice, given, revision, best, [items, notes.errors, notes.query]
+            CHOOSE_DRAFT,
+            DraftChoice,
+            lambda first, second: notes.model_copy(update={"first": first, "second": second}),
+            revision,
+            best,
+            [items, notes.errors, notes.query],
         )
         return [results.verdicts[0], results.verdicts[1]] if len(results.verdicts) == 2 else []
 
@@ -97,11 +97,14 @@ class Referee:
             return Entries([(number, choice)], reply.repaired)
 
         async def judged(numbers: Sequence[int]) -> ItemResults[ChoiceT]:
-            shuffled = numbers[::-1] if _begins_with_later(self.judge.name, a, b) else numbers
-            return await ask_all([[number] for number in shuffled], ask)
+            # Which order is asked first is pseudo-random, but the same for the same texts.
+            earlier, later = sorted((a, b))
+            drawn = int(content_id("\n".join((self.judge.name, earlier, later)))[:8], 16) % 2
+            later_first = (a == earlier) == bool(drawn)
+            return await ask_all(in_batches(numbers[::-1] if later_first else numbers, 1), ask)
 
         items = [[*key, content_id(first), content_id(second)] for first, second in orders]
-        return await self.judge.cached_verdicts(prompt, kind, items, judged)
+        return await self.judge.verdicts(prompt, kind, items, judged)
 
 
 def prompt_tokens(book: PromptBook, tokenizer: Tokenizer, a: str, b: str) -> int:
@@ -113,10 +116,3 @@ def prompt_tokens(book: PromptBook, tokenizer: Tokenizer, a: str, b: str) -> int
 def fits(tokens: int, window: int | None) -> bool:
     """Return whether a prompt and its reply fit a window."""
     return window is None or tokens <= window
-
-
-def _begins_with_later(judge: str, a: str, b: str) -> bool:
-    """Return which order is asked first: pseudo-random, but the same for the same texts."""
-    earlier, later = sorted((a, b))
-    drawn = int(content_id("\n".join((judge, earlier, later)))[:8], 16) % 2
-    return (a == earlier) == bool(drawn)

@@ -126,9 +126,10 @@ class ReadingPlan:
     def _filled(self, found: Mapping[int, Sequence[Span]], most: int) -> list[EvidenceBatch]:
         """Group the items by their best windows into batches, as many at once as fit; items of one window stay together
         if they can."""
-        order = sorted(found, key=lambda n: (self._place(found[n]), n))
+        end = len(self.reader.document.text)
+        best = {n: spans[0] if spans else Span(end, end) for n, spans in found.items()}
         chosen: list[dict[int, Sequence[Span]]] = []
-        for _, group in groupby(order, key=lambda n: self._place(found[n])):
+        for _, group in groupby(sorted(found, key=lambda n: (best[n], n)), key=best.__getitem__):
             same_window = {n: self._fitting(n, found[n]) for n in group}
             if chosen and self._fits(chosen[-1] | same_window, most):
                 chosen[-1] |= same_window
@@ -138,21 +139,16 @@ class ReadingPlan:
                     chosen[-1][n] = spans
                 else:
                     chosen.append({n: spans})
-        return [self._look(one) for one in chosen]
+        return [self._batch(items) for items in chosen]
 
-    def _look(self, chosen: Mapping[int, Sequence[Span]]) -> EvidenceBatch:
+    def _batch(self, chosen: Mapping[int, Sequence[Span]]) -> EvidenceBatch:
         numbers, spans = tuple(sorted(chosen)), self.reader.joined(list(chosen.values()))
-        if len(spans) == 1 and not self._left_out(spans[0]):
-            return EvidenceBatch(numbers, (self.all,))
-        return EvidenceBatch(numbers, tuple(spans), len({span for some in chosen.values() for span in some}))
-
-    def _left_out(self, span: Span) -> str:
         text, everything = self.reader.document.text, self.all
-        return (text[everything.start : span.start] + text[span.end : everything.end]).strip()
-
-    def _place(self, spans: Sequence[Span]) -> Span:
-        end = len(self.reader.document.text)
-        return spans[0] if spans else Span(end, end)
+        if len(spans) == 1:
+            left_out = text[everything.start : spans[0].start] + text[spans[0].end : everything.end]
+            if not left_out.strip():
+                return EvidenceBatch(numbers, (everything,))
+        return EvidenceBatch(numbers, tuple(spans), len({span for some in chosen.values() for span in some}))
 
     def _fits(self, chosen: Mapping[int, Sequence[Span]], most: int) -> bool:
         spans = self.reader.joined(list(chosen.values()))
@@ -208,10 +204,6 @@ class EvidenceRequest:
     attempt: Attempt
 
 
-def _never(_: CitedPlace) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class EvidenceSearch(Generic[Verdict]):
     """Searches the document for verdicts, reading more if the first places do not settle them."""
@@ -220,9 +212,9 @@ class EvidenceSearch(Generic[Verdict]):
     ask: Callable[[EvidenceRequest], Awaitable[Entries[Verdict]]]
     silent: Callable[[Verdict], bool]
     """Returns whether more must be read before a verdict counts."""
-    objects: Callable[[Verdict], bool] = _never
+    objects: Callable[[Verdict], bool] = lambda _: False
     """Returns whether a silent verdict relies on words of the document and is kept if nothing better is found."""
-    unsure: Callable[[Verdict], bool] = _never
+    unsure: Callable[[Verdict], bool] = lambda _: False
     """Returns whether a silent verdict means that the judge cannot tell."""
 
     async def verdicts(self, numbers: Sequence[int]) -> ItemResults[Verdict]:
@@ -246,7 +238,7 @@ class EvidenceSearch(Generic[Verdict]):
         if fits:
             # One reading is for all: a contradiction that passages show would be the next one.
             open_ = list(numbers)
-        known = {n: one for n, one in near.verdicts.items() if n not in open_}
+        known = {n: verdict for n, verdict in near.verdicts.items() if n not in open_}
         seen = {n: near.verdicts[n] for n in open_ if n in near.verdicts}
         more = await (self._wider(open_, seen) if reader.reading == "retrieved" else self._in_all(open_, seen))
         return ItemResults(known | more.verdicts, near.trouble or more.trouble)
@@ -265,59 +257,52 @@ class EvidenceSearch(Generic[Verdict]):
     async def _wider(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> ItemResults[Verdict]:
         """Return the verdicts of a wider look, without silent ones that rely on passages alone."""
         far = await self._read(await asyncio.to_thread(self.looks.wider, numbers), wide=True)
-        found: dict[int, Verdict] = {}
-        for n in numbers:
-            said = [one for one in (far.verdicts.get(n), seen.get(n)) if one is not None]
-            if verdict := next((one for one in said if self._settles(one)), None):
-                found[n] = verdict
-        return ItemResults(found, far.trouble or (_LEFT_OPEN if len(found) < len(numbers) else ""))
-
-    def _settles(self, verdict: Verdict) -> bool:
-        """Return whether a verdict is final although not all of the document was read."""
-        all_read = verdict.scope is not None and verdict.scope.passages is None
-        return all_read or not self.silent(verdict) or self.objects(verdict)
+        settled: dict[int, Verdict] = {}
+        for verdicts in (seen, far.verdicts):
+            settled |= {
+                n: verdict
+                for n, verdict in verdicts.items()
+                if verdict.is_from_whole or not self.silent(verdict) or self.objects(verdict)
+            }
+        return ItemResults(settled, far.trouble or (_LEFT_OPEN if len(settled) < len(numbers) else ""))
 
     async def _in_all(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> ItemResults[Verdict]:
-        """Return the verdicts after reading all of the document, at once if it fits."""
+        """Return the verdicts after reading all of the document: at once if it fits, else each part for each item."""
         if whole := await asyncio.to_thread(self.looks.whole, numbers):
             return await self._read(whole, wide=bool(seen))
-        return await self._in_parts(numbers, seen)
-
-    async def _in_parts(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> ItemResults[Verdict]:
-        """Return the verdicts after checking each item against every part."""
         parts = await asyncio.to_thread(self.looks.parts, numbers)
         read = await gather_all(self._read(part, wide=True) for part in parts)
-        trouble = first_error(read)
         verdicts: dict[int, Verdict] = {}
         disputed: dict[int, list[Verdict]] = {}
         for n in numbers:
-            said = [part.verdicts[n] for part in read if n in part.verdicts]
-            telling = [one for one in said if not self.silent(one)]
-            if len({_says(one) for one in telling}) > 1:
+            of_parts = [part.verdicts[n] for part in read if n in part.verdicts]
+            telling = [verdict for verdict in of_parts if not self.silent(verdict)]
+            if len({_says(verdict) for verdict in telling}) > 1:
                 disputed[n] = telling
             elif telling:
                 verdicts[n] = telling[0]
-            elif len(said) == len(parts):
-                verdicts[n] = self._strongest([*said, *([seen[n]] if n in seen else [])])
-        verdicts = {n: one.model_copy(update={"scope": self._all}) for n, one in verdicts.items()}
+            elif len(of_parts) == len(parts):
+                # Of silent verdicts the one that quotes the document counts, else one that cannot tell.
+                silent = [*of_parts, *([seen[n]] if n in seen else [])]
+                ranked = [*filter(self.objects, silent), *filter(self.unsure, silent), *silent]
+                verdicts[n] = ranked[0]
         again: ItemResults[Verdict] = await self._settled(disputed) if disputed else ItemResults()
-        return ItemResults(verdicts | again.verdicts, trouble or again.trouble)
-
-    def _strongest(self, silent: Sequence[Verdict]) -> Verdict:
-        """Return the silent verdict that quotes the document, else one that cannot tell, else the first."""
-        objecting = next((one for one in silent if self.objects(one)), None)
-        return objecting or next((one for one in silent if self.unsure(one)), silent[0])
+        settled = {
+            n: verdict.model_copy(update={"scope": self._all}) for n, verdict in (verdicts | again.verdicts).items()
+        }
+        return ItemResults(settled, first_error(read) or again.trouble)
 
     async def _settled(self, disputed: Mapping[int, Sequence[Verdict]]) -> ItemResults[Verdict]:
         """Return the verdicts on items on which parts disagree, with all cited places in view."""
-        places = {n: [Span(*one.place) for one in said if one.place] for n, said in disputed.items()}
+        places = {
+            n: [Span(*verdict.place) for verdict in verdicts if verdict.place] for n, verdicts in disputed.items()
+        }
         placed = {n: spans for n, spans in places.items() if spans}
         looks = await asyncio.to_thread(self.looks.beside, placed)
         if rest := [n for n in places if n not in placed]:
             looks += await asyncio.to_thread(self.looks.closer, rest)
         again = await self._read(looks, wide=True)
-        found = {n: one for n, one in again.verdicts.items() if not self.silent(one) or self.objects(one)}
-        return ItemResults({n: one.model_copy(update={"scope": self._all}) for n, one in found.items()}, again.trouble)
+        return again.decided(lambda verdict: not self.silent(verdict) or self.objects(verdict))
 
     async def _read(self, looks: Sequence[EvidenceBatch], *, wide: bool) -> ItemResults[Verdict]:
         looks = [look for look in looks if look.spans]
@@ -329,13 +314,11 @@ class EvidenceSearch(Generic[Verdict]):
         # What all read in one place is the beginning of every prompt.
         same = bool(looks) and looks[0].spans == looks[-1].spans
         results = await ask_all([look.numbers for look in looks if look.numbers], ask, ahead=same)
-        scopes = {n: self._scope(look) for look in looks for n in look.numbers}
-        return ItemResults(
-            {n: one.model_copy(update={"scope": scopes[n]}) for n, one in results.verdicts.items()}, results.trouble
-        )
-
-    def _scope(self, look: EvidenceBatch) -> Scope:
-        return Scope(tokens=self.looks.tokens_of(look), passages=look.windows) if look.windows else self._all
+        verdicts: dict[int, Verdict] = {}
+        for n, verdict in results.verdicts.items():
+            scope = Scope(tokens=self.looks.tokens_of(of[n]), passages=of[n].windows) if of[n].windows else self._all
+            verdicts[n] = verdict.model_copy(update={"scope": scope})
+        return ItemResults(verdicts, results.trouble)
 
     @property
     def _all(self) -> Scope:

@@ -48,41 +48,30 @@ class RevisionReply:
 
 
 def read_reply(reply: str) -> RevisionReply:
-    """Parse a reply."""
+    """Parse a reply; of several lines on a point the first counts."""
     revision = _REVISION.search(reply)
     points = _POINTS.search(reply, 0, revision.start() if revision else len(reply))
     if revision is None and points is None:
         return RevisionReply(reply)
-    said, rest = "", reply
+    section, text = "", reply
     if points is not None:
         end = _POINTS_END.search(reply, points.end())
         stop = end.start() if end else revision.start() if revision else len(reply)
-        said = reply[points.end() : stop]
+        section = reply[points.end() : stop]
         # Without a section of its own, the summary is the text outside the points.
-        rest = reply[end.end() :] if end else ""
-        if not rest.strip():
-            rest = reply[: points.start()]
+        text = reply[end.end() :] if end else ""
+        text = text if text.strip() else reply[: points.start()]
     if revision is not None:
         ends = list(_REVISION_END.finditer(reply, revision.end()))
-        rest = reply[revision.end() : ends[-1].start() if ends else len(reply)]
-    return RevisionReply(rest, _lines(said))
-
-
-def _lines(said: str) -> dict[str, tuple[PointOutcome, str]]:
-    """Return the statement on each point; the first line on a point counts."""
-    found: dict[str, tuple[PointOutcome, str]] = {}
-    for line in said.splitlines():
-        if match := _LINE.match(line):
-            became = _BECAME[match["became"].casefold()]
-            found.setdefault(match["tag"].casefold(), (became, _unquoted(match["said"])))
-    return found
-
-
-def _unquoted(said: str) -> str:
-    """Return the words behind a verdict, without quotation marks."""
-    text = said.strip().lstrip(_BEFORE_SAID).rstrip()
-    closing = _QUOTES.get(text[:1], "")
-    return text[1:-1].strip() if len(text) > 1 and closing and text[-1] in closing else text
+        text = reply[revision.end() : ends[-1].start() if ends else len(reply)]
+    outcomes: dict[str, tuple[PointOutcome, str]] = {}
+    for match in filter(None, map(_LINE.match, section.splitlines())):
+        words_said = match["said"].strip().lstrip(_BEFORE_SAID).rstrip()
+        closing = _QUOTES.get(words_said[:1], "")
+        if len(words_said) > 1 and closing and words_said[-1] in closing:
+            words_said = words_said[1:-1].strip()
+        outcomes.setdefault(match["tag"].casefold(), (_BECAME[match["became"].casefold()], words_said))
+    return RevisionReply(text, outcomes)
 
 
 BESIDE = 1
@@ -187,44 +176,53 @@ class Reviser:
         return await asyncio.to_thread(self._brief, request)
 
     def _brief(self, request: RevisionRequest) -> RevisionBrief:
-        findings = [self._with_wider_evidence(finding) for finding in request.findings]
+        writer, notes = self.structured_writer, request.notes
+        # With the sentences that an answer comes from, where a judge quoted only some of them.
+        findings = [
+            replace(finding, evidence=self.reader.widened(finding.evidence, finding.answer))
+            if finding.evidence and finding.answer
+            else finding
+            for finding in request.findings
+        ]
         shown = point_in_paper if self.bare else point_to_fix
         points = [shown(number, finding) for number, finding in enumerate(findings, 1)]
-        given: dict[str, Any] = dict(
+        fields: dict[str, Any] = dict(
             summary=request.summary,
-            **_prompt_tokens(points),
+            **_point_fields(points),
             length=count_words(request.summary),
             words=request.words,
             query=self.query,
-            language=self.structured_writer.language,
-            characters=self.structured_writer.characters,
+            language=writer.language,
+            characters=writer.characters,
         )
-        notes = request.notes
         if notes is None and not points:
-            return RevisionBrief(ReviseInput(**given), ())
-        given["outline"] = self.outline
-        bare: ReviseInput | EditInput = ReviseInput(**given)
+            return RevisionBrief(ReviseInput(**fields), ())
+        fields["outline"] = self.outline
+        bare: ReviseInput | EditInput = ReviseInput(**fields)
         if notes is not None:
             bare = EditInput(
-                **given,
-                stops=[stop_line(stop) for stop in notes.stops],
+                **fields,
+                stops=[_stop_line(stop) for stop in notes.stops],
                 must_know=list(notes.must_know),
                 may_go=list(notes.may_go),
                 keep=list(notes.keep),
             )
-        if self.structured_writer.spare is None:
+        if writer.spare is None:
             return self._with_document(bare)
         bare, room = self._fitted(bare, request)
         if self.reader.document_tokens <= room:
             return self._with_document(bare)
-        quoting = sought = findings[: len(bare.points)]
+        quoting = near_to = findings[: len(bare.points)]
         if isinstance(bare, EditInput) and notes is not None:
-            bare = bare.model_copy(update={"parts": self._parts(notes.parts, room)})
-            room -= sum(map(self.reader.tokenizer.count, bare.parts))
+            count = self.reader.tokenizer.count
+            # The most detailed summaries of all parts that leave some room for passages.
+            fitting = (list(level) for level in notes.parts if sum(map(count, level)) <= room * _SHARE_OF_PARTS)
+            bare = bare.model_copy(update={"parts": next(fitting, [])})
+            room -= sum(map(count, bare.parts))
             questions = {item.question for item in bare.must_know if item.quote}
-            quoting = [*sought, *(finding for finding in notes.missing if finding.question in questions)]
-            sought = [*sought, *notes.stops, *notes.missing]
-        near = self._near(sought, room)
+            quoting = [*near_to, *(finding for finding in notes.missing if finding.question in questions)]
+            near_to = [*near_to, *notes.stops, *notes.missing]
+        near = self._near(near_to, room)
         quoted = [finding.evidence.span for finding in quoting if finding.evidence and finding.evidence.span]
         with_passages = bare.model_copy(update={"passages": [self.reader.text(span) for span in near]})
         return RevisionBrief(with_passages, tuple(merge_spans([*near, *quoted])))
@@ -236,29 +234,17 @@ class Reviser:
         texts = 2 * self.structured_writer.tokens(request.usual) + _MARGIN
         spare = self.structured_writer.spare
         assert spare is not None, "a model without a window has room for everything"
-        while (room := spare(_prompt_for(bare), bare) - texts - _reply_tokens(len(bare.points))) < 0:
+        while (room := spare(_prompt_for(bare), bare) - texts - _SECTIONS - _A_POINT * len(bare.points)) < 0:
             if isinstance(bare, EditInput) and bare.may_go:
                 bare = bare.model_copy(update={"may_go": []})
             elif isinstance(bare, EditInput) and (bare.must_know or bare.stops):
                 least = "must_know" if bare.must_know else "stops"
                 bare = bare.model_copy(update={least: getattr(bare, least)[:-1]})
             elif len(bare.points) > 1:
-                bare = bare.model_copy(update=_prompt_tokens(bare.points[:-1]))
+                bare = bare.model_copy(update=_point_fields(bare.points[:-1]))
             else:
                 break
         return bare, room
-
-    def _parts(self, levels: Sequence[Sequence[str]], room: int) -> list[str]:
-        """Return the most detailed summaries of all parts that leave some room for passages."""
-        count = self.reader.tokenizer.count
-        fitting = (list(level) for level in levels if sum(map(count, level)) <= room * _SHARE_OF_PARTS)
-        return next(fitting, [])
-
-    def _with_wider_evidence(self, finding: Finding) -> Finding:
-        """Return a finding with the sentences that its answer comes from, if a judge quoted only some of them."""
-        if finding.evidence is None or not finding.answer:
-            return finding
-        return replace(finding, evidence=self.reader.widened(finding.evidence, finding.answer))
 
     def _with_document(self, bare: ReviseInput | EditInput) -> RevisionBrief:
         """Return the input with the whole document, next to which no quotes of it are needed."""
@@ -271,9 +257,19 @@ class Reviser:
     def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
         """Return the passages that hold the evidence of each finding, then their neighbours, as far as they fit. Where
         a request is in a person's words, half of the room is for passages from all over the document."""
-        each = [self._places(finding) for finding in findings]
-        places = [place for rank in range(NEAR) for those in each for place in those[rank : rank + 1]]
-        across = any(finding.metric == REVIEW and not self._sought(finding) for finding in findings)
+        places_of: list[list[Span]] = []
+        across = False
+        for finding in findings:
+            span = finding.evidence.span if finding.evidence else None
+            places = [span] if span else []
+            if finding.metric == REVIEW:
+                text = f"{finding.sentence} {finding.question} {finding.expected}".strip()
+                across = across or not text
+                # A person's request has no evidence, so the nearest places are read.
+                near = [] if span else self.reader.passages.nearest(text or finding.explanation, NEAR)
+                places += [passage.span for passage in near]
+            places_of.append(places)
+        places = [place for rank in range(NEAR) for those in places_of for place in those[rank : rank + 1]]
         most = room - min(_ACROSS, room // 2) if across else room
         spans: list[Span] = []
         for beside in range(BESIDE + 1):
@@ -282,9 +278,7 @@ class Reviser:
                 wider = self.reader.joined([spans, around])
                 if self._tokens(wider) <= most:
                     spans = wider
-        if across:
-            spans = self._filled(spans, min(room, self._tokens(spans) + _ACROSS))
-        return spans
+        return self._filled(spans, min(room, self._tokens(spans) + _ACROSS)) if across else spans
 
     def _filled(self, found: list[Span], room: int) -> list[Span]:
         """Add passages from all over the document: a request in a person's words may be about any part of it."""
@@ -298,17 +292,6 @@ class Reviser:
     def _tokens(self, spans: Sequence[Span]) -> int:
         return sum(self.reader.tokenizer.count(self.reader.text(span)) for span in spans)
 
-    def _places(self, finding: Finding) -> list[Span]:
-        """Return the place of a finding's evidence; for a person's request, the nearest places."""
-        span = finding.evidence.span if finding.evidence else None
-        if span is None and finding.metric == REVIEW:
-            asked = self._sought(finding) or finding.explanation
-            return [passage.span for passage in self.reader.passages.nearest(asked, NEAR)]
-        return [span] if span else []
-
-    def _sought(self, finding: Finding) -> str:
-        return f"{finding.sentence} {finding.question} {finding.expected}".strip()
-
     async def revise(self, request: RevisionRequest, given: ReviseInput | EditInput, label: str) -> Revision:
         """Ask for the revision, and shorten one that is slightly over its limit."""
         told: dict[str, tuple[PointOutcome, str]] = {}
@@ -319,7 +302,7 @@ class Reviser:
             told.update(revision_reply.points)
             return revision_reply.text
 
-        writer = replace(self._writer(request.number), read=read, beside=_reply_tokens(len(given.points)))
+        writer = replace(self._writer(request.number), read=read, beside=_SECTIONS + _A_POINT * len(given.points))
         words, free = request.usual, request.words is None
         completion = await writer.within(
             _prompt_for(given),
@@ -352,13 +335,14 @@ class Reviser:
             REVISE, lambda limit: given.model_copy(update={"words": limit}), words, label
         )
         request = RevisionRequest(text, (), words, number)
-        useless = not completion.text or _is_no_revision(
-            completion.text, request, given, self.structured_writer.language
-        )
-        if completion.flaw or useless:
-            cut = shortened([text], words)
-            return Completion(cut, count_words(cut), completion.attempts)
-        return completion
+        if (
+            completion.text
+            and not completion.flaw
+            and not _is_no_revision(completion.text, request, given, self.structured_writer.language)
+        ):
+            return completion
+        cut = shortened([text], words)
+        return Completion(cut, count_words(cut), completion.attempts)
 
     def _writer(self, number: int) -> StructuredWriter:
         """Return the writer with a sample of its own for every round."""
@@ -368,26 +352,17 @@ class Reviser:
     async def criticize(self, summary: str, number: int) -> str:
         """Return the writer's own criticism of a summary, in general: the first step of Self-Refine."""
         writer = self._writer(number)
-        criticize_input = CriticizeInput(summary=summary, query=self.query, language=writer.language)
-        text, room = self.reader.document.text, None
+        given = CriticizeInput(summary=summary, query=self.query, language=writer.language)
+        room = None
         if writer.spare is not None:
-            room = await asyncio.to_thread(writer.spare, CRITICIZE, criticize_input) - writer.tokens(
-                2 * criticize_input.words
-            )
+            room = await asyncio.to_thread(writer.spare, CRITICIZE, given) - writer.tokens(2 * given.words)
         if room is None or self.reader.document_tokens <= room:
-            criticize_input = criticize_input.model_copy(update={"document": text})
+            given = given.model_copy(update={"document": self.reader.document.text})
         else:
             spans = await asyncio.to_thread(self._filled, [], room)
-            criticize_input = criticize_input.model_copy(
-                update={"passages": [self.reader.text(span) for span in spans]}
-            )
-        completion = await writer.within(
-            CRITICIZE,
-            lambda _: criticize_input,
-            criticize_input.words,
-            f"criticism before revision {number}",
-            free=True,
-        )
+            given = given.model_copy(update={"passages": [self.reader.text(span) for span in spans]})
+        label = f"criticism before revision {number}"
+        completion = await writer.within(CRITICIZE, lambda _: given, given.words, label, free=True)
         return one_line(completion.text, _LONGEST_CRITICISM)
 
     def _answered(
@@ -423,28 +398,21 @@ def _is_no_revision(text: str, request: RevisionRequest, given: ReviseInput | Ed
     pairs = list(ngrams(words(text), 2))
     if sum(pair in source_pairs for pair in pairs) >= _IN_COMMON * len(pairs):
         return False
-    return not (language and _may_be_translated(text, request.summary))
-
-
-def _may_be_translated(text: str, summary: str) -> bool:
-    """Return whether a text may be a translation of the summary: no excuse, not much shorter, the same names."""
+    if not language:
+        return True
+    # A translation has the same names, is not much shorter, and is no excuse.
     first = next((text[span.start : span.end] for span in sentences(text)), "")
-    if declines(text) or declines(first) or _length(text) <= _TRANSLATED * _length(summary):
-        return False
-    return shares_names(text, summary) is not False
+    if declines(text) or declines(first) or _length(text) <= _TRANSLATED * _length(request.summary):
+        return True
+    return shares_names(text, request.summary) is False
 
 
 def _length(text: str) -> float:
     return count_words(text) / (_LETTERS_A_WORD if is_unspaced(text) else 1)
 
 
-def _prompt_tokens(points: Sequence[Point]) -> dict[str, Any]:
+def _point_fields(points: Sequence[Point]) -> dict[str, Any]:
     return {"points": list(points), "tasks": list(dict.fromkeys(point.task for point in points if point.task))}
-
-
-def _reply_tokens(points: int) -> int:
-    """Return the tokens that a reply may need for its section on the points."""
-    return _SECTIONS + _A_POINT * points
 
 
 def point_to_fix(number: int, finding: Finding) -> Point:
@@ -463,7 +431,7 @@ def point_to_fix(number: int, finding: Finding) -> Point:
     )
 
 
-def stop_line(stop: Finding) -> str:
+def _stop_line(stop: Finding) -> str:
     """Return a place where a reader stops, as an editor reads it: the words, and the question."""
     words_of_draft = one_line(stop.found or stop.sentence, _LONGEST_SAID)
     question = one_line(stop.question or stop.explanation, _LONGEST_SAID)

@@ -212,7 +212,9 @@ class StructuredWriter:
             return self.foreign(text, source, words) or long or unfinished(text)
 
         room = max(self.tokens(max(words, most)), cap) + self.beside
-        return await self.tries(prompt, given, shrinking_limits(words), examine, words, room, label, at_worst)
+        # The full limit, then each time a tenth less.
+        limits = [max(MIN_WORDS, round(words * (1 - _SHRINK_REGENERATION * n))) for n in range(MAX_TRIES + 1)]
+        return await self.tries(prompt, given, limits, examine, words, room, label, at_worst)
 
     async def tries(
         self,
@@ -236,14 +238,15 @@ class StructuredWriter:
             flaw = _flaw(reply, once, examine)
             if flaw is None:
                 return Completion(text, words, len(progress.flawed) + 1)
-            progress.flawed.append(_kept(text, once, flaw, examine, len(progress.flawed) + 1))
+            progress.flawed.append(_usable_part(text, once, flaw, examine, len(progress.flawed) + 1))
             if flaw.kind == "long" and not reply.cut and not unfinished(text):
                 progress.long.append(progress.flawed[-1][1])
             if flaw.kind == "foreign" and reply.request:
                 await self._refused(progress, reply.request, text)
             progress.count(flaw)
-            if progress.told >= _FEW_TRIES and (enough := _acceptable_fallback(progress, at_worst)):
-                return enough
+            shortest = min(progress.long, key=lambda completion: completion.words, default=None)
+            if progress.told >= _FEW_TRIES and shortest and shortest.words <= at_worst:
+                return replace(shortest, attempts=len(progress.flawed), flaw="")
             left = await off_loop(self.spare, prompt, asked) if self.spare else inf
             # A text that is too long had room enough.
             wider = reply.cut and flaw.kind in _ACCIDENTS and progress.widen(max_tokens, left)
@@ -253,7 +256,7 @@ class StructuredWriter:
                 fits = left >= self.tokens(words) + _COMPLAINT_TOKENS + progress.room
                 told = _complaint_about(flaw, words, progress.limit, self.characters)
                 progress.complaint = Complaint.about(once if fits else "", told)
-        _, best = min(progress.flawed, key=lambda one: (not one[1].text, not one[0], abs(one[1].words - wanted)))
+        _, best = min(progress.flawed, key=lambda part: (not part[1].text, not part[0], abs(part[1].words - wanted)))
         return replace(best, attempts=len(progress.flawed))
 
     async def _reply(self, prompt: Prompt[Any, str], given: BaseModel, progress: _Progress, label: str) -> _WriterReply:
@@ -311,11 +314,6 @@ class StructuredWriter:
         return max(16, int(words * self.tokens_per_word) + 1)
 
 
-def shrinking_limits(words: int) -> list[int]:
-    """Return the limits to ask for: the full one, then each time a tenth less."""
-    return [max(MIN_WORDS, round(words * (1 - _SHRINK_REGENERATION * n))) for n in range(MAX_TRIES + 1)]
-
-
 def max_intermediate_words(words: int, stage: Stage = "revision") -> int:
     """Return the most words that an intermediate text may have."""
     return int(words * (1 + _TOLERANCE[stage]))
@@ -350,26 +348,20 @@ def _flaw(reply: _WriterReply, once: str, examine: Examine) -> Flaw | None:
     return Flaw("cut", "breaks off before its end") if cut else flaw
 
 
-def _kept(text: str, once: str, flaw: Flaw, examine: Examine, tries: int) -> tuple[bool, Completion]:
-    """Return the usable part of a flawed text, with its flaws, and whether the text was whole."""
+def _usable_part(text: str, once: str, flaw: Flaw, examine: Examine, tries: int) -> tuple[bool, Completion]:
+    """Return the part of a flawed text that can be used, with its flaws, and whether that is all of it."""
     if flaw.kind == "foreign":
         return False, Completion("", 0, tries, flaw.said)
-    left = without_unfinished(once)
-    said = [flaw.said] if left == text or flaw.kind != "long" else []
-    said += ["kept up to its first repetition"] * (once != text)
-    said += ["kept without its unfinished last sentence"] * (left != once)
-    if left != text and left and (still := examine(left)):
-        said.append(still.said)
-    whole = left == text and ends_sentence(text) and flaw.kind != "echo"
-    return whole, Completion(left, count_words(left), tries, ", ".join(said))
-
-
-def _acceptable_fallback(progress: _Progress, at_worst: int) -> Completion | None:
-    """Return the shortest whole text so far, if it has at most `at_worst` words."""
-    best = min(progress.long, key=lambda one: one.words, default=None)
-    if best is None or best.words > at_worst:
-        return None
-    return replace(best, attempts=len(progress.flawed), flaw="")
+    part = without_unfinished(once)
+    flaws = [flaw.said] if part == text or flaw.kind != "long" else []
+    if once != text:
+        flaws.append("kept up to its first repetition")
+    if part != once:
+        flaws.append("kept without its unfinished last sentence")
+    if part and part != text and (remaining := examine(part)):
+        flaws.append(remaining.said)
+    whole = part == text and ends_sentence(text) and flaw.kind != "echo"
+    return whole, Completion(part, count_words(part), tries, ", ".join(flaws))
 
 
 def _texts(given: BaseModel) -> Iterator[str]:
@@ -385,21 +377,16 @@ def _texts(given: BaseModel) -> Iterator[str]:
 def _complaint_about(flaw: Flaw, words: int, limit: int, characters: bool) -> str:
     """Return what to tell the model about a flaw when asking again."""
     unit = "characters" if characters else "words"
-    keep = f"write at most {limit} {unit}"
-    match flaw.kind:
-        case "empty":
-            return "it is empty"
-        case "loop":
-            return f"it says the same over and over; say everything once, in at most {limit} {unit}"
-        case "echo":
-            return f"it repeats the instructions; write the text that they ask for, in at most {limit} {unit}"
-        case "foreign":
-            return f"it is not a summary of the text above; summarize that text, in at most {limit} {unit}"
-        case "long":
-            return f"it has {words} {unit}, {words - limit} too many; {keep}" if words > limit else f"too long; {keep}"
-        case "short":
-            return f"it has {words} {unit}, {limit - words} too few; {keep}"
-        case "cut":
-            return f"it breaks off before its end; {keep}"
-        case "unfinished":
-            return f"its last sentence is unfinished; {keep}"
+    keep, within = f"write at most {limit} {unit}", f"in at most {limit} {unit}"
+    too_many = f"it has {words} {unit}, {words - limit} too many" if words > limit else "too long"
+    complaints: dict[Kind, str] = {
+        "empty": "it is empty",
+        "loop": f"it says the same over and over; say everything once, {within}",
+        "echo": f"it repeats the instructions; write the text that they ask for, {within}",
+        "foreign": f"it is not a summary of the text above; summarize that text, {within}",
+        "long": f"{too_many}; {keep}",
+        "short": f"it has {words} {unit}, {limit - words} too few; {keep}",
+        "cut": f"it breaks off before its end; {keep}",
+        "unfinished": f"its last sentence is unfinished; {keep}",
+    }
+    return complaints[flaw.kind]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-
-from pydantic import BaseModel
 
 from redraft.agents.judge import Judge
 from redraft.agents.structured_writer import (
@@ -103,10 +101,10 @@ class Writer:
         given: dict[str, Any] = {"summaries": list(summaries), "sources": list(sources)}
         if outline is not None:
             given |= {"outline": outline_text(outline), "kind": outline.kind}
-        if not context:
-            return await self._within(summarization.MERGE, given, words, label, most, source=source, cap=cap)
-        given["context"] = context
-        return await self._within(summarization.MERGE_ONWARD, given, words, label, most, source=source, cap=cap)
+        prompt: Prompt[Any, str] = summarization.MERGE
+        if context:
+            prompt, given["context"] = summarization.MERGE_ONWARD, context
+        return await self._within(prompt, given, words, label, most, source=source, cap=cap)
 
     async def _within(
         self,
@@ -121,12 +119,16 @@ class Writer:
         free: bool = False,
     ) -> Completion:
         return await self._structured_writer.within(
-            prompt, self._given(prompt, given), words, label, most, self._sign, source=source, cap=cap, free=free
+            prompt,
+            lambda limit: prompt.given(words=limit, **{**self._asked, **given}),
+            words,
+            label,
+            most,
+            self._sign,
+            source=source,
+            cap=cap,
+            free=free,
         )
-
-    def _given(self, prompt: Prompt[Any, str], given: dict[str, Any]) -> Callable[[int], BaseModel]:
-        """Return the input of a prompt for a limit of words."""
-        return lambda limit: prompt.given(words=limit, **{**self._asked, **given})
 
     async def begin(self, excerpt: str, words: int, room: int, label: str, *, place: str = "") -> Completion:
         """Begin a running summary of about `words` words; up to `room` words the reply is not cut."""
@@ -142,29 +144,26 @@ class Writer:
 
     async def compress(self, summary: str, target: int, limit: int, label: str, *, cap: int = 0) -> Completion:
         """Shorten a running summary to within a fifth of `target` words; the closest of six tries is kept."""
-        current = count_words(summary)
+        writer, current = self._structured_writer, count_words(summary)
 
         def examine(text: str) -> Flaw | None:
-            if (
-                problem := self._structured_writer.foreign(text, summary, target)
-                or self._structured_writer.too_long(text, limit, cap=cap)
-                or unfinished(text)
-            ):
-                return problem
+            flaw = writer.foreign(text, summary, target) or writer.too_long(text, limit, cap=cap) or unfinished(text)
             words = count_words(text)
-            if abs(words - target) <= COMPRESSION_TOLERANCE * target:
-                return None
-            said = f"{words} words, not within a fifth of the target of {target}"
-            return Flaw("long" if words > target else "short", said)
+            if flaw or abs(words - target) <= COMPRESSION_TOLERANCE * target:
+                return flaw
+            off = f"{words} words, not within a fifth of the target of {target}"
+            return Flaw("long" if words > target else "short", off)
 
         try:
-            completion = await self._structured_writer.tries(
+            completion = await writer.tries(
                 summarization.COMPRESS,
-                self._given(summarization.COMPRESS, {"summary": summary, "current_words": current}),
+                lambda words: summarization.COMPRESS.given(
+                    words=words, **{**self._asked, "summary": summary, "current_words": current}
+                ),
                 [max(MIN_WORDS, int(target * (1 - _SHRINK_COMPRESSION * n))) for n in range(MAX_TRIES)],
                 examine,
                 target,
-                self._structured_writer.tokens(max(limit, current)),
+                writer.tokens(max(limit, current)),
                 label,
             )
         except RefusedReply as error:
@@ -176,35 +175,26 @@ class Writer:
 
     async def tidy(self, summary: str, label: str) -> Completion:
         """Remove traces of the process, if any; a reply that changes more than that is discarded."""
-        words = count_words(summary)
+        writer, words = self._structured_writer, count_words(summary)
         if not needs_tidying(summary):
             return Completion(summary, words, 0)
 
         def examine(text: str) -> Flaw | None:
-            if (
-                problem := self._structured_writer.foreign(text, summary, words)
-                or too_long(text, words)
-                or unfinished(text)
-            ):
-                return problem
-            cut = count_words(text) < _TIDY_KEEPS * words
-            return Flaw("short", "most of the summary is missing") if cut else None
+            flaw = writer.foreign(text, summary, words) or too_long(text, words) or unfinished(text)
+            if flaw or count_words(text) >= _TIDY_KEEPS * words:
+                return flaw
+            return Flaw("short", "most of the summary is missing")
 
+        tidy_input, limits = summarization.TidyInput(summary=summary), [words] * _TIDY_TRIES
         try:
-            completion = await self._structured_writer.tries(
-                summarization.TIDY,
-                lambda _: summarization.TidyInput(summary=summary),
-                [words] * _TIDY_TRIES,
-                examine,
-                words,
-                self._structured_writer.tokens(words),
-                label,
+            completion = await writer.tries(
+                summarization.TIDY, lambda _: tidy_input, limits, examine, words, writer.tokens(words), label
             )
         except RefusedReply as error:
             return Completion(summary, words, 1, f"{error.message}, so the untidied text is kept")
         if completion.flaw:
-            told = "the tidied text was cut off or rewritten, so the untidied one is kept"
-            return Completion(summary, words, completion.attempts, told)
+            problem = "the tidied text was cut off or rewritten, so the untidied one is kept"
+            return Completion(summary, words, completion.attempts, problem)
         return completion
 
 

@@ -22,7 +22,7 @@ from redraft.batches.sources import SUMMARY, BatchItem, items_of, result_of, sou
 from redraft.batches.worker import Tell, WorkerTerms, deliver
 from redraft.domain import computed, record_json
 from redraft.errors import UsageError
-from redraft.evaluators.consensus import RESAMPLES
+from redraft.evaluators.figures import RESAMPLES
 from redraft.evaluators.metric_info import COMPARES_WORDS, OFFLINE_CHECK
 from redraft.report.dossier.comparison.sides import MIN_VALUES, interval_of_mean
 from redraft.report.tables import Cell, Report, Table, figure, plain, unmarked

@@ -8,25 +8,15 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, get_args
 
-from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Span, Tree
 from redraft.errors import UsageError
-from redraft.evaluators.consensus import (
-    AnswerT,
-    JudgeVerdicts,
-    PanelVerdicts,
-    agreement,
-    confirmed,
-    spread,
-    weighted_mean,
-)
-from redraft.evaluators.metric_info import ABSTAINED, WEIGHED, WITHOUT_JUDGE, MetricAim
+from redraft.evaluators.metric_info import WITHOUT_JUDGE, MetricAim
 from redraft.evaluators.reference.keyfacts import trees_for
 from redraft.evaluators.reference.questions import cited_for
 from redraft.prompts.book import PromptBook
@@ -225,58 +215,6 @@ def conciseness(statements: Sequence[Statement], needed: Collection[int]) -> dic
     judge names no sentence."""
     unneeded = [statement.id for statement in statements if statement.id not in needed]
     return {"share": 1 - len(unneeded) / len(statements), "unneeded": unneeded} if needed else None
-
-
-async def panel_verdicts(
-    case: Case, count: int, fine: str, judge: Callable[[Judge, Sequence[int]], Awaitable[JudgeVerdicts[AnswerT]]]
-) -> PanelVerdicts[AnswerT]:
-    """Return the verdicts of every judge of the panel on so many items. `judge` has one of them judge some items, and
-    numbers the verdicts by their position among these. What is not found `fine`, the confirmer decides, if there is
-    one."""
-
-    async def judged(one: Judge) -> JudgeVerdicts[AnswerT]:
-        first = await judge(one, range(count))
-        items = [number for number in range(count) if first.by_item.get(number) != fine]
-        if case.confirmer is None or not items:
-            return first
-        return confirmed(first, await judge(case.confirmer, items), items)
-
-    verdicts = await gather_all(judged(one) for one in case.panel)
-    return PanelVerdicts.of(verdicts, count)
-
-
-def mean_evaluation(
-    metric: Evaluator,
-    panel: PanelVerdicts[Any],
-    *,
-    weights: Sequence[int] = (),
-    unasked: int = 0,
-    findings: Iterable[Finding] = (),
-    held: Iterable[str] = (),
-    details: Mapping[str, object] | None = None,
-) -> Evaluation:
-    """Return the evaluation whose score is the mean of the items' values, weighted if there are weights; failed if no
-    item has a verdict. `unasked` items were never put to the judges."""
-    items, judges, told = panel.items, panel.judges, dict(details or {})
-    score = weighted_mean({n: item.value for n, item in items.items()}, weights)
-    trouble = next((verdicts.trouble for verdicts in judges if verdicts.trouble), "")
-    told |= {"trouble": trouble} if trouble else {}
-    told |= {WEIGHED: sum(weights[n] for n in items)} if weights else {}
-    judged, unjudged = len(items), panel.count - len(items) + unasked
-    if score is None:
-        reason = trouble or "no judge gave a verdict on any item"
-        told |= {} if trouble or unasked else {ABSTAINED: True}
-        return replace(metric.failed(reason, unjudged), details=told)
-    if len(judges) > 1:
-        told["judges"] = [
-            {"judge": verdicts.judge, "score": verdicts.score(weights), "judged": len(verdicts.by_item)}
-            for verdicts in judges
-        ]
-        told["agreement"] = agreement([verdicts.by_item for verdicts in judges])
-        told["spread"] = spread([own for verdicts in judges if (own := verdicts.score(weights)) is not None])
-    return Evaluation(
-        metric.name, metric.version, "scored", score, judged, unjudged, tuple(findings), tuple(held), details=told
-    )
 
 
 MetricValue = float | bool | None

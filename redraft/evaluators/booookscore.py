@@ -15,8 +15,14 @@ from redraft.agents.judge import Judge
 from redraft.agents.proofreader import Proofreader, SentenceConfusion, least_window
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
 from redraft.errors import UsageError
-from redraft.evaluators.base import Case, Evaluator, mean_evaluation, panel_verdicts
-from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, PanelVerdicts, disputed_items
+from redraft.evaluators.base import Case, Evaluator
+from redraft.evaluators.panel import (
+    ItemVotes,
+    JudgeVerdicts,
+    disputed_items,
+    mean_evaluation,
+    panel_verdicts,
+)
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, StopType
 from redraft.prompts.qa import Statement
@@ -83,46 +89,37 @@ class Booookscore(Evaluator):
         if not statements:
             return self.not_applicable("the summary has no sentence")
 
-        async def judged(judge: Judge, numbers: Sequence[int]) -> JudgeVerdicts[SentenceConfusion]:
-            return await self._verdicts(judge, case, [statements[n] for n in numbers])
+        async def judged(judge: Judge, some: Sequence[Statement]) -> JudgeVerdicts[SentenceConfusion]:
+            reader = Proofreader(judge, case.reader.tokenizer, case.reader.window, self.batch)
+            results = await reader.read(case.text, some)
+            return JudgeVerdicts.of(judge, results, lambda said: CONFUSING if said.confusing else CLEAR, CLEAR)
 
-        panel = await panel_verdicts(case, len(statements), CLEAR, judged)
-        said = {n: _said(n, panel) for n in panel.items}
+        panel = await panel_verdicts(case, statements, CLEAR, judged)
+        confusions = {n: _objections(panel.answers(n, CONFUSING)) for n in panel.items}
         evaluation = mean_evaluation(
             self,
             panel,
-            findings=await asyncio.to_thread(_findings, statements, panel.items, said, case.reader),
+            findings=await asyncio.to_thread(_findings, statements, panel.items, confusions, case.reader),
             details={
-                "types": by_type([confusion for confusion in said.values() if confusion.confusing]),
+                "types": by_type([confusion for confusion in confusions.values() if confusion.confusing]),
                 "headings": len(case.statements) - len(statements),
                 "sentences": [
-                    {"id": statement.id, **panel.shown(n), **_confusions(said.get(n))}
+                    {
+                        "id": statement.id,
+                        **panel.shown(n),
+                        "types": list(confusions[n].types if n in confusions else ()),
+                        "questions": list(confusions[n].questions if n in confusions else ()),
+                    }
                     for n, statement in enumerate(statements)
                 ],
             },
         )
-        return _scored(evaluation, panel)
-
-    async def _verdicts(
-        self, judge: Judge, case: Case, statements: Sequence[Statement]
-    ) -> JudgeVerdicts[SentenceConfusion]:
-        reader = Proofreader(judge, case.reader.tokenizer, case.reader.window, self.batch)
-        results = await reader.read(case.text, statements)
-        by_item = {n: CONFUSING if confusion.confusing else CLEAR for n, confusion in sorted(results.verdicts.items())}
-        points = {n: float(verdict == CLEAR) for n, verdict in by_item.items()}
-        return JudgeVerdicts(judge.name, by_item, points, results.trouble, results.verdicts)
-
-
-def _scored(evaluation: Evaluation, panel: PanelVerdicts[SentenceConfusion]) -> Evaluation:
-    """Return the evaluation, without a score if all verdicts are faults: a judge that calls no sentence clear and
-    leaves some open cannot be trusted on the rest. Its findings stand."""
-    told = evaluation.outcome == "scored" and any(
-        CLEAR in verdicts.by_item.values() or verdicts.trouble for verdicts in panel.judges
-    )
-    if told or not evaluation.judged or not evaluation.unjudged:
-        return evaluation
-    reason = f"{evaluation.judged:,} sentences are confusing, and {evaluation.unjudged:,} have no verdict"
-    return replace(evaluation, outcome="failed", score=None, reason=reason)
+        # A judge that calls no sentence clear and leaves some open cannot be trusted on the rest. Its findings stand.
+        trusted = any(CLEAR in verdicts.by_item.values() or verdicts.trouble for verdicts in panel.judges)
+        if (trusted and evaluation.outcome == "scored") or not evaluation.judged or not evaluation.unjudged:
+            return evaluation
+        reason = f"{evaluation.judged:,} sentences are confusing, and {evaluation.unjudged:,} have no verdict"
+        return replace(evaluation, outcome="failed", score=None, reason=reason)
 
 
 def sentences_of(statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -136,9 +133,8 @@ def by_type(confusing: Sequence[SentenceConfusion]) -> dict[str, int]:
     return {kind: found[kind] for kind in (*ERROR_TYPES, UNTYPED) if found[kind] or kind != UNTYPED}
 
 
-def _said(n: int, panel: PanelVerdicts[SentenceConfusion]) -> SentenceConfusion:
-    """Return the objections to a sentence."""
-    confused = panel.answers(n, CONFUSING)
+def _objections(confused: Sequence[SentenceConfusion]) -> SentenceConfusion:
+    """Return the objections of all judges to a sentence."""
     return SentenceConfusion(
         confusing=bool(confused),
         questions=tuple(dict.fromkeys(question for confusion in confused for question in confusion.questions)),
@@ -149,62 +145,42 @@ def _said(n: int, panel: PanelVerdicts[SentenceConfusion]) -> SentenceConfusion:
 def _findings(
     statements: Sequence[Statement],
     polls: Mapping[int, ItemVotes],
-    said: Mapping[int, SentenceConfusion],
+    confusions: Mapping[int, SentenceConfusion],
     reader: EvidenceReader,
 ) -> list[Finding]:
     """Return a finding for each confusing sentence: those that most judges object to first, then in order."""
     return [
-        replace(
-            _finding(statements[n], said[n], reader),
-            said_by=polls[n].said_against(CLEAR),
-        )
+        replace(_finding(statements[n], confusions[n], reader), said_by=polls[n].said_against(CLEAR))
         for n in disputed_items(polls, CLEAR)
     ]
 
 
-def _finding(statement: Statement, one: SentenceConfusion, reader: EvidenceReader) -> Finding:
-    task, explanation = _task(one)
-    question = " ".join(one.questions)
+def _finding(statement: Statement, confusion: SentenceConfusion, reader: EvidenceReader) -> Finding:
+    """Return the finding on a sentence, with the task and the instruction of each of its types."""
+    chosen = [what for kind, what in WHAT_TO_DO.items() if kind in confusion.types]
+    chosen = chosen or [_UNCLEAR if confusion.questions else _UNNAMED]
+    task = chosen[0][0]
     return Finding(
         Booookscore.name,
-        ", ".join(one.types) or UNTYPED,
+        ", ".join(confusion.types) or UNTYPED,
         task,
-        explanation,
+        " ".join(explanation for _, explanation in chosen),
         sentence=statement.sentence,
-        question=question,
-        evidence=_looked_up(one, statement, reader) if task in _LOOKED_UP else None,
+        question=" ".join(confusion.questions),
+        evidence=_looked_up(confusion, statement, reader) if task in _LOOKED_UP else None,
     )
 
 
-def _task(one: SentenceConfusion) -> tuple[Task, str]:
-    """Return the task and instruction for a finding; each type has its own."""
-    if not one.types:
-        return _UNCLEAR if one.questions else _UNNAMED
-    chosen = [what for kind, what in WHAT_TO_DO.items() if kind in one.types]
-    return chosen[0][0], " ".join(explanation for _, explanation in chosen)
-
-
-def _looked_up(one: SentenceConfusion, statement: Statement, reader: EvidenceReader) -> Evidence | None:
+def _looked_up(confusion: SentenceConfusion, statement: Statement, reader: EvidenceReader) -> Evidence | None:
     """Return the passage that may answer a reader's question. Who a person is stands where the document first names
     them, or else where it says most about them; for all else, near the sentence's own source."""
-    question, around = " ".join(one.questions), f"{statement.before} {statement.sentence}"
-    about = "entity omission" in one.types and not _PRONOUN.search(question)
-    if about and (first := _first_named(question, reader)):
-        return reader.place(first)
+    question, around = " ".join(confusion.questions), f"{statement.before} {statement.sentence}"
+    about = "entity omission" in confusion.types and not _PRONOUN.search(question)
+    for name in _NAME.findall(question) if about else ():
+        at = reader.document.text.find(name)
+        if at >= 0 and (holding := reader.passages.holding(Span(at, at + len(name)))):
+            return reader.place(holding[0].span)
     for text in (*([question] if about else []), f"{question} {around}"):
         if near := reader.evidence(text, 1):
             return reader.place(near[0])
     return None
-
-
-def _first_named(question: str, reader: EvidenceReader) -> Span | None:
-    """Return the first passage that contains a name from the question."""
-    for name in _NAME.findall(question):
-        at = reader.document.text.find(name)
-        if at >= 0 and (holding := reader.passages.holding(Span(at, at + len(name)))):
-            return holding[0].span
-    return None
-
-
-def _confusions(one: SentenceConfusion | None) -> dict[str, object]:
-    return {"types": list(one.types) if one else [], "questions": list(one.questions) if one else []}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil
 from typing import NamedTuple
 
@@ -14,10 +15,10 @@ from redraft.agents.evidence import EvidenceQuery
 from redraft.agents.examiner import Examiner, StoredAnswer, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion, Span
-from redraft.evaluators.base import Case, Evaluator, mean_evaluation, panel_verdicts
-from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts, disputed_items
+from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.metric_info import UNSUPPORTED
+from redraft.evaluators.panel import JudgeVerdicts, PanelVerdicts, disputed_items, mean_evaluation, panel_verdicts
 from redraft.evaluators.reference.questions import evenly_spread
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
 from redraft.prompts.book import PromptBook
@@ -127,24 +128,29 @@ class Consistency(Evaluator):
         examined = case.statements if isinstance(self.claims, tuple) else evenly_spread(case.statements, self.claims)
         results = await Examiner(case.panel[0]).questions_about(examined, case.statements, A_SENTENCE, case.reader)
         most = A_SENTENCE if isinstance(self.claims, tuple) else max(1, min(A_SENTENCE, self.claims // len(examined)))
-        claims, empty = _claims(examined, results, most, self.claims, self.top_k), _without_answer(results, most)
+        claims = _claims(examined, results, most, self.claims, self.top_k)
+        # The questions dropped because the judge did not give the sentence's answer.
+        replies = [entry.questions for entry in results.verdicts.values()]
+        empty = sum(min(most, len(questions)) - len(_most_important(questions, most)) for questions in replies)
         passed_over = len(results.open(range(len(examined))))
         if not claims:
             if passed_over or empty:
                 return self.failed(results.trouble, passed_over + empty)
             return self.not_applicable("no sentence of the summary claims anything")
+        if isinstance(self.claims, tuple):
+            # Of a range, others take the place of those that are missing.
+            unasked = min(empty + passed_over, max(0, self.claims[0] - len(claims)))
+        else:
+            # A sentence that the judge skipped counts like the average of the others.
+            unasked = empty + passed_over * ceil(len(claims) / len(results.verdicts))
         alike = similarity(self.likeness, self.encoder)
-
-        async def judged(judge: Judge, numbers: Sequence[int]) -> JudgeVerdicts[_ScoredAnswer]:
-            return await self._verdicts(judge, [claims[n] for n in numbers], case, alike)
-
-        panel = await panel_verdicts(case, len(claims), CONSISTENT, judged)
+        panel = await panel_verdicts(case, claims, CONSISTENT, partial(self._verdicts, case, alike))
         # What most judges agree on first, then by importance.
         order = sorted(panel.items, key=lambda n: (-claims[n].asked.importance, n))
         return mean_evaluation(
             self,
             panel,
-            unasked=self._unasked(claims, results, empty, passed_over),
+            unasked=unasked,
             findings=distinct_errors(
                 _finding(n, claims[n], panel) for n in disputed_items(panel.items, CONSISTENT, order)
             ),
@@ -155,26 +161,18 @@ class Consistency(Evaluator):
             },
         )
 
-    def _unasked(
-        self, claims: Sequence[_Claim], asked: ItemResults[SentenceQuestions], empty: int, passed_over: int
-    ) -> int:
-        """Return how many questions are missing. A sentence that the judge skipped counts like the average of the
-        others; of a range, others take its place."""
-        if isinstance(self.claims, tuple):
-            return min(empty + passed_over, max(0, self.claims[0] - len(claims)))
-        return empty + passed_over * ceil(len(claims) / len(asked.verdicts))
-
     async def _verdicts(
-        self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity
+        self, case: Case, alike: Similarity, judge: Judge, claims: Sequence[_Claim]
     ) -> JudgeVerdicts[_ScoredAnswer]:
         pack = case.yardstick.pack.questions if case.yardstick.pack else ()
         queries = [claim.wanted(case) for claim in claims]
         results = await Examiner(judge).answers_from_document(queries, case.reader)
-        said = {
-            n: stored_answer if stored_answer.answered else claims[n].known(pack) or stored_answer
-            for n, stored_answer in sorted(results.verdicts.items())
-        }
-        answers = {n: stored_answer for n, stored_answer in said.items() if _is_settled(stored_answer)}
+        answers: dict[int, StoredAnswer] = {}
+        for n, answer in sorted(results.verdicts.items()):
+            answer = answer if answer.answered else claims[n].known(pack) or answer
+            # "Not in the document" is a verdict only after the whole document was read.
+            if answer.answered is True or answer.is_from_whole:
+                answers[n] = answer
         likeness = {
             n: alike(claims[n].asked.answer, answer.answer) if answer.answered else 0.0 for n, answer in answers.items()
         }
@@ -185,29 +183,30 @@ class Consistency(Evaluator):
         ]
         # The second look includes the place that the first answer is from.
         places = {n: [Span(*place)] if (place := answers[n].place) else [] for n in doubtful}
-        sought = [
+        second_queries = [
             replace(queries[n], cited=(*queries[n].cited, *places[n]), glanced=answers[n].is_glanced) for n in doubtful
         ]
-        item_results = await compare_twice(Examiner(judge), pairs, sought, case.reader, confirm=self.second_look)
-        read: dict[int, str] = {}
+        compared = await compare_twice(Examiner(judge), pairs, second_queries, case.reader, confirm=self.second_look)
+        read = {n: answer.scope_text for n, answer in answers.items()}
         for at, n in enumerate(doubtful):
             # An answer about something else neither supports nor contradicts the claim.
-            if (comparison := item_results.verdicts.get(at)) is None or comparison.verdict == "none":
+            if (comparison := compared.verdicts.get(at)) is None or comparison.verdict == "none":
                 del likeness[n]
                 continue
             # A claim need not say all that the document does.
             likeness[n] = float(comparison.verdict in ("full", "part"))
-            read[n] = comparison.described(answers[n].scope_text)
+            read[n] = comparison.described(read[n])
             answers[n] = comparison.read or answers[n]
-        by_item = {n: self._verdict(like, answers[n]) for n, like in likeness.items()}
-        compared = {
-            n: _ScoredAnswer(answers[n], like, read.get(n, answers[n].scope_text)) for n, like in likeness.items()
-        }
-        # Algorithm 1, line 11: similarities up to the threshold count 0, others count as they are.
-        points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
-        # A judge that compares words says how much of a claim the document has.
-        points |= {n: points[n] * share for n in points if (share := answers[n].share) is not None}
-        return JudgeVerdicts(judge.name, by_item, points, results.trouble or item_results.trouble, compared)
+        by_item: dict[int, str] = {}
+        points: dict[int, float] = {}
+        for n, like in likeness.items():
+            by_item[n] = CONSISTENT if like > self.threshold else INCONSISTENT if answers[n].answered else UNSUPPORTED
+            # Algorithm 1, line 11: similarities up to the threshold count 0, others count as they are. A judge that
+            # compares words says how much of a claim the document has.
+            share = answers[n].share
+            points[n] = like * (1.0 if share is None else share) if like > self.threshold else 0.0
+        scored = {n: _ScoredAnswer(answers[n], like, read[n]) for n, like in likeness.items()}
+        return JudgeVerdicts(judge.name, by_item, points, results.trouble or compared.trouble, scored)
 
     def _is_to_be_asked(self, claim: _Claim, answer: StoredAnswer, likeness: float) -> bool:
         """Return whether two answers need comparing in words: they differ, or differ in little that may matter."""
@@ -215,16 +214,6 @@ class Consistency(Evaluator):
         if not asks or not answer.answered or is_same(claim.asked.answer, answer.answer):
             return False
         return likeness <= self.threshold or is_doubtful(claim.asked.answer, answer.answer)
-
-    def _verdict(self, likeness: float, answer: StoredAnswer) -> str:
-        if likeness > self.threshold:
-            return CONSISTENT
-        return INCONSISTENT if answer.answered else UNSUPPORTED
-
-
-def _is_settled(answer: StoredAnswer) -> bool:
-    """Return whether an answer is a verdict: "not in the document" is one only after the whole document was read."""
-    return answer.answered is True or (answer.scope is not None and answer.scope.passages is None)
 
 
 def _claims(
@@ -256,14 +245,6 @@ def _most_important(questions: Sequence[SummaryQuestion], at_most: int) -> list[
     valid = [question for question in questions if is_answer(question.answer)]
     ranked = sorted(range(len(valid)), key=lambda n: (-valid[n].importance, n))
     return [valid[n] for n in sorted(ranked[:at_most])]
-
-
-def _without_answer(asked: ItemResults[SentenceQuestions], at_most: int) -> int:
-    """Count the questions dropped because the judge did not give the sentence's answer."""
-    return sum(
-        min(at_most, len(questions.questions)) - len(_most_important(questions.questions, at_most))
-        for questions in asked.verdicts.values()
-    )
 
 
 def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:

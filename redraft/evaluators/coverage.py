@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 from typing_extensions import override
@@ -13,9 +14,17 @@ from redraft.agents.evidence import EvidenceQuery
 from redraft.agents.examiner import AnswerComparison, Examiner, cited_text, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion
-from redraft.evaluators.base import Case, Evaluator, conciseness, mean_evaluation, panel_verdicts
-from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, PanelVerdicts, disputed_items, weighted_mean
+from redraft.evaluators.base import Case, Evaluator, conciseness
+from redraft.evaluators.figures import weighted_mean
 from redraft.evaluators.findings import distinct_errors
+from redraft.evaluators.panel import (
+    ItemVotes,
+    JudgeVerdicts,
+    PanelVerdicts,
+    disputed_items,
+    mean_evaluation,
+    panel_verdicts,
+)
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
 from redraft.prompts import qa
@@ -97,12 +106,12 @@ class Coverage(Evaluator):
         if case.yardstick.pack is None or not questions:
             return self.not_applicable("the document's pack has no questions")
         weights = [question.weight for question in questions] if self.formula == "weighted" else []
+        ones = weights or [1] * len(questions)
 
-        async def judged(judge: Judge, numbers: Sequence[int]) -> JudgeVerdicts[_CheckedAnswer]:
-            return await self._verdicts(judge, case, [questions[n] for n in numbers])
-
-        panel = await panel_verdicts(case, len(questions), ANSWERED, judged)
-        needed = _answering(panel)
+        panel = await panel_verdicts(case, questions, ANSWERED, partial(self._verdicts, case))
+        # The sentences that answer questions, or give a part of an answer.
+        answered = [n for n, item in panel.items.items() if item.verdict in (ANSWERED, PARTLY)]
+        needed = {number for n in answered for answer in panel.answers(n) for number in answer.given.sentences}
         return mean_evaluation(
             self,
             panel,
@@ -117,14 +126,12 @@ class Coverage(Evaluator):
                 "conciseness": conciseness(case.statements, needed),
                 "by_kind": shares(panel.items, [question.kind for question in questions], weights),
                 "by_position": shares(panel.items, [bin_of(question.position) for question in questions], weights),
-                "questions": [
-                    _shown(n, question, panel, weights[n] if weights else 1) for n, question in enumerate(questions)
-                ],
+                "questions": [_shown(n, question, panel, ones[n]) for n, question in enumerate(questions)],
             },
         )
 
     async def _verdicts(
-        self, judge: Judge, case: Case, questions: Sequence[PackQuestion]
+        self, case: Case, judge: Judge, questions: Sequence[PackQuestion]
     ) -> JudgeVerdicts[_CheckedAnswer]:
         """Return a judge's verdicts on the answers that the summary gives."""
         checked, trouble = await self._checked(judge, case, questions, whole=False)
@@ -161,7 +168,7 @@ class Coverage(Evaluator):
         checked: _Checked = {n: [] for n in results.verdicts}
         open_answers: list[tuple[int, SummaryAnswer]] = []
         for n, given in sorted(results.verdicts.items()):
-            same = [answer for answer in given if _is_borne_out(answer, questions[n], case.statements)]
+            same = [answer for answer in given if _is_in_words(answer, questions[n], case.statements)]
             checked[n] += [_CheckedAnswer(answer, _SAME) for answer in same]
             open_answers += [] if same else [(n, answer) for answer in given]
         pairs = [
@@ -174,24 +181,22 @@ class Coverage(Evaluator):
             )
             for n, answer in open_answers
         ]
-        queries = [_wanted(questions[n]) for n, _ in open_answers]
+        places = [questions[n].evidence.span for n, _ in open_answers]
+        queries = [
+            EvidenceQuery(pair.question, (pair.document,), (place,) if place else ())
+            for pair, place in zip(pairs, places, strict=True)
+        ]
         compared = await compare_twice(examiner, pairs, queries, case.reader, confirm=self.second_look)
         for at, (n, answer) in enumerate(open_answers):
             checked[n].append(_CheckedAnswer(answer, compared.verdicts.get(at, _OPEN)))
         return checked, results.trouble or compared.trouble
 
 
-def _is_borne_out(answer: SummaryAnswer, question: PackQuestion, statements: Sequence[Statement]) -> bool:
+def _is_in_words(answer: SummaryAnswer, question: PackQuestion, statements: Sequence[Statement]) -> bool:
     """Return whether an answer is the document's in its words, and the sentences that it cites have them too."""
     cited = [statement.sentence for statement in statements if statement.id in answer.sentences]
     wanted = telling(answer.answer)
     return is_same(answer.answer, question.answer) and bool(wanted) and wanted <= telling(" ".join(cited))
-
-
-def _wanted(question: PackQuestion) -> EvidenceQuery:
-    """Return the evidence query for an answer, whose place in the document is known."""
-    span = question.evidence.span
-    return EvidenceQuery(question.text, (question.answer,), (span,) if span else ())
 
 
 def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight: int) -> Finding:
@@ -216,15 +221,14 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight
     if objection == UNANSWERED:
         return finding
     answers = panel.answers(n, objection)
-    found = answers[0].given.answer
+    given, comparison = answers[0]
     if objection == PARTLY:
-        missing = one_line(answers[0].comparison.reason, _LONGEST_REASON)
+        missing = one_line(comparison.reason, _LONGEST_REASON)
         explanation = "The summary gives a part of the document's answer: add what is missing."
-        return replace(finding, kind=PARTLY, explanation=explanation, found=found, missing=missing)
-    comparisons = [answer.comparison for answer in answers]
+        return replace(finding, kind=PARTLY, explanation=explanation, found=given.answer, missing=missing)
     read = (
         comparison.described(_PLACE) if comparison.quoted else comparison.scope.description
-        for comparison in comparisons
+        for _, comparison in answers
         if comparison.scope
     )
     return replace(
@@ -232,8 +236,8 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight
         kind=CONTRADICTED,
         task="correct",
         explanation="The summary answers this question differently from the document.",
-        sentence=wrong_sentence(case.statements, answers[0].given),
-        found=found,
+        sentence=wrong_sentence(case.statements, given),
+        found=given.answer,
         read=next(read, ""),
     )
 
@@ -244,12 +248,6 @@ def wrong_sentence(statements: Sequence[Statement], answer: SummaryAnswer) -> st
     rests_on = [known[number] for number in answer.sentences if number in known]
     words = telling(answer.answer)
     return max(rests_on, key=lambda sentence: len(words & telling(sentence)), default="")
-
-
-def _answering(panel: _Answers) -> set[int]:
-    """Return the numbers of the sentences that answer questions, or give a part of an answer."""
-    answered = [n for n, item in panel.items.items() if item.verdict in (ANSWERED, PARTLY)]
-    return {number for n in answered for answer in panel.answers(n) for number in answer.given.sentences}
 
 
 def _shown(n: int, question: PackQuestion, panel: _Answers, weight: int) -> dict[str, object]:

@@ -5,26 +5,34 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from typing_extensions import override
 
-from redraft.agents.fact_checker import SUPPORTED, FactChecker, SentenceVerdict
+from redraft.agents.fact_checker import NOT_SAID, SUPPORTED, FactChecker, SentenceVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, Span
-from redraft.evaluators.base import Case, Evaluator, mean_evaluation, panel_verdicts
-from redraft.evaluators.consensus import DISPUTED, JudgeVerdicts, PanelVerdicts, disputed_items, mean, total
+from redraft.evaluators.base import Case, Evaluator
+from redraft.evaluators.figures import mean, total
 from redraft.evaluators.keyfact_recall import align, stating
 from redraft.evaluators.metric_info import NONE
+from redraft.evaluators.panel import (
+    DISPUTED,
+    JudgeVerdicts,
+    PanelVerdicts,
+    disputed_items,
+    mean_evaluation,
+    panel_verdicts,
+)
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import FACT_PROMPTS
 from redraft.prompts.qa import Statement
 from redraft.settings import JudgeConfig
 from redraft.text.vectors import Encoder
 
-_NOT_SAID = "out_of_article"
 _WHAT_IS_WRONG = {
-    _NOT_SAID: "The document does not say this.",
+    NOT_SAID: "The document does not say this.",
     "entity": "A name, number or pronoun differs from the document.",
     "relation": "The document describes this relation differently.",
     "sentence": "The document contradicts all of this.",
@@ -61,11 +69,7 @@ class Faithfulness(Evaluator):
         within = (
             case.trees[0].span if case.query is not None and case.trees and self.verify_against == "chunk" else None
         )
-
-        async def judged(judge: Judge, numbers: Sequence[int]) -> JudgeVerdicts[SentenceVerdict]:
-            return await _verdicts(judge, case, [case.statements[n] for n in numbers], within)
-
-        panel = await panel_verdicts(case, len(case.statements), SUPPORTED, judged)
+        panel = await panel_verdicts(case, case.statements, SUPPORTED, partial(_verdicts, case, within))
         levels = await _levels(case, items_of(case.trees))
         wrong = Counter(item.verdict for item in panel.items.values() if item.verdict != SUPPORTED)
         values = {n: item.value for n, item in panel.items.items()}
@@ -85,32 +89,22 @@ class Faithfulness(Evaluator):
 def by_level(values: Mapping[int, float], levels: Mapping[int, set[str]]) -> dict[str, dict[str, float | int | None]]:
     """Equation 2: the share of faithful sentences among those that state facts of a level, or none. `levels` has an
     entry for every sentence; a sentence with facts of several levels counts in each."""
-    groups = {
-        level: [n for n in values if level in (levels.get(n) or {NONE}) or level == ALL]
-        for level in (ALL, *LEVELS, NONE)
-    }
-    return {level: _share([values[n] for n in group]) for level, group in groups.items()}
-
-
-def _share(values: Sequence[float]) -> dict[str, float | int | None]:
-    return {"faithfulness": mean(values), "faithful": total(values), "judged": len(values)}
+    result: dict[str, dict[str, float | int | None]] = {}
+    for level in (ALL, *LEVELS, NONE):
+        group = [value for n, value in values.items() if level == ALL or level in (levels.get(n) or {NONE})]
+        result[level] = {"faithfulness": mean(group), "faithful": total(group), "judged": len(group)}
+    return result
 
 
 async def _verdicts(
-    judge: Judge, case: Case, statements: Sequence[Statement], within: Span | None
+    case: Case, within: Span | None, judge: Judge, statements: Sequence[Statement]
 ) -> JudgeVerdicts[SentenceVerdict]:
     results = await FactChecker(judge).verify(statements, case.reader, within)
     # The paper compares an answer to a query only with the chunk of the query.
-    by_chunk = within is not None and case.reader.reading == "whole"
-    verdicts = {n: verdict for n, verdict in sorted(results.verdicts.items()) if by_chunk or _is_settled(verdict)}
-    by_item = {n: str(verdict.category) for n, verdict in verdicts.items()}
-    points = {n: float(verdict == SUPPORTED) for n, verdict in by_item.items()}
-    return JudgeVerdicts(judge.name, by_item, points, results.trouble, verdicts)
-
-
-def _is_settled(one: SentenceVerdict) -> bool:
-    """Return whether a verdict stands: "not in the document" does only after the whole document was read."""
-    return one.category != _NOT_SAID or (one.scope is not None and one.scope.passages is None)
+    if within is None or case.reader.reading != "whole":
+        # "Not in the document" is a verdict only after the whole document was read.
+        results = results.decided(lambda verdict: verdict.category != NOT_SAID or verdict.is_from_whole)
+    return JudgeVerdicts.of(judge, results, lambda verdict: str(verdict.category), SUPPORTED)
 
 
 async def _levels(case: Case, items: Sequence[ListedFact]) -> dict[int, set[str]] | None:
@@ -127,25 +121,22 @@ async def _levels(case: Case, items: Sequence[ListedFact]) -> dict[int, set[str]
 
 
 def _finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
-    poll, verdicts = (
-        panel.items[n],
-        [judge_verdicts.answers[n] for judge_verdicts in panel.judges if n in judge_verdicts.answers],
-    )
+    poll = panel.items[n]
+    verdicts = [judge_verdicts.answers[n] for judge_verdicts in panel.judges if n in judge_verdicts.answers]
     kind, objecting = poll.objection(SUPPORTED), poll.against(SUPPORTED)[0]
     if 2 * poll.votes[kind] <= objecting:
         kind = DISPUTED
-    against = [verdict for verdict in verdicts if verdict.category == kind] or [
-        verdict for verdict in verdicts if verdict.category != SUPPORTED
-    ]
+    against = [verdict for verdict in verdicts if verdict.category == kind]
+    against = against or [verdict for verdict in verdicts if verdict.category != SUPPORTED]
     verdict = max(against, key=lambda verified: bool(verified.evidence))
     # Only a contradicting quotation offers a replacement.
-    otherwise = bool(verdict.evidence) and verdict.category != _NOT_SAID
-    read = verdict.scope.description if verdict.scope else ""
+    otherwise = bool(verdict.evidence) and verdict.category != NOT_SAID
+    read = verdict.scope_text
     return Finding(
         Faithfulness.name,
         kind,
         "correct" if otherwise else "remove",
-        f"Not found in {read}." if kind == _NOT_SAID and read else _WHAT_IS_WRONG.get(kind, _OTHERWISE),
+        f"Not found in {read}." if kind == NOT_SAID and read else _WHAT_IS_WRONG.get(kind, _OTHERWISE),
         sentence=statement.sentence,
         expected=verdict.reason,
         evidence=verdict.as_evidence,

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from redraft.agents.accounts import ItemResults
 from redraft.agents.fact_checker import FactAlignment, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
-from redraft.evaluators.base import Case, Evaluator, conciseness, mean_evaluation, panel_verdicts
-from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts, disputed_items, mean, total
+from redraft.evaluators.base import Case, Evaluator, conciseness
+from redraft.evaluators.figures import mean, total
+from redraft.evaluators.panel import JudgeVerdicts, PanelVerdicts, disputed_items, mean_evaluation, panel_verdicts
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import FACT_PROMPTS
 from redraft.text.words import words_key
@@ -20,34 +22,24 @@ STATED, MISSING = "stated", "missing"
 async def align(case: Case, items: Sequence[ListedFact]) -> PanelVerdicts[FactAlignment]:
     """Compare all facts with the summary, once per judge."""
 
-    async def judged(judge: Judge, numbers: Sequence[int]) -> JudgeVerdicts[FactAlignment]:
-        return await _verdicts(judge, case, [items[n].fact.text for n in numbers])
+    async def judged(judge: Judge, facts: Sequence[ListedFact]) -> JudgeVerdicts[FactAlignment]:
+        texts = [listed.fact.text for listed in facts]
+        # A fact that several trees share is asked about once.
+        place = {text: n for n, text in enumerate(dict.fromkeys(texts))}
+        results = await FactChecker(judge).align(case.statements, list(place), case.reader)
+        aligned = {n: results.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in results.verdicts}
+        alignments = ItemResults(aligned, results.trouble)
+        return JudgeVerdicts.of(judge, alignments, lambda fact: STATED if fact.stated else MISSING, STATED)
 
-    return await panel_verdicts(case, len(items), STATED, judged)
+    return await panel_verdicts(case, items, STATED, judged)
 
 
 def stating(aligned: PanelVerdicts[FactAlignment], fact: int) -> list[int]:
     """Return the numbers of the sentences that state a fact according to the majority, in order."""
     if fact not in aligned.items or aligned.items[fact].verdict != STATED:
         return []
-    return sorted(
-        {
-            number
-            for verdicts in aligned.judges
-            if fact in verdicts.answers
-            for number in verdicts.answers[fact].sentences
-        }
-    )
-
-
-async def _verdicts(judge: Judge, case: Case, texts: Sequence[str]) -> JudgeVerdicts[FactAlignment]:
-    # A fact that several trees share is asked about once.
-    place = {text: n for n, text in enumerate(dict.fromkeys(texts))}
-    results = await FactChecker(judge).align(case.statements, list(place), case.reader)
-    known = {n: results.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in results.verdicts}
-    by_item = {n: STATED if alignment.stated else MISSING for n, alignment in known.items()}
-    points = {n: float(verdict == STATED) for n, verdict in by_item.items()}
-    return JudgeVerdicts(judge.name, by_item, points, results.trouble, known)
+    answers = [verdicts.answers[fact] for verdicts in aligned.judges if fact in verdicts.answers]
+    return sorted({number for answer in answers for number in answer.sentences})
 
 
 Shares = dict[str, dict[str, float | int | None]]

@@ -15,12 +15,11 @@ from typing import Literal
 from redraft.agents.accounts import gather_all
 from redraft.agents.referee import Referee, SwappedAnswers
 from redraft.domain import Document, Evaluation
-from redraft.evaluators.consensus import DISPUTED, ItemVerdicts, agreement, majority
 from redraft.evaluators.metric_info import PREFERENCE
+from redraft.evaluators.panel import DISPUTED, ItemVerdicts, agreement, majority
 from redraft.prompts.coherence import ASPECTS, Aspect, Choice, PreferenceReply
-from redraft.prompts.contract import UNSURE, Unsure
+from redraft.prompts.contract import UNSURE
 
-"""The name under which the evaluation is stored."""
 VERSION = 1
 
 Side = Literal["a", "b"]
@@ -49,10 +48,8 @@ def settled(a_first: Winner, b_first: Winner) -> PreferenceVerdict:
 
 def winner_of(verdicts: Sequence[PreferenceVerdict]) -> Winner | None:
     """Return the majority verdict; a tie without a majority, None without verdicts."""
-    says = majority([{0: verdict.winner} for verdict in verdicts], [0]).get(0)
-    if says == DISPUTED:
-        return "tie"
-    return next((verdict.winner for verdict in verdicts if verdict.winner == says), None)
+    voted = majority([{0: verdict.winner} for verdict in verdicts], [0]).get(0)
+    return "tie" if voted == DISPUTED else next((v.winner for v in verdicts if v.winner == voted), None)
 
 
 async def prefer(referees: Sequence[Referee], document: Document, document_tokens: int, a: str, b: str) -> Evaluation:
@@ -95,24 +92,15 @@ def same() -> Evaluation:
 def _verdicts(heard: SwappedAnswers) -> dict[Aspect, PreferenceVerdict]:
     """Return a judge's verdict on every aspect it decided; nothing where a reply is missing."""
     a_first, b_first = _named(heard.a_first, "a", "b"), _named(heard.b_first, "b", "a")
-    if a_first is None or b_first is None:
-        return {}
-    told = [aspect for aspect in ASPECTS if aspect in a_first and aspect in b_first]
-    return {aspect: settled(a_first[aspect], b_first[aspect]) for aspect in told}
+    shared = [aspect for aspect in ASPECTS if aspect in a_first and aspect in b_first]
+    return {aspect: settled(a_first[aspect], b_first[aspect]) for aspect in shared}
 
 
-def _named(said: PreferenceReply | None, first: Side, second: Side) -> dict[Aspect, Winner] | None:
-    """Return the summaries that a reply prefers, mapped back from their positions."""
-    if said is None:
-        return None
+def _named(reply: PreferenceReply | None, first: Side, second: Side) -> dict[Aspect, Winner]:
+    """Return the summaries that a reply prefers, mapped back from their positions; nothing without a reply."""
     places: Mapping[Choice, Winner] = {"first": first, "second": second, "tie": "tie"}
-    chosen: dict[Aspect, Choice | Unsure] = {
-        "overall": said.overall,
-        "detail": said.detail,
-        "structure": said.structure,
-        "logic": said.logic,
-    }
-    return {aspect: places[choice] for aspect, choice in chosen.items() if choice != UNSURE}
+    choices = {aspect: getattr(reply, aspect) for aspect in ASPECTS} if reply else {}
+    return {aspect: places[choice] for aspect, choice in choices.items() if choice != UNSURE}
 
 
 def _counted(aspect: Aspect, verdicts: Sequence[Mapping[Aspect, PreferenceVerdict]]) -> dict[str, object]:
@@ -150,9 +138,7 @@ def _shown(heard: SwappedAnswers, verdicts: Mapping[Aspect, PreferenceVerdict]) 
     }
 
 
-def _reply(said: PreferenceReply | None, first: Side, second: Side) -> dict[str, str] | None:
-    named = _named(said, first, second)
-    if said is None or named is None:
-        return None
+def _reply(reply: PreferenceReply | None, first: Side, second: Side) -> dict[str, str] | None:
+    named = _named(reply, first, second)
     shown: dict[str, str] = {aspect: named.get(aspect, UNSURE) for aspect in ASPECTS}
-    return shown | {"reason": said.reason}
+    return shown | {"reason": reply.reason} if reply else None

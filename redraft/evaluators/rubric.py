@@ -12,9 +12,9 @@ from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, gath
 from redraft.agents.evidence import EntryBudget
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, content_id
-from redraft.evaluators.base import Case, Evaluator, mean_evaluation
-from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts
+from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.metric_info import ABSTAINED, MetricAim
+from redraft.evaluators.panel import JudgeVerdicts, PanelVerdicts, mean_evaluation
 from redraft.fields import validated
 from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import Statement
@@ -120,7 +120,7 @@ class Rubric(Evaluator):
         async def judged(numbers: Sequence[int]) -> ItemResults[RubricVerdict]:
             return await ask_all([numbers] if numbers else [], ask)
 
-        return await judge.cached_verdicts(prompt, RubricVerdict, [[content_id(case.text), case.query]], judged)
+        return await judge.verdicts(prompt, RubricVerdict, [[content_id(case.text), case.query]], judged)
 
     def _findings(
         self, verdicts: Sequence[RubricVerdict], statements: Sequence[Statement], value: float

@@ -9,9 +9,9 @@ from redraft.agents.fact_checker import SUPPORTED
 from redraft.domain import Evaluation
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import CLEAR, Booookscore
-from redraft.evaluators.consensus import OPEN
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.faithfulness import Faithfulness
+from redraft.evaluators.panel import OPEN
 
 LISTED: Mapping[str, tuple[str, str, str]] = {
     Consistency.name: ("claims", "sentence", CONSISTENT),

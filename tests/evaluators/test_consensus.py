@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from redraft import JudgeConfig, Session
 from redraft.domain import Evaluation
-from redraft.evaluators.consensus import DISPUTED, ItemVerdicts, agreement, majority, spread
+from redraft.evaluators.panel import DISPUTED, ItemVerdicts, agreement, majority, spread
 from tests.judges import KEY, UNANSWERABLE, Court, Keepers, Said, Sheet, asked_of, function_model, island, told
 
 BALLOTS = st.lists(st.dictionaries(st.integers(0, 4), st.sampled_from("abc")), max_size=5)

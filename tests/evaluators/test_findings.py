@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from redraft.domain import Evidence, Finding, Span
-from redraft.evaluators.findings import distinct_errors
-from redraft.evaluators.panel import without_overruled
+from redraft.evaluators.findings import distinct_errors, without_overruled
 from tests.evaluators.test_open_items import ruling
 from tests.judges import Court, Keepers, Said, Sheet, fact_of, told
 

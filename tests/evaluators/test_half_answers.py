@@ -13,7 +13,7 @@ from redraft import Result
 from redraft.agents.examiner import cited_text
 from redraft.domain import Evaluation, Evidence, Pack, PackQuestion, Span
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.panel import without_overruled
+from redraft.evaluators.findings import without_overruled
 from redraft.prompts.qa import SummaryAnswer
 from redraft.readers.documents import parse
 from tests.chatserver import ChatServer

@@ -15,8 +15,8 @@ from redraft.domain import Evaluation, Evidence, Finding, Ruling, Span
 from redraft.errors import RejectedRequest
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.evaluators.coverage import wrong_sentence
+from redraft.evaluators.findings import without_conflicts, without_overruled
 from redraft.evaluators.metric_info import OWN, withdrawn
-from redraft.evaluators.panel import without_conflicts, without_overruled
 from redraft.prompts.qa import Statement, SummaryAnswer
 from tests.judges import Court, Keepers, Said, Sheet, island, told
 

@@ -12,11 +12,18 @@ from hypothesis import strategies as st
 
 from redraft import JudgeConfig, Session
 from redraft.domain import Evaluation
-from redraft.evaluators.base import mean_evaluation
-from redraft.evaluators.consensus import DISPUTED, ItemVotes, JudgeVerdicts, PanelVerdicts, aggregate, disputed_items
 from redraft.evaluators.coverage import shares
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import recalls
+from redraft.evaluators.panel import (
+    DISPUTED,
+    ItemVotes,
+    JudgeVerdicts,
+    PanelVerdicts,
+    aggregate,
+    disputed_items,
+    mean_evaluation,
+)
 from redraft.evaluators.reference.keyfacts import LEVELS, items_of
 from redraft.evaluators.statistics import Statistics
 from tests.evaluators.test_keyfacts import GROWN, tree

@@ -28,10 +28,10 @@ from redraft.domain import (
     third_of,
 )
 from redraft.errors import JudgingError, PackError
-from redraft.evaluators.reference.exchange import import_pack
-from redraft.evaluators.reference.pack_file import PackContents, choose, pack_id, pack_json
-from redraft.evaluators.reference.typed import TypedQuestionBuilder, flaw_of, in_order, paragraphs, slots, typed_id
+from redraft.evaluators.reference.exchange import flaw_of, import_pack
+from redraft.evaluators.reference.pack_file import PackContents, choose, pack_id, pack_json, typed_id
 from redraft.events import ignore_event
+from redraft.lab.experiments.qa.questioner import TypedQuestionBuilder, in_order, paragraphs, slots
 from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import (

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from redraft.agents.accounts import FIRST_TRY, Attempt, gather_all
+from redraft.agents.accounts import FIRST_TRY, Attempt, first_error, gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.fact_checker import FactChecker, FactVerdict
 from redraft.agents.judge import Judge
@@ -37,18 +37,14 @@ class FailedReplies:
 
     def build_error(self, what: str, missing: str, place: str) -> JudgingError:
         """Return the error where nothing could be built, with the cause and what may help."""
-        cut = [
-            reply_error
-            for reply_error in self.replies
-            if isinstance(reply_error, ReplyError) and reply_error.cut and not reply_error.late
-        ]
-        if not cut:
+        errors = [error for error in self.replies if isinstance(error, ReplyError) and error.cut and not error.late]
+        if not errors:
             cause, hint = missing, "try another --judge, or --prompts simple"
         else:
-            replies = "the one reply was" if len(cut) == 1 else f"{len(cut)} replies were"
-            thought = next((reply_error for reply_error in cut if isinstance(reply_error, TruncatedReasoning)), None)
-            cause = f"{replies} cut off: {(thought or cut[0]).message}"
-            hint = thought.hint if thought else "try another --judge, or more room with a larger --context-tokens"
+            replies = "the one reply was" if len(errors) == 1 else f"{len(errors)} replies were"
+            reasoning = next((error for error in errors if isinstance(error, TruncatedReasoning)), None)
+            cause = f"{replies} cut off: {(reasoning or errors[0]).message}"
+            hint = reasoning.hint if reasoning else "try another --judge, or more room with a larger --context-tokens"
         return JudgingError(f"{what}{f': {cause}' if cause else ''}", place=place, hint=hint)
 
 
@@ -96,9 +92,13 @@ class KeyFactBuilder:
         trees = tuple(tree for found, _ in grown for tree in found)
         missing = tuple(trouble for _, troubles in grown for trouble in troubles)
         if not any(tree.kept for tree in trees):
-            if facts := [fact for tree in trees for fact in tree.facts]:
-                raise _none_passed(facts, document.title)
-            raise misses.build_error("no key fact could be built", missing[0] if missing else "", document.title)
+            facts = [fact for tree in trees for fact in tree.facts]
+            if not facts:
+                raise misses.build_error("no key fact could be built", missing[0] if missing else "", document.title)
+            left = sum(map(_is_unjudged, facts))
+            problem = f"no key fact could be built: none of the {len(facts)} that were found passed validation"
+            problem += f"; {left} of them were not validated" if left else ""
+            raise JudgingError(problem, place=document.title, hint="try another --judge, or another --set validator")
         for trouble in missing:
             self.observer(Notice(trouble))
         makers = (self.builder.model.identity, self.validator.model.identity)
@@ -139,7 +139,7 @@ class KeyFactBuilder:
         ]
         listed = [flatten(fact_trees) if not isinstance(fact_trees, str) else [] for fact_trees in grown]
         vetted, trouble = await self._vetted(one.span, [fact for facts in listed for fact in facts], name)
-        if unjudged := sum(any(objection.dimension == UNJUDGED for objection in fact.objections) for fact in vetted):
+        if unjudged := sum(map(_is_unjudged, vetted)):
             why = trouble or "the judge cannot tell"
             troubles.append(
                 f"{unjudged} of the {len(vetted)} key facts of {name} have no verdict from a validator: {why}"
@@ -198,42 +198,37 @@ class KeyFactBuilder:
         }
         # The first search indexes the document; nothing else should wait for that.
         evidence = await asyncio.to_thread(
-            lambda: {key: self._evidence(key[1], found, span) for key, found in opinions.items()}
+            lambda: {key: self._evidence(key[1], given, span) for key, given in opinions.items()}
         )
+        keys = [(fact.level, fact.text) for fact in facts]
         vetted = [
             replace(fact, evidence=evidence[key], objections=_objections(opinions[key]))
-            for fact in facts
-            for key in [(fact.level, fact.text)]
+            for fact, key in zip(facts, keys, strict=True)
         ]
-        return vetted, next((account.trouble for account in accounts.values() if account.trouble), "")
+        return vetted, first_error(accounts.values())
 
     def _evidence(self, fact: str, opinions: Mapping[Dimension, FactVerdict | None], span: Span) -> Evidence:
         """Return the place of a fact: its quote, or the nearest passage in the chunk."""
         quote = next((opinion.quote for opinion in opinions.values() if opinion and opinion.quote), "")
-        found = self.reader.quoted(quote or fact, [span]).span
-        if found is None or found.start < span.start or found.end > span.end:
-            found = next(iter(self.reader.nearest(fact, 1, span)), span)
-        return self.reader.place(found)
+        place = self.reader.quoted(quote or fact, [span]).span
+        if place is None or place.start < span.start or place.end > span.end:
+            place = next(iter(self.reader.nearest(fact, 1, span)), span)
+        return self.reader.place(place)
 
     async def _asked(self, tree: Tree, name: str) -> tuple[Tree, str]:
         """Add the query to a tree; returns what went wrong."""
         if not tree.kept:
             return tree, ""
-        factfinder = FactChecker(self.builder)
+        excerpt, label = self.reader.text(tree.span), f"{tree.perspective} query of {name}"
         try:
-            excerpt, label = self.reader.text(tree.span), f"{tree.perspective} query of {name}"
-            query = await factfinder.query(excerpt, tree.kept, tree.perspective, label, self.reader)
+            query = await FactChecker(self.builder).query(excerpt, tree.kept, tree.perspective, label, self.reader)
         except (ReplyError, RejectedRequest) as error:
             return tree, f"no {tree.perspective} query for {name}: {error.message}"
         return replace(tree, query=query), ""
 
 
-def _none_passed(facts: Sequence[KeyFact], place: str) -> JudgingError:
-    """Return the error where facts were found but none passed validation."""
-    left = sum(any(objection.dimension == UNJUDGED for objection in fact.objections) for fact in facts)
-    unjudged = f"; {left} of them were not validated" if left else ""
-    said = f"no key fact could be built: none of the {len(facts)} that were found passed validation{unjudged}"
-    return JudgingError(said, place=place, hint="try another --judge, or another --set validator")
+def _is_unjudged(fact: KeyFact) -> bool:
+    return any(objection.dimension == UNJUDGED for objection in fact.objections)
 
 
 def hashes(book: PromptBook) -> dict[str, str]:

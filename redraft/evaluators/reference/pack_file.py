@@ -34,34 +34,29 @@ def pack_json(
         "document": _about(document),
         "model": questions.model if questions else None,
         "prompt_hashes": dict(questions.prompt_hashes) if questions else {},
-        "questions": _dumped(questions)["questions"] if questions else [],
+        "questions": _alone(questions)["questions"] if questions else [],
         "missing": list(questions.missing) if questions else [],
     }
     if keyfacts:
         shown["keyfacts"] = _alone(keyfacts)
     if typed:
         alone = _alone(typed)
-        asked = zip(alone["questions"], map(typed.third, typed.questions), strict=True)
-        shown["typed"] = alone | {"questions": [one | {"third": third} for one, third in asked]}
+        thirds = map(typed.third, typed.questions)
+        questions_shown = [q | {"third": third} for q, third in zip(alone["questions"], thirds, strict=True)]
+        shown["typed"] = alone | {"questions": questions_shown}
     return shown
 
 
 def keyfacts_json(document: Document, keyfacts: KeyFacts) -> dict[str, object]:
     """Return the JSON of `keyfacts --json`."""
     more = {"document": _about(document), "imported": keyfacts.imported, "pruning": pruning(keyfacts.trees)}
-    shown = _alone(keyfacts) | more
-    del shown["prompt_hashes"]
-    return shown
+    return {name: value for name, value in (_alone(keyfacts) | more).items() if name != "prompt_hashes"}
 
 
-def _alone(built: KeyFacts | TypedQuestions) -> dict[str, Any]:
-    """Return the record without the fields that say where it is from."""
-    return {name: value for name, value in _dumped(built).items() if name not in ("document", "imported")}
-
-
-def _dumped(built: Pack | KeyFacts | TypedQuestions) -> dict[str, Any]:
-    """Return the record as JSON under its field aliases."""
-    shown: dict[str, Any] = TypeAdapter(type(built)).dump_python(built, mode="json", by_alias=True)
+def _alone(built: Pack | KeyFacts | TypedQuestions) -> dict[str, Any]:
+    """Return a record as JSON under its field aliases, without the fields that say where it is from."""
+    exclude: Any = {"document", "imported"}
+    shown: dict[str, Any] = TypeAdapter(type(built)).dump_python(built, mode="json", by_alias=True, exclude=exclude)
     return shown
 
 
@@ -148,14 +143,12 @@ def names(content: object) -> tuple[str, str] | None:
 
 def shaped(content: object, place: str) -> PackFile:
     """Validate a file's content against the schema, without checking it against the document."""
+
     if isinstance(content, dict) and content.get("format") == FORMAT:
         version = content.get("version")
         if isinstance(version, int) and version > VERSION:
-            raise PackError(
-                f"the pack has version {version}, and this redraft reads version {VERSION}",
-                place=place,
-                hint="update redraft",
-            )
+            newer = f"the pack has version {version}, and this redraft reads version {VERSION}"
+            raise PackError(newer, place=place, hint="update redraft")
     if isinstance(content, dict) and (about := names(content)):
         parts = {name: content[name] for name in ("keyfacts", "typed") if isinstance(content.get(name), dict)}
         content |= {name: part | {"document": about[0], "imported": True} for name, part in parts.items()}
@@ -168,9 +161,9 @@ def shaped(content: object, place: str) -> PackFile:
     return file
 
 
-def _no_pack(where: str, what: str, place: str) -> PackError:
-    said = one_line(f"{where}: {what}" if where else what, 200)
-    return PackError(f"this is not a pack: {said}", place=place, hint=AGAIN)
+def _no_pack(where: str, problem: str, place: str) -> PackError:
+    message = one_line(f"{where}: {problem}" if where else problem, 200)
+    return PackError(f"this is not a pack: {message}", place=place, hint=AGAIN)
 
 
 def _refuse_long(content: object, place: str) -> None:
@@ -179,13 +172,13 @@ def _refuse_long(content: object, place: str) -> None:
     while todo:
         where, name, value = todo.pop()
         if isinstance(value, str | list | dict):
-            usual, what = (_MAX_CHARACTERS, "characters") if isinstance(value, str) else (_MAX_ENTRIES, "entries")
+            usual, unit = (_MAX_CHARACTERS, "characters") if isinstance(value, str) else (_MAX_ENTRIES, "entries")
             if len(value) > (most := _MAX.get(name, usual)):
-                raise _no_pack(where, f"must have at most {most:,} {what}", place)
+                raise _no_pack(where, f"must have at most {most:,} {unit}", place)
         if isinstance(value, dict):
-            todo += [(f"{where}.{key}" if where else key, key, one) for key, one in value.items()]
+            todo += [(f"{where}.{key}" if where else key, key, part) for key, part in value.items()]
         elif isinstance(value, list):
-            todo += [(f"{where}.{at}", "", one) for at, one in enumerate(value)]
+            todo += [(f"{where}.{at}", "", part) for at, part in enumerate(value)]
 
 
 def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
@@ -195,6 +188,12 @@ def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
         document,
         *([q.text, q.kind, q.answer, q.evidence.text, *([q.weight] if q.weight > 1 else [])] for q in questions),
     ]
+    return content_id(json.dumps(material, ensure_ascii=False))[:16]
+
+
+def typed_id(document: str, end: int, questions: Sequence[TypedQuestion]) -> str:
+    """Return the id of a text's typed questions, derived from their content."""
+    material = [document, end, *([q.type, q.text, q.answer, q.reason, *q.paragraph] for q in questions)]
     return content_id(json.dumps(material, ensure_ascii=False))[:16]
 
 

@@ -17,7 +17,7 @@ from redraft.agents.accounts import FIRST_TRY, Attempt, gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.examiner import QUESTION, Examiner
 from redraft.agents.judge import Judge
-from redraft.domain import Chunk, Evidence, Pack, PackQuestion, Span, content_id
+from redraft.domain import Chunk, Pack, PackQuestion, Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.reference.keyfact_builder import FailedReplies
 from redraft.evaluators.reference.pack_file import pack_id
@@ -151,14 +151,6 @@ class _Part:
     least: int
     most: int
 
-    def halved(self, spans: Sequence[Span]) -> list[_Part]:
-        """Return its parts, with half as many questions each."""
-        counts = zip(shares(self.least, (1, 1)), shares(self.most, (1, 1)), strict=True)
-        return [
-            _Part(span, f"{self.name}, part {at}", *count)
-            for at, (span, count) in enumerate(zip(spans, counts, strict=True), 1)
-        ]
-
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
@@ -230,12 +222,19 @@ class _Asker:
         """Return the questions about a part. Where the reply is cut off, half as many are asked about each half, and
         the questions of the cut reply are used only if those are too few; the whole document is asked about again."""
         reader, roomier = self.reader, attempt.with_more_room()
-        can_halve = roomier and part.most > 1 and not self._shows_whole(part)
+        text, whole = reader.text(part.span), part.span == (0, len(reader.document.text))
+        ranged = not isinstance(self.size.questions, int)
+        if whole and not ranged:
+            asked_input = AskDocumentInput(document=text, count=part.most)
+        else:
+            least = part.least if part.least < part.most else None
+            asked_input = AskDocumentInput(excerpt=text, at_least=least, count=part.most, outline=self._shown)
+        can_halve = roomier and part.most > 1 and asked_input.document is None
         two = halves(reader.document.text, part.span) if can_halve else None
         label = f"questions on {part.name}"
         questions: list[PackQuestion] = []
         try:
-            asked, cut = await Examiner(self.judge).ask_document(self._input(part), label, attempt if two else None)
+            asked, cut = await Examiner(self.judge).ask_document(asked_input, label, attempt if two else None)
         except (ReplyError, RejectedRequest) as error:
             self.misses.note(error)
             if not (two and roomier and isinstance(error, ReplyError) and error.needs_more_tokens):
@@ -246,24 +245,23 @@ class _Asker:
             if not (cut and two and roomier and len(questions) < part.least):
                 return questions, []
             following = roomier
-        replies = await gather_all(self._ask(half, following) for half in part.halved(two))
+        counts = zip(shares(part.least, (1, 1)), shares(part.most, (1, 1)), strict=True)
+        parts = [
+            _Part(span, f"{part.name}, part {at}", *count)
+            for at, (span, count) in enumerate(zip(two, counts, strict=True), 1)
+        ]
+        replies = await gather_all(self._ask(half, following) for half in parts)
         rows = zip_longest(*(own for own, _ in replies))
         more = [question for row in rows for question in row if question is not None]
         return [*more, *questions][: part.most], [trouble for _, troubles in replies for trouble in troubles]
 
-    def _shows_whole(self, part: _Part) -> bool:
-        return isinstance(self.size.questions, int) and part.span == (0, len(self.reader.document.text))
-
-    def _input(self, part: _Part) -> AskDocumentInput:
-        text = self.reader.text(part.span)
-        if self._shows_whole(part):
-            return AskDocumentInput(document=text, count=part.most)
-        at_least = part.least if part.least < part.most else None
-        return AskDocumentInput(excerpt=text, at_least=at_least, count=part.most, outline=self._shown)
-
     def _question(self, asked: DocumentQuestion, within: Span) -> PackQuestion:
-        """Return a question as a pack has it, not yet numbered."""
-        evidence = _evidence(asked, self.reader, within)
+        """Return a question as a pack has it, not yet numbered. The place of its answer is the quote, or else the
+        passage in the stretch that is nearest to the question."""
+        evidence = self.reader.sentence(asked.quote, [within])
+        if evidence.span is None:
+            near = self.reader.nearest(f"{asked.question} {asked.answer}", 1, within)
+            evidence = self.reader.place(near[0] if near else within)
         return PackQuestion(
             id=0,
             text=one_line(asked.question, _LONGEST_TEXT),
@@ -300,12 +298,3 @@ def evenly_spread(found: Sequence[T], most: int) -> list[T]:
     """Return an evenly spread selection of at most this many."""
     room = min(most, len(found))
     return [found[at * len(found) // room] for at in range(room)]
-
-
-def _evidence(asked: DocumentQuestion, reader: EvidenceReader, within: Span) -> Evidence:
-    """Return the place of the answer: the quote, or the passage in the stretch nearest to the question."""
-    quoted = reader.sentence(asked.quote, [within])
-    if quoted.span is not None:
-        return quoted
-    near = reader.nearest(f"{asked.question} {asked.answer}", 1, within)
-    return reader.place(near[0] if near else within)

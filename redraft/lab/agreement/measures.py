@@ -21,7 +21,7 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from redraft.evaluators.consensus import RESAMPLES, SEED, Floats, Interval, Whole, draws, interval, places
+from redraft.evaluators.figures import RESAMPLES, SEED, Floats, Interval, Whole, draws, interval, places
 from redraft.lab.agreement.people import Rating, Ratings
 
 Level = Literal["nominal", "ordinal", "interval"]

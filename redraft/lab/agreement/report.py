@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from redraft.errors import UsageError
-from redraft.evaluators.consensus import OPEN, Interval, mean
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
+from redraft.evaluators.figures import Interval, mean
+from redraft.evaluators.panel import OPEN
 from redraft.evaluators.similarity import rouge1
 from redraft.lab.agreement.correlation import (
     BIGRAMS,

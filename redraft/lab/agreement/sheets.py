@@ -18,11 +18,12 @@ from redraft.document import merge_spans
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Perspective, Span, Tree, content_id
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.consensus import OPEN, Interval, interval_of_share
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.faithfulness import Faithfulness
+from redraft.evaluators.figures import Interval, interval_of_share
 from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
+from redraft.evaluators.panel import OPEN
 from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
 from redraft.lab.agreement.people import FileProblem, read_text
 from redraft.report.history.certificates import judges_of

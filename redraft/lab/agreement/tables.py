@@ -8,7 +8,7 @@ from statistics import fmean, pstdev
 
 import pandas as pd
 
-from redraft.evaluators.consensus import Interval
+from redraft.evaluators.figures import Interval
 from redraft.evaluators.reference.keyfacts import share
 from redraft.lab.agreement.correlation import (
     BIGRAMS,

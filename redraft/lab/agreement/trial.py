@@ -13,9 +13,10 @@ from typing import Any
 from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Evaluation, Totals, Usage
 from redraft.errors import BudgetError, UsageError
-from redraft.evaluators.consensus import UNJUDGED, mean
 from redraft.evaluators.consistency import Consistency
+from redraft.evaluators.figures import mean
 from redraft.evaluators.metric_info import MIN_SHARE
+from redraft.evaluators.panel import UNJUDGED
 from redraft.evaluators.similarity import similarity
 from redraft.events import StageStarted
 from redraft.lab.agreement.formats import FORMATS, Format

@@ -11,7 +11,6 @@ from operator import attrgetter
 from random import Random
 
 from redraft.agents.accounts import gather_all
-from redraft.agents.fact_checker import FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Document, Totals, computed, record_json
 from redraft.errors import BudgetError, UsageError
@@ -28,7 +27,7 @@ from redraft.lab.experiments.runner import (
     run_certificate,
     status_of,
 )
-from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating
+from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
 from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, mean, plain, unmarked
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
@@ -40,6 +39,8 @@ from redraft.text.words import has_words
 SIZES = (1024, 2048, 4096, 8192)
 """The sizes of the paper, in tokens."""
 MARKING = "marking"
+# Tokens of a reply with the marks of a chunk.
+_MARKS_TOKENS = 150
 _MARKS, _VERSION = "chunk_marks", 1
 CHUNK_SIZE = "chunk-size"
 """The experiment's name in its runs, and the command that repeats it."""
@@ -222,7 +223,8 @@ async def _mark(
     document, marks = batch.prepared.document, None
     name = f"chunk {chunk.index + 1}/{len(batch.prepared.chunks)} of {batch.size} tokens"
     with GuardedStage(MARKING, runner) as stage:
-        marks = await FactChecker(judge).rate_chunk(document.text[chunk.span.start : chunk.span.end], name)
+        excerpt = JudgeChunkInput(excerpt=document.text[chunk.span.start : chunk.span.end])
+        marks = (await judge.ask(JUDGE_CHUNK, excerpt, _MARKS_TOKENS, name)).value
     head = (document.id, document.title, batch.size, chunk.index, chunk.tokens, by, run)
     return MarkedChunk(*head, marks, stage.failure)
 

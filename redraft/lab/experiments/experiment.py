@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar, TypeVarTuple
 
 from redraft.domain import Document, Totals, record_json
 from redraft.errors import BudgetError
-from redraft.evaluators.consensus import RESAMPLES
+from redraft.evaluators.figures import RESAMPLES
 from redraft.evaluators.metric_info import COMPARES_WORDS
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.plan import cost_table, plan_steps

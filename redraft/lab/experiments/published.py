@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, model_validator
 
 from redraft.errors import UsageError
-from redraft.evaluators.consensus import RESAMPLES, Interval, draws, interval
+from redraft.evaluators.figures import RESAMPLES, Interval, draws, interval
 from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.verdict import verdict
 from redraft.report.pages.report import Results, ShownTable

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from redraft.domain import why_stopped
-from redraft.evaluators.consensus import interval_of_share, mean
+from redraft.evaluators.figures import interval_of_share, mean
 from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, verdict
 from redraft.report.drawings import (
     PartScore,

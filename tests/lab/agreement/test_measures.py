@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from redraft.domain import Evaluation
-from redraft.evaluators.consensus import draws, interval, places
+from redraft.evaluators.figures import draws, interval, places
 from redraft.evaluators.similarity import exact, rouge1
 from redraft.lab.agreement.measures import (
     area_under_curve,

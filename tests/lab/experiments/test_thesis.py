@@ -11,7 +11,6 @@ import pytest
 
 from benchmarks.papers_thesis import checks
 from redraft.errors import UsageError
-from redraft.evaluators.reference.typed import TypedQuestionBuilder
 from redraft.events import ignore_event
 from redraft.lab.experiments.context.experiment import place_sentences
 from redraft.lab.experiments.context.records import PHASES, SummarySentencePlaces, phase_of
@@ -25,6 +24,7 @@ from redraft.lab.experiments.context.tables import (
 from redraft.lab.experiments.experiment import by_set
 from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.experiments.qa.experiment import NO_ANSWER
+from redraft.lab.experiments.qa.questioner import TypedQuestionBuilder
 from redraft.lab.experiments.qa.tables import similarity_table
 from redraft.lab.experiments.sources import DATASET, corpus
 from redraft.prompts.qa import ASK_TYPED, AskTypedInput

@@ -9,7 +9,7 @@ from statistics import fmean
 
 from redraft.domain import record_json
 from redraft.evaluators.booookscore import UNTYPED
-from redraft.evaluators.consensus import RESAMPLES, SEED
+from redraft.evaluators.figures import RESAMPLES, SEED
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.similarity import rouge_l
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict

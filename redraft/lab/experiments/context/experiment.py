@@ -12,14 +12,13 @@ from typing import NamedTuple, TypeVar
 
 from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.fact_checker import SUPPORTED, FactChecker, Splitter
+from redraft.agents.fact_checker import SUPPORTED, FactChecker
 from redraft.domain import Document, Span
 from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import MIN_SHARE
-from redraft.evaluators.reference.typed import paragraphs
 from redraft.events import StageStarted
 from redraft.lab.experiments.context.records import (
     CONTEXT,
@@ -35,7 +34,9 @@ from redraft.lab.experiments.context.records import (
     series,
 )
 from redraft.lab.experiments.context.similarity import SentenceSimilarity
+from redraft.lab.experiments.context.splitter import Splitter
 from redraft.lab.experiments.plan import DRAFTING, FACTS
+from redraft.lab.experiments.qa.questioner import paragraphs
 from redraft.lab.experiments.runner import (
     GuardedStage,
     RunBatch,

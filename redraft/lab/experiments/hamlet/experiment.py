@@ -15,8 +15,8 @@ from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Evaluation, KeyFacts, Outcome, Perspective, Tree, computed
 from redraft.errors import BudgetError, NoAnswerError, UsageError
 from redraft.evaluators.base import Evaluator
-from redraft.evaluators.consensus import total
 from redraft.evaluators.faithfulness import Faithfulness
+from redraft.evaluators.figures import total
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, bin_of, share, trees_for
 from redraft.events import StageStarted

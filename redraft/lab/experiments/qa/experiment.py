@@ -13,16 +13,23 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field, PlainSerializer
 
 from redraft.agents.accounts import gather_all
-from redraft.agents.examiner import TYPED_ANSWER, JudgedAnswer, Questioner, Response
 from redraft.agents.judge import Judge
 from redraft.domain import Document, QuestionType, Third, Totals, TypedQuestion, TypedQuestions, computed, third_of
 from redraft.errors import BudgetError, PlanError, UsageError
-from redraft.evaluators.reference.typed import BUILDING, PER_THIRD, TypedQuestionBuilder
 from redraft.evaluators.similarity import Similarity, similarity
 from redraft.events import Notice, StageStarted
 from redraft.graphs.strategies import strategy_named
 from redraft.lab.experiments.context.records import ReadingStep, plan_steps
 from redraft.lab.experiments.plan import DRAFTING, ModelsDesign, TitledDocument, check_models, find_model
+from redraft.lab.experiments.qa.questioner import (
+    BUILDING,
+    PER_THIRD,
+    TYPED_ANSWER,
+    JudgedAnswer,
+    Questioner,
+    Response,
+    TypedQuestionBuilder,
+)
 from redraft.lab.experiments.runner import (
     GuardedStage,
     RunBatch,

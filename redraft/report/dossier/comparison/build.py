@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Literal
 
 from redraft.errors import UsageError
-from redraft.evaluators.consensus import RESAMPLES
+from redraft.evaluators.figures import RESAMPLES
 from redraft.fields import list_argument
 from redraft.report.dossier.comparison.contents import (
     ComparedContestant,

@@ -13,7 +13,7 @@ import numpy as np
 
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import UsageError
-from redraft.evaluators.consensus import draws, interval
+from redraft.evaluators.figures import draws, interval
 from redraft.report.dossier.build import items, positions, scores, sentence_numbers
 from redraft.report.dossier.comparison.contents import ComparedSentence, Setting
 from redraft.report.dossier.contents import JudgedItem, MetricScore, Places, Positions, Range

@@ -1,4 +1,5 @@
-"""Builds a document's typed questions: of each type about each third, each from one paragraph."""
+"""The questioner: a judge, or a model under test, that writes, answers and judges typed questions; and the builder of a
+document's typed questions: of each type about each third, each from one paragraph."""
 
 from __future__ import annotations
 
@@ -7,19 +8,126 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from redraft.agents.accounts import gather_all
-from redraft.agents.evidence import EvidenceQuery, EvidenceReader
-from redraft.agents.examiner import Examiner, Questioner
-from redraft.agents.judge import Judge
-from redraft.domain import THIRDS, TYPES, QuestionType, Span, Third, TypedQuestion, TypedQuestions, content_id, third_of
+from pydantic import BaseModel
+
+from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, gather_all
+from redraft.agents.answers import is_answered
+from redraft.agents.evidence import EntryBudget, EvidenceQuery, EvidenceReader
+from redraft.agents.examiner import Examiner
+from redraft.agents.judge import Judge, batch_size, in_batches, label_of
+from redraft.domain import (
+    THIRDS,
+    TYPES,
+    Document,
+    QuestionType,
+    Span,
+    Third,
+    TypedQuestion,
+    TypedQuestions,
+    content_id,
+    third_of,
+)
 from redraft.errors import RejectedRequest, ReplyError
+from redraft.evaluators.reference.exchange import flaw_of
 from redraft.evaluators.reference.keyfact_builder import FailedReplies
+from redraft.evaluators.reference.pack_file import typed_id
 from redraft.events import Notice, Observer
-from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, TypedReply, yes_or_no
+from redraft.prompts import qa
+from redraft.prompts.contract import UNSURE
+from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, QuestionItem, TypedReply, yes_or_no
 from redraft.prompts.silence import is_answer
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import paragraph_seams, sentences
 from redraft.text.words import count_words, has_words, words_key
+
+# Tokens of one question, one answer and one verdict in a reply.
+TYPED_QUESTION = EntryBudget(frame=40, words=90)
+TYPED_ANSWER = EntryBudget(frame=40, words=70)
+VERDICT = EntryBudget(frame=36, words=30)
+_LONGEST = 600
+
+
+class Response(BaseModel):
+    """A model's answer to a question with its reason, or that there is none, or that it cannot tell."""
+
+    answer: str
+    reason: str = ""
+    abstained: bool = False
+    unsure: bool = False
+
+
+class JudgedAnswer(BaseModel):
+    """Whether an answer is right, as stored; None if the judge cannot tell."""
+
+    right: bool | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Questioner:
+    """Lets a judge, or a model under test, ask, answer and judge."""
+
+    judge: Judge
+
+    async def ask(
+        self, context: str, paragraph: str, of_type: QuestionType, label: str, summary: str = ""
+    ) -> qa.TypedReply:
+        """Return one question of a type about a paragraph, preferably about what a summary of the document mentions."""
+        typed_input = qa.AskTypedInput(summary=summary, context=context, excerpt=paragraph, type=of_type)
+        return (await self.judge.ask(qa.ASK_TYPED, typed_input, self.judge.entry_tokens(TYPED_QUESTION), label)).value
+
+    async def answer(self, text: str, questions: Sequence[str], at_once: int, label: str) -> ItemResults[Response]:
+        """Return the model's answer to each question from this text alone."""
+        each = self.judge.entry_tokens(TYPED_ANSWER)
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
+            items = [QuestionItem(id=n + 1, question=questions[n]) for n in numbers]
+            questions_input = qa.AnswerQuestionsInput(document=text, questions=items)
+            room, where = len(numbers) * each, f"{label_of('questions', numbers)} {label}"
+            reply = await self.judge.ask(qa.ANSWER_QUESTIONS, questions_input, room, where, attempt)
+            return Entries.of(
+                reply, ((given_answer.id - 1, _response(given_answer)) for given_answer in reply.value.answers)
+            )
+
+        results = await ask_all(in_batches(range(len(questions)), at_once), ask)
+        return results.decided(lambda one: not one.unsure)
+
+    async def verdicts(self, pairs: Sequence[qa.AnswerPair], document: Document) -> ItemResults[JudgedAnswer]:
+        """Return whether each answer is right; the same answer to a question is judged once."""
+        each = self.judge.entry_tokens(VERDICT)
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
+            answer_pairs = [pairs[n].model_copy(update={"id": n + 1}) for n in numbers]
+            answers_input = qa.JudgeAnswersInput(answers=answer_pairs)
+            reply = await self.judge.ask_items(
+                qa.JUDGE_ANSWERS, answers_input, numbers, VERDICT, "answers judged", attempt
+            )
+            return Entries.of(reply, ((verdict.id - 1, _judged(verdict)) for verdict in reply.value.answers))
+
+        results = await self.judge.verdicts(
+            qa.JUDGE_ANSWERS,
+            JudgedAnswer,
+            [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs],
+            lambda numbers: ask_all(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
+        )
+        return results.decided(lambda one: one.right is not None)
+
+
+def _response(one: qa.GivenAnswer) -> Response | None:
+    """Return the response; None without one, or if the model declines."""
+    answer, reason = one_line(one.answer, _LONGEST), one_line(one.reason, _LONGEST)
+    answered = is_answered(one.answered, answer, placed=False)
+    if answered is None:
+        return None
+    if answered == UNSURE:
+        return Response(answer="", unsure=True)
+    return Response(answer=answer, reason=reason) if answered else Response(answer=answer, abstained=True)
+
+
+def _judged(one: qa.AnswerVerdict) -> JudgedAnswer:
+    right = None if one.verdict == UNSURE else one.verdict == "right"
+    return JudgedAnswer(right=right, reason=one_line(one.reason, _LONGEST))
+
 
 BUILDING = (ASK_TYPED, ANSWER_FROM_DOCUMENT)
 """The prompts that typed questions depend on."""
@@ -179,30 +287,6 @@ def in_order(questions: Sequence[TypedQuestion]) -> tuple[TypedQuestion, ...]:
         TypedQuestion(number, question.type, question.text, question.answer, question.reason, question.paragraph)
         for number, question in enumerate(ordered, 1)
     )
-
-
-def typed_id(document: str, end: int, questions: Sequence[TypedQuestion]) -> str:
-    """Return the id of a text's typed questions, derived from their content."""
-    material = [document, end, *([q.type, q.text, q.answer, q.reason, *q.paragraph] for q in questions)]
-    return content_id(json.dumps(material, ensure_ascii=False))[:16]
-
-
-def flaw_of(one: TypedQuestion, paragraph: str) -> str:
-    """Return why a question is not of its type, or an empty string."""
-    if not has_words(one.text):
-        return "has no words"
-    if one.type == "unanswerable":
-        return "has an answer" if one.answer or one.reason else ""
-    if not has_words(one.answer):
-        return "has no answer"
-    if one.type == "binary":
-        if one.answer not in ("yes", "no"):
-            return "is answered with neither yes nor no"
-        return "" if has_words(one.reason) else "has no reason"
-    if one.reason:
-        return "has a reason, which only yes and no have"
-    stands = one.type != "extractive" or f" {words_key(one.answer)} " in f" {words_key(paragraph)} "
-    return "" if stands else "has an answer that is not in its paragraph"
 
 
 def _made(asked: TypedReply, of_type: QuestionType, paragraph: Span) -> TypedQuestion:
