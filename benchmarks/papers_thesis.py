@@ -21,7 +21,6 @@ from itertools import pairwise
 from benchmarks.common import options_of, stories, table
 from benchmarks.lineage_texts import Told, marked, sayings, stretches, summarized
 from benchmarks.papers import Check
-from redraft.agents.examiner import Response
 from redraft.domain import THIRDS, TYPES, Span, TypedQuestion
 from redraft.lab.experiments.context.experiment import place_sentences
 from redraft.lab.experiments.context.records import (
@@ -38,6 +37,7 @@ from redraft.lab.experiments.context.records import (
 )
 from redraft.lab.experiments.context.similarity import EmbeddingSimilarity, SentenceSimilarity, TermSimilarity
 from redraft.lab.experiments.qa.experiment import QaItem
+from redraft.lab.experiments.qa.questioner import Response
 from redraft.lab.experiments.qa.tables import similarity_table
 from redraft.text.origins import OriginTracer
 from redraft.text.sentences import sentences

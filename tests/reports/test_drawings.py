@@ -41,9 +41,7 @@ def test_rounds_connect_accepted_drafts_and_leave_rejected_ones_hollow() -> None
 
 
 def test_places_say_where_most_comes_from() -> None:
-    assert alt(density({"a": [0.5, 1.5], "b": [1, 1]})).endswith(
-        "a: highest at 75%. b: highest at 25%."
-    )
+    assert alt(density({"a": [0.5, 1.5], "b": [1, 1]})).endswith("a: highest at 75%. b: highest at 25%.")
     figure = parts_of({"a": [0.4, 0.2, 0.2], "b": [0, 0, 0]}, ("beginning", "middle", "end"), "third")
     assert "a: beginning 50%, middle 25%, end 25%. b: beginning 0%, middle 0%, end 0%." in figure
     alt(figure)

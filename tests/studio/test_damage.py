@@ -23,4 +23,4 @@ def test_a_damaged_run_is_named_and_the_others_are_listed(
     with Store(command.database, to_read=True) as store:
         rows = RunRows(store).listed(RunFilter())
     assert good in [row.run for row in rows.rows]
-    assert (bad in rows.damaged) is (what != "notes of the draft")
+    assert (bad in rows.damaged) is (what != "draft")

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from redraft.agents.examiner import JudgedAnswer, Response
 from redraft.domain import Document, QuestionType, Span, Totals, TypedQuestion, third_of
 from redraft.evaluators.similarity import rouge1
 from redraft.lab.experiments.context.records import ReadingStep
 from redraft.lab.experiments.qa.experiment import ANSWERS, QUESTIONS, VERDICTS, QaCell, QaItem, QaSubject
+from redraft.lab.experiments.qa.questioner import JudgedAnswer, Response
 from redraft.lab.experiments.qa.tables import (
     abstention_table,
     accuracy_table,
