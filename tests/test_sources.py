@@ -123,7 +123,7 @@ def test_a_source_has_a_limit_that_can_be_raised(command: Inside) -> None:
     large.write_text(STORY * 300)
     refused = command.run("summarize", "large.txt", "--dry-run", "--set", "max_source=20kB")
     assert (refused.code, "large.txt: it is larger than 20 kB" in refused.err) == (1, True)
-    assert "--max-source" in refused.err
+    assert "--set max_source" in refused.err
     assert command.run("summarize", "large.txt", "--dry-run", "--set", "max_source=0.1 mb").code == 0
     assert command.run("summarize", "-", "--set", "max_source=100", stdin=STORY.encode() * 2).code == 1
     (command.folder / "redraft.toml").write_text('max-source = "1kB"\n')

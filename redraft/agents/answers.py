@@ -66,7 +66,7 @@ def _name_of(*texts: str) -> str:
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:_LETTERS]
 
 
-class SummaryAnswers:
+class SummaryAnswerSource:
     """The answers that one summary, or a part of one, gives to questions about a document. What an earlier summary said
     to a question stands while the sentences are there that said it; only sentences that are new are read for it."""
 

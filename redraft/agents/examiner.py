@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, first_error, gather_all
-from redraft.agents.answers import ReplyAnswers, SummaryAnswers
+from redraft.agents.answers import ReplyAnswers, SummaryAnswerSource
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, Scope, document_fields
 from redraft.agents.judge import Judge, Memory, batch_size, in_batches, label_of
 from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPlan
@@ -178,7 +178,7 @@ class Examiner:
             return await self._read_summary(some, numbers, questions, reader)
 
         accounts = await gather_all(
-            SummaryAnswers(questions, part, meant, whole=whole).look_up(self.judge, reader.document.id, read)
+            SummaryAnswerSource(questions, part, meant, whole=whole).look_up(self.judge, reader.document.id, read)
             for part in reader.parts(statements)
         )
         verdicts: dict[int, list[qa.SummaryAnswer]] = {}

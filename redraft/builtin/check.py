@@ -53,7 +53,7 @@ class Line:
         return details(self.text, self.words)
 
 
-class Fault(NamedTuple):
+class Mismatch(NamedTuple):
     """What is wrong with a sentence: what it says, and what the text has instead, if anything."""
 
     kind: Literal["name", "number", "opposite", "absent"]
@@ -68,17 +68,17 @@ class Checked(NamedTuple):
     """The share of the sentence's word pairs that the text has."""
     nearest: str
     """The line of the text that is closest to the sentence."""
-    fault: Fault | None = None
+    fault: Mismatch | None = None
 
     @property
     def reason(self) -> str:
         """The result in words."""
         match self.fault:
-            case Fault("opposite"):
+            case Mismatch("opposite"):
                 return "One of the two denies what the other says."
-            case Fault("absent", own):
+            case Mismatch("absent", own):
                 return f"“{own}” is nowhere in the text."
-            case Fault(_, own, other):
+            case Mismatch(_, own, other):
                 return f"It says “{own}”; the text says “{other}”."
         return f"The text has {self.share:.0%} of its word pairs."
 
@@ -127,7 +127,7 @@ class SourceText:
         fault = self._differing(own, line, steps) if line and _shared(steps) >= _SAME * len(own.keys) else None
         return Checked(share, line.text if line else "", fault or self._absent(own))
 
-    def _differing(self, own: Line, line: Line, steps: Sequence[Step]) -> Fault | None:
+    def _differing(self, own: Line, line: Line, steps: Sequence[Step]) -> Mismatch | None:
         """Return how a line that otherwise says the same contradicts a sentence."""
         for kind, first, end, other_first, other_end in steps:
             if kind != "replace":
@@ -142,8 +142,8 @@ class SourceText:
             for detail in own.details:
                 if detail.sure and (other := self._instead(detail, own.keys, here, line, there)):
                     said = own.text[detail.start : detail.end]
-                    return Fault(detail.kind, said, line.text[other.start : other.end])
-        return Fault("opposite", own.text, line.text) if _is_denied(own.keys, line.keys, steps) else None
+                    return Mismatch(detail.kind, said, line.text[other.start : other.end])
+        return Mismatch("opposite", own.text, line.text) if _is_denied(own.keys, line.keys, steps) else None
 
     def _instead(self, detail: Detail, keys: Sequence[str], here: range, line: Line, there: range) -> Detail | None:
         """Return the name or number that a line has in place of the sentence's, if nothing else there differs."""
@@ -178,11 +178,11 @@ class SourceText:
         found = [(line, detail) for line in self.lines for detail in line.details if detail.last > detail.first]
         return [set(line.keys[detail.words]) for line, detail in found if detail.kind == "name"]
 
-    def _absent(self, own: Line) -> Fault | None:
+    def _absent(self, own: Line) -> Mismatch | None:
         """Return a name or figure of a sentence that the texts lack; the sentence where they have none of its words."""
         telling = [key for key in own.keys if carries(key) and not is_negation(key)]
         if len(telling) >= _MIN_STRANGE and not any(key in self._by_term for key in telling):
-            return Fault("absent", own.text)
+            return Mismatch("absent", own.text)
         for detail in own.details:
             for at in range(detail.first, detail.last + 1):
                 word = own.words[at]
@@ -192,7 +192,7 @@ class SourceText:
                 start = spelt[: max(_ALIKE_FROM, len(spelt) // 2)]
                 name = at > 0 and start not in self._folded and spelt not in TITLES
                 if detail.sure and (figure if detail.kind == "number" else name):
-                    return Fault("absent", own.text[detail.start : detail.end])
+                    return Mismatch("absent", own.text[detail.start : detail.end])
         return None
 
     @cached_property

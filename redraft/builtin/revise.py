@@ -31,7 +31,7 @@ class _DraftSentence:
     fixed: bool = True
 
 
-class _Source:
+class _SourceText:
     """The sentences of some texts that can stand alone, and the places of all, by the keys of their words."""
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -56,14 +56,14 @@ class _Source:
         return [text for text in texts if text and not text[0].islower()]
 
 
-_source = lru_cache(maxsize=8)(_Source)
+_source = lru_cache(maxsize=8)(_SourceText)
 
 
 def revise(given: ReviseInput, needed: Sequence[str] = (), tags: Tags | None = None) -> str:
     """Add what is missing, and correct, replace or drop what is wrong; the rest stays literally the same, the `needed`
     sentences above all. Requests in words are left."""
     texts = [given.document] if given.document else given.passages
-    revision = _Revision(_source(tuple(texts or [given.summary])), given, needed)
+    revision = _SentenceRevision(_source(tuple(texts or [given.summary])), given, needed)
     for point in given.points:
         revision.apply(point)
     text = revision.within_limit()
@@ -93,10 +93,10 @@ def edit(given: EditInput) -> str:
     return revise(ReviseInput(**shared, points=[*given.points, *added]), needed, Tags(given))
 
 
-class _Revision:
+class _SentenceRevision:
     """A draft during its revision."""
 
-    def __init__(self, source: _Source, given: ReviseInput, needed: Sequence[str]) -> None:
+    def __init__(self, source: _SourceText, given: ReviseInput, needed: Sequence[str]) -> None:
         self._source, self._limit, self._reads_all = source, given.words, bool(given.document)
         fixed = {source.key(sentence) for sentence in needed}
         self._sentences: list[_DraftSentence] = []

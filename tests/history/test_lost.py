@@ -218,7 +218,7 @@ async def test_a_reviser_is_told_of_the_passage_and_of_the_step(tmp_path: Path) 
     lost, invented = found.findings
     assert (lost.task, lost.evidence) == ("add", Evidence(LOST, _place(LOST)))
     assert (invented.task, invented.sentence) == ("remove", INVENTED)
-    assert "no matching wording in the sources (level 1 summary of chunks 14 to 16)" in invented.explanation
+    assert "no matching wording in the sources (level 1 summary of chunks 13 to 16)" in invented.explanation
     assert found.by_step == {"never extracted": [0, 1, 0]}
     assert found.invented_by_step == {"first appeared in a merge of level 1": [0, 0, 1]}
     assert record_json(found)["invented_by_step"] == found.invented_by_step

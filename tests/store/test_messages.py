@@ -49,7 +49,7 @@ def test_every_text_is_put_together_again(parts: list[str]) -> None:
     text = as_stored("".join(parts)) or "x"
     prepared = PreparedMessages([Message("user", text), Message("assistant", "so")], "book", BOOK)
     bodies = {key: zlib.compress(body) for key, body in prepared._texts.items()}
-    names = ("role", "text", "start", "end")
+    names = ("role", "text", "start", "stop")
     rows = [dict(zip(names, row, strict=True)) | {"body": bodies.get(row[1])} for row in prepared._rows]
     assert quoted_by(rows) == "book"
     assert messages_in(rows, BOOK) == (Message("user", text), Message("assistant", "so"))

@@ -195,7 +195,7 @@ def test_hamlet_with_failures_is_told_from_one_that_came_to_nothing(inside: Insi
 def test_a_price_table_makes_money_countable(inside: Inside) -> None:
     prices = (f"{name} = {{ prompt = 1.0, completion = 2.0 }}" for name in ("whole", "half", "judge"))
     (inside.folder / "prices.toml").write_text("\n".join(("[prices]", *prices)), "utf-8")
-    done = inside.run(*HAMLET, "--prices", "prices.toml", "--max-cost", "0.01")
+    done = inside.run(*HAMLET, "--set", "prices=prices.toml", "--max-cost", "0.01")
     assert done.code == 3
     assert "may exceed --max-cost 0.01" in done.err
 
