@@ -52,6 +52,8 @@ class SectionOption(click.Option):
     ) -> None:
         """Create the option. The result of `listing` replaces `LISTED` in the help; it is called only when the help is
         shown. `found` says whether a settings file that is merely found may set it. A `rare` one is set by `--set`."""
+        if rare and not settings.get("is_flag") and not settings.get("multiple"):
+            settings.setdefault("default", None)  # click replaces its own mark of no value only in parameters it parses
         super().__init__(*args, **settings)
         self.section, self.found, self.rare = section, found, rare
         self._listing = listing
