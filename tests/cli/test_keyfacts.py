@@ -355,7 +355,7 @@ def test_a_pack_with_key_facts_goes_from_one_machine_to_another(command: Inside,
     assert [one["kind"] for one in listed if one["pack"] == trees["id"]] == ["keyfacts"]
     assert listed[0]["keyfacts"] == 21
     assert "| 21 key facts " in there.run("pack", "list").out
-    named = command.run("evaluate", "book.md", "poor.md", *BOTH, "--keyfacts", trees["id"][:6], "--json").json
+    named = command.run("evaluate", "book.md", "poor.md", *BOTH, "--set", f"keyfacts={trees['id'][:6]}", "--json").json
     assert named["metrics"]["keyfact_recall"]["details"]["keyfacts"] == trees["id"]
 
 

@@ -147,7 +147,9 @@ def test_a_thousand_packs_are_listed_in_half_a_second_without_being_read(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.documents.add(document())
-    facts = tree(*(fact(at, objections=()) for at in range(1, 11)), fact(11, objections=(Objection("fact", "No."),)))
+    facts = tree(
+        *(fact(at, objections=()) for at in range(1, 11)), fact(11, objections=(Objection("faithfulness", "No."),))
+    )
     for at in range(334):
         store.packs.add(
             pack(f"pack-{at}", questions=tuple(question(n, f"Who drowned {n}?") for n in range(1, 31))), "k"

@@ -67,7 +67,7 @@ COMMANDS = dict(_leaves(app))
 SETTINGS = [
     (path, word[2:], one)
     for path, command in COMMANDS.items()
-    for one in command.params
+    for one in [*command.params, *getattr(command, "rare", ())]
     if isinstance(one, click.Option) and one.envvar
     for word in one.opts
     if word.startswith("--")
@@ -132,7 +132,7 @@ def taken(path: Command, content: str) -> Set:
 
 def _from_file(context: click.Context, content: str) -> dict[str, object]:
     found: dict[str, object] = {}
-    for one in context.command.params:
+    for one in [*context.command.params, *getattr(context.command, "rare", ())]:
         if one.name and context.get_parameter_source(one.name) is ParameterSource.DEFAULT_MAP:
             key, usual = max(one.opts, key=len).removeprefix("--"), one.get_default(click.Context(context.command))
             # A preset has values, too.
