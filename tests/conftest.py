@@ -83,13 +83,3 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     made = Desk(tmp_path, make_book(tmp_path / "prompts", monkeypatch), monkeypatch)
     yield made
     made.store.close()
-
-
-_PENDING = frozenset((Path(__file__).with_name("pending.txt")).read_text("utf-8").splitlines()[1:])
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests that wait to be rewritten with the part that they are about."""
-    for item in items:
-        if item.nodeid.partition("[")[0] in _PENDING:
-            item.add_marker(pytest.mark.skip(reason="waits to be rewritten: see tests/pending.txt"))

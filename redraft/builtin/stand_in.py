@@ -30,7 +30,7 @@ _CHARACTERS_PER_TOKEN = 4
 TYPICAL: Mapping[str, int] = {
     # Words of a text.
     "question": 14, "answer": 6, "quote": 16, "reason": 17, "explanation": 17, "why": 17, "fact": 14, "facts": 8,
-    "query": 18, "search": 5, "words": 5, "name": 2, "phrase": 6, "line": 30, "turning_points": 12, "sentence": 18,
+    "query": 18, "search": 5, "words": 5, "name": 2, "phrase": 6, "line": 30, "turning_points": 12, "sentence": 20,
     "instruction": 5,
     # Entries of a list; a list with a limit has as many as the limit allows, where that is less.
     "DocumentQuestions.questions": 999, "SentenceQuestions.questions": 3, "SentenceFacts.facts": 3, "Stops.stops": 6,
@@ -48,7 +48,8 @@ _CHARACTERS_A_ROOT = 5_000
 _SHOWN = ("document", "excerpt", "passages", "places")
 _WRITTEN_FROM = ("document", "summaries", "summary", "excerpt")
 _QUOTED = 90  # characters, about
-_WORDS_A_SENTENCE, _LEFT_OUT_OF = 18, 6
+# Summaries by capable models have about twenty words a sentence: see benchmarks/texts/readings.
+_WORDS_A_SENTENCE, _LEFT_OUT_OF = 20, 6
 
 
 class StandIn:

@@ -29,7 +29,7 @@ _LONG = 2_000
 """Texts of at least this many characters are counted apart from their prompts, once for all of them."""
 _FIRST_WORD = re.compile(r"(?:^|(?<=[.。] ))\w+")
 _SIX_WORDS = re.compile(r"(\w+)((?:\W+\w+){0,5})")
-_WORDS_A_SENTENCE, _QUESTIONS_A_SENTENCE = 18, 3
+_WORDS_A_SENTENCE, _QUESTIONS_A_SENTENCE = 20, 3
 # How a text begins that was written anew, by which the next comparison knows it.
 _EDITED = "Edited once, it says the same.", "Edited again, it says the same."
 
@@ -198,7 +198,8 @@ def _edit(given: revision.EditInput) -> str:
     kept = sentences_in(given.summary)[2::3]
     begun = f"{_EDITED[given.summary.startswith(_EDITED)]} {kept[0] if kept else ''}".strip()
     words = max(20, (given.words or given.length) - count_words(" ".join([begun, *kept[1:]])) - 2)
-    texts = [f"{item.answer} {item.question}" for item in given.must_know] or [given.summary]
+    # Sorted, as the order of the notes says what the draft lacks, and the second edit would else write all anew.
+    texts = sorted(f"{item.answer} {item.question}" for item in given.must_know) or [given.summary]
     return _with_points(given, " ".join([begun, *kept[1:], prose(texts, words)]))
 
 
