@@ -160,10 +160,10 @@ def test_goals_and_metrics_of_ones_own_take_the_place_of_all_of_the_presets(comm
     )
     assert list(done.json["goals"]) == ["coverage"]
     paper = command.run("evaluate", "book.md", "summary.md", "--preset", "longsumeval")
-    assert "coverage 0.91: 12 questions judged, 2 findings" in paper.out
+    assert "coverage 1.00 (offline check): 12 key sentences judged, 0 findings" in paper.out
     assert "consistency " in paper.out
     own = command.run("evaluate", "book.md", "summary.md", "--preset", "longsumeval", "--metric", "coverage")
-    assert "coverage 0.91: 12 questions judged, 2 findings" in own.out
+    assert "coverage 1.00 (offline check): 12 key sentences judged, 0 findings" in own.out
     assert "consistency " not in own.out
 
 

@@ -185,25 +185,6 @@ def test_what_a_judge_says_is_harmless_on_a_terminal(tmp_path: Path) -> None:
     assert len(done.out) < 3000
 
 
-@pytest.mark.nightly
-def test_the_built_in_model_prefers_what_nothing_contradicts_and_knows_no_order(tmp_path: Path) -> None:
-    command = Inside(tmp_path)
-    good = command.run("summarize", str(SAMPLE), "--words", "200", "-q").out
-    (tmp_path / "good.md").write_text(good, "utf-8")
-    (tmp_path / "poor.md").write_text(f"{good} Captain Zebulon Quigg came from Valparaiso in 1777.", "utf-8")
-    there = command.run("compare", str(SAMPLE), "good.md", "poor.md", "--json").json
-    back = command.run("compare", str(SAMPLE), "poor.md", "good.md", "--json").json
-
-    details, turned = (one["metrics"]["preference"]["details"] for one in (there, back))
-    assert details["document_read"]
-    for aspect in ASPECTS:
-        one, other = details["aspects"][aspect], turned["aspects"][aspect]
-        assert one["order_decides"] == one["leaning_a"] == one["leaning_b"] == 0
-        assert (other["a"], other["b"], other["tie"]) == (one["b"], one["a"], one["tie"])
-    assert there["comparison"]["winner"] == "a"
-    assert details["aspects"]["detail"]["winner"] is None
-
-
 @pytest.mark.slow
 def test_the_built_in_model_says_that_it_cannot_tell(tmp_path: Path) -> None:
     command = Inside(tmp_path)
@@ -213,7 +194,7 @@ def test_the_built_in_model_says_that_it_cannot_tell(tmp_path: Path) -> None:
     done = command.run("compare", str(SAMPLE), "good.md", "poor.md")
     assert "cannot tell" in done.out
     assert "preferred" not in done.out
-    assert "The built-in judge cannot tell" in done.out
+    assert "Repeat the command with a language model as --judge" in done.err
 
 
 @pytest.mark.parametrize(

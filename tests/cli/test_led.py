@@ -108,7 +108,7 @@ def test_the_model_of_a_run_that_nobody_judged_judges_what_another_writes(
     drafted = command.run("summarize", "book.md", "-w", "100", "--json")
     assert drafted.code == 0, drafted.err
     first = drafted.json["run"]
-    at = ("--judge-base-url", command.environment["OPENAI_BASE_URL"]) if more else ()
+    at = ("--set", f"judge_base_url={command.environment['OPENAI_BASE_URL']}") if more else ()
     with ChatServer(lambda seen: '{"text": "No."}') as other:
         made = ("-m", "openai:other", "--base-url", other.base_url, "-g", "coverage=1", "--rounds", "1")
         forked = command.run("fork", first, "--round", "0", *made, *more, *at, "--json")

@@ -115,10 +115,10 @@ async def test_a_draft_is_refined_by_the_next_node(session: Session) -> None:
     drafted, refined = reversed(session.store.runs.latest(2))
     assert (drafted.kind, refined.kind) == ("summarize", "refine")
     assert left["run"] == refined.id
-    assert left["scores"] == {"consistency": 1.0, "coverage": None}
+    assert left["scores"] == {"consistency": 1.0, "coverage": 0.5}
     assert left["summary"] == (await session.result(drafted.id)).summary
     assert graph.get_context_jsonschema() is not None
-    with pytest.raises(UsageError, match="free_length has no effect"):
+    with pytest.raises(UsageError, match="goals has no effect"):
         await graphs.draft("direct").compile().ainvoke({**task}, context=session)
 
 

@@ -75,7 +75,7 @@ class Hands:
     async def missing(self, run: str) -> list[str]:
         """The ids of the findings on what the draft does not tell."""
         found = await self.use("list_findings", run, metric="coverage")
-        return [one.id for one in found.findings if one.kind == "unanswered"]
+        return [finding.id for finding in found.findings if finding.task == "add"]
 
     async def judged(self, summary: str = SUMMARY, **options: Any) -> Result:
         """A run that has judged a summary."""
@@ -181,12 +181,13 @@ async def test_a_metric_that_the_run_was_not_begun_with_can_be_asked_and_mended(
 
 
 @pytest.mark.slow
-async def test_what_the_built_in_model_says_of_its_own_text_is_marked(tmp_path: Path) -> None:
+async def test_what_the_built_in_model_judges_is_an_offline_check(tmp_path: Path) -> None:
     async with Session(tmp_path / "redraft.db") as session:
         hands = Hands(Court(tmp_path / "court"), session)
-        run = (await session.evaluate(SAMPLE, SAMPLE.with_name("a-first-summary.md"), metrics=["coverage"])).run.id
-        assert not (await hands.use("current_draft", run)).offline_check, "somebody else has written it"
-        assert not (await hands.use("judge_coverage", run)).offline_check
+        first = SAMPLE.with_name("a-first-summary.md")
+        run = (await session.evaluate(SAMPLE, first, metrics=["coverage"], words=120)).run.id
+        assert (await hands.use("current_draft", run)).offline_check, "whoever has written it"
+        assert (await hands.use("judge_coverage", run)).offline_check
         revised = await hands.use("revise", run, findings=(await hands.missing(run))[:1])
         assert revised.accepted
         assert revised.offline_check

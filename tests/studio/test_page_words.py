@@ -142,7 +142,7 @@ def test_a_reason_without_a_score_stands_once_and_names_the_page(at: Served) -> 
             at_rest(client, run)
         page = client.get(f"/runs/{runs[0]}").text
         head = page.partition("verdict-line")[2].partition("</p>")[0]
-        assert "Coverage and consistency were not judged: the built-in judge only recognizes near-quotations" in head
+        assert head.count("name a language model as judge (“Judge” in “New run” or “Refine”)") == 1
         assert shell_or_python(page) == []
         beside = client.get(f"/compare?run={runs[0]}&run={runs[1]}").text
         assert shell_or_python(beside) == []

@@ -169,7 +169,8 @@ def _next_step(result: Result) -> str:
         return f"{step or 'Resume'}: {hints.resume_hint(run.id, run.limits, error.get('message', ''))}"
     if result.may_gain:
         return f"Try again: {hints.run_command('resume', run.id)}"
-    if result.unsure or result.unjudged:
+    missed_offline = any(not result.goals[metric]["met"] for metric in result.offline_checked & result.goals.keys())
+    if result.unsure or result.unjudged or missed_offline:
         other = "a language model" if result.judges == [EXTRACTIVE] else "another model"
         return f"Repeat the command with {other} as --judge. {details}"
     if run.judging and result.draft:
