@@ -24,6 +24,9 @@ _SHORTEST, _LONGEST = 8, 45
 _AGAIN, _A_STRETCH = 0.6, 2
 _HELD = 0.5
 """A summary has a key sentence if one of its sentences has this share of its telling words."""
+_NEAR_QUOTATION = 0.9
+"""The least share of a sentence's word pairs that supports it: parts of a book that say nothing of the matter have half
+of them, such as "of the" and "on a"."""
 # A sentence answers a question when it has this share of its telling words; so many are quoted at most.
 _ANSWERS, _SENTENCES = 0.6, 2
 # About as many key facts as in people's trees.
@@ -118,11 +121,11 @@ def answer_from_document(given: qa.AnswerFromDocumentInput) -> qa.DocumentAnswer
 
 
 def verify_sentences(given: factual.VerifyInput) -> factual.Verifications:
-    """Return what is wrong with each sentence; one that shares few word pairs with the text is left open."""
+    """Return what is wrong with each sentence; one that is no near quotation of the text is left open."""
     source = source_text(tuple(given.texts))
 
     def category(checked: Checked) -> factual.Category | Unsure:
-        return _CATEGORIES[checked.fault.kind] if checked.fault else "none" if checked.share >= _HELD else UNSURE
+        return _CATEGORIES[checked.fault.kind] if checked.fault else "none" if checked.share >= _NEAR_QUOTATION else UNSURE
 
     checks = [(statement.id, source.check(statement.sentence)) for statement in given.sentences]
     return factual.Verifications(

@@ -257,8 +257,8 @@ def test_half_an_answer_is_shown_as_such_wherever_findings_are(tmp_path: Path) -
             assert exported.code == 0, exported.err
 
     said = " ".join(done.out.split())
-    assert "partly answered: Was Crane guilty? summary says Crane is cleared document says No: he gave" in said
-    assert "missing That he died is missing." in said
+    assert "partly answered: Was Crane guilty? - summary says: Crane is cleared - document says: No: he gave" in said
+    assert "- missing: That he died is missing." in said
     for name in ("dam.html", "dam-dossier.md"):
         page = (tmp_path / name).read_text("utf-8")
         assert "partly answered" in page

@@ -174,8 +174,8 @@ def test_on_the_command_line_a_lost_fact_is_brought_in(tmp_path: Path) -> None:
     for one in wanted:
         assert one["evidence"]["text"] in refined.json["summary"]
     trace = command.run("trace", refined.json["run"]).out
-    assert "round 1 · from round 0, for review" in trace
-    assert "· lost: " in trace
+    assert "round 1 · from round 0, for your request" in trace
+    assert "- lost: " in trace
     through = command.run(*words, "--findings", "-", "--json", stdin=losses.out.encode())
     assert through.json["summary"] == refined.json["summary"]
     assert command.run(*words, "--findings", "s.md").code == 2
