@@ -125,7 +125,9 @@ def verify_sentences(given: factual.VerifyInput) -> factual.Verifications:
     source = source_text(tuple(given.texts))
 
     def category(checked: Checked) -> factual.Category | Unsure:
-        return _CATEGORIES[checked.fault.kind] if checked.fault else "none" if checked.share >= _NEAR_QUOTATION else UNSURE
+        if checked.fault:
+            return _CATEGORIES[checked.fault.kind]
+        return "none" if checked.share >= _NEAR_QUOTATION else UNSURE
 
     checks = [(statement.id, source.check(statement.sentence)) for statement in given.sentences]
     return factual.Verifications(

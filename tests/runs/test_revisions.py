@@ -138,7 +138,7 @@ async def test_what_a_person_asks_for_is_looked_up(court: Open) -> None:
         return {"drop": [*range(1, len(question["findings"]) + 1)], "add": ["Tell of keeper number 150."]}
 
     opened = court(document=island(200))
-    settings = {"context_tokens": 3200, "words": 100}
+    settings = {"context_tokens": 3500, "words": 100}
     await opened.refine(POOR, settings=settings, review=True, reviewer=reviewer, rounds=1)
 
     (sheet,) = opened.asked("edit")
