@@ -331,7 +331,7 @@ def test_a_saved_figure_stands_behind_the_scores_of_that_judge_and_of_no_other(
     assert json.loads(command.run("show", run, "--json").out)["certificates"]["consistency"] == behind
     [turn] = json.loads(command.run("trace", run, "--json").out)["rounds"]
     assert turn["metrics"]["consistency"]["certificate"] == behind
-    for other in (("openai:other",), ("openai:fair", "--threshold", "0.3"), ("openai:fair", "--prompts", "simple")):
+    for other in (("openai:other",), ("openai:fair", "--set", "threshold=0.3"), ("openai:fair", "--prompts", "simple")):
         assert "not checked against people" in _plain(command.run(*judge, *other).out)
     listed = json.loads(command.run("agree", "list", "--json").out)
     assert {one["dataset"] for one in listed if "fair" in one["judge"]} == {"Keepers"}

@@ -52,10 +52,13 @@ class Courteous(Keepers):
         return said | {"structure": "first"}
 
 
+DRAFTING = {"summarize_whole", "summarize_chunk", "merge", "merge_onward", "begin", "update", "compress"}
+
+
 def reply(seen: Seen) -> Said:
     """Models that tell of all keepers, or of every second one; judges that are fair, or courteous."""
     sheet = seen_on(seen)
-    if seen.model in ("whole", "half") and "<summary>" not in text_of(seen.messages[0]):
+    if seen.model in ("whole", "half") and sheet.prompt in DRAFTING:
         numbers = sorted(keepers_in(text_of(seen.messages[0])))
         return told(*(numbers if seen.model == "whole" else numbers[::2]))
     return (Courteous() if seen.model == "first" else Keepers())(sheet)
@@ -189,7 +192,7 @@ async def test_the_budget_leaves_holes_and_a_higher_one_goes_on(tmp_path: Path, 
 @pytest.mark.slow
 async def test_what_fails_leaves_a_hole_and_stops_nothing_else(tmp_path: Path) -> None:
     def broken(seen: Seen) -> str | Answer | Fault:
-        drafting = "<summary>" not in text_of(seen.messages[0])
+        drafting = seen_on(seen).prompt in DRAFTING
         return Fault("status", status=400, message="No.") if seen.model == "half" and drafting else reply(seen)
 
     with serving(broken) as server:

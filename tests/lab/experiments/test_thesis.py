@@ -280,7 +280,7 @@ def test_a_preset_is_never_silently_another_strategy(tmp_path: Path) -> None:
     # Elsewhere the reference is a file, of which the thesis says nothing.
     (tmp_path / "summary.txt").write_text("Miller 1 grinds barley.", "utf-8")
     judged = command.run("evaluate", "book.txt", "summary.txt", "--preset", "thesis", "--metric", "position",
-                         "--embeddings", "", "--similarity", "rouge1")  # fmt: skip
+                         "--set", "embeddings=", "--set", "similarity=rouge1")  # fmt: skip
     assert judged.code == 0, judged.err
 
 

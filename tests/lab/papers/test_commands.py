@@ -116,7 +116,7 @@ def a_summary(done: Sequence[Done], _: Path) -> None:
 
 
 def hamlet(_: Sequence[Done], folder: Path) -> None:
-    named = ("recall", "gaps", "faithfulness", "errors", "length", "sizes", "pruning", "paths", "judges", "chunks")
+    named = ("recall", "gaps", "faithfulness", "errors", "length", "sizes", "pruning", "judges", "chunks")
     assert all(csv_rows(folder / "results" / f"{name}.csv") for name in named)
     chunk, full = csv_rows(folder / "results" / "judges.csv")
     assert (chunk["reference"], full["reference"]) == ("chunk", "full text")
