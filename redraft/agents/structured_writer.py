@@ -19,6 +19,7 @@ from redraft.store.connection import off_loop
 from redraft.text.refusals import is_no_summary
 from redraft.text.reply_cleanup import (
     ends_in_loop,
+    has_whole_text,
     prose_in,
     strip_loops,
     without_copies,
@@ -51,8 +52,6 @@ _TOLERANCE_AT_WORST = 0.1
 _COMPLAINT_TOKENS = 120
 # The characters of a reply that are read: more than any reply has that keeps to its limit of tokens.
 _CHARACTERS_A_TOKEN, _SPARE_CHARACTERS = 16, 20_000
-
-_CLOSING_TAG = len("</revision>")
 
 # The number of replies that are not summaries and count as a refusal.
 _REFUSALS = 2
@@ -279,8 +278,7 @@ class StructuredWriter:
         text = said if has_words(said) else ""
         if self.instructions is not None:
             text = without_copies(text, await off_loop(self.instructions, prompt, given), list(_texts(given)))
-        # A reply that is cut in its last tag has all of its text.
-        cut = reply.finish_reason == "length" and "</" not in reply.value[-_CLOSING_TAG:]
+        cut = reply.finish_reason == "length" and not has_whole_text(reply.value)
         # A loop of openings may be cleaned up entirely, so the raw reply is checked.
         echo = has_words(said) and 2 * count_words(text) < count_words(said)
         loops = cut and ends_in_loop(reply.value)

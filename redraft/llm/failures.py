@@ -6,6 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from traceback import walk_tb
@@ -69,10 +70,9 @@ def translate(
 ) -> ModelError:
     """Return our error for any exception of a chat model; `used` names the features that the request relied on.
     Programming errors are named, and not retried."""
-    if (
-        ours := next((model_error for model_error in _causes(error) if isinstance(model_error, ModelError)), None)
-    ) is not None:
-        return ours
+    for model_error in _causes(error):
+        if isinstance(model_error, ModelError):
+            return model_error
     message = redact(str(error) or type(error).__name__, secrets)
     status = status_of(error)
     if status is not None and status >= 300:
@@ -90,9 +90,9 @@ def translate(
         return (TimedOut if names & _LATE else TransientError)(said)
     if status is not None or (speaks_openai and _is_no_completion(error)):
         return TransientError(f"the server's answer is not a chat completion ({type(error).__name__}: {message})")
-    where = _where(error)
+    place = _raised_at(error)
     return ModelError(
-        f"{type(error).__name__}: {message}{f' ({where})' if where else ''}",
+        f"{type(error).__name__}: {message}{f' ({place[1]})' if place else ''}",
         hint="the chat model's library raised this error; fix what it names, then resume the run",
     )
 
@@ -104,24 +104,20 @@ def _is_no_completion(error: Exception) -> bool:
         return False
     if isinstance(error, TypeError) and _ARGUMENTS.search(str(error)):
         return False
-    raised_at = _raised_at(error)
-    return raised_at is not None and raised_at[0].partition(".")[0] in _CLIENTS
+    place = _raised_at(error)
+    return place is not None and place[0] in _CLIENTS
 
 
-def _where(error: Exception) -> str:
-    """Return the file and line that raised an error, if it was raised."""
-    raised_at = _raised_at(error)
-    return f"{Path(raised_at[1]).name}, line {raised_at[2]}" if raised_at else ""
-
-
-def _raised_at(error: Exception) -> tuple[str, str, int] | None:
-    """Return the module, file and line that raised an error, standard library frames skipped."""
+def _raised_at(error: Exception) -> tuple[str, str] | None:
+    """Return the package that raised an error, with the file and line, standard library frames skipped."""
     places = [
-        (str(frame.f_globals.get("__name__", "")), frame.f_code.co_filename, line)
+        (
+            str(frame.f_globals.get("__name__", "")).partition(".")[0],
+            f"{Path(frame.f_code.co_filename).name}, line {line}",
+        )
         for frame, line in walk_tb(error.__traceback__)
     ]
-    theirs = (place for place in reversed(places) if place[0].partition(".")[0] not in sys.stdlib_module_names)
-    return next(theirs, None)
+    return next((place for place in reversed(places) if place[0] not in sys.stdlib_module_names), None)
 
 
 def web_page_error(address: str) -> ProviderError:
@@ -161,7 +157,7 @@ def _of_status(status: int, error: Exception, message: str, used: frozenset[str]
 
 def _redirected(status: int, error: Exception) -> ProviderError:
     """Return the error for a redirecting server: documents and keys go only to the chosen address."""
-    headers: Any = next((found for cause in _causes(error) if (found := _of_response(cause, "headers"))), {})
+    headers = _headers(error)
     try:
         elsewhere = plain_address(str(headers.get("location") or ""))
     except UsageError:
@@ -201,10 +197,8 @@ def _filtered(message: str) -> RefusedReply:
 def status_of(error: Exception) -> int | None:
     """Return the HTTP status of an exception, of its response, or of its cause."""
     for cause in _causes(error):
-        for value in (
-            *(getattr(cause, name, None) for name in ("status_code", "code")),
-            _of_response(cause, "status_code"),
-        ):
+        holders = ((cause, "status_code"), (cause, "code"), (getattr(cause, "response", None), "status_code"))
+        for value in (getattr(holder, name, None) for holder, name in holders):
             if isinstance(value, int) and 100 <= value < 600:
                 return value
     return None
@@ -216,29 +210,22 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__
 
 
-def _of_response(error: BaseException, name: str) -> Any:
-    return getattr(getattr(error, "response", None), name, None)
+def _headers(error: Exception) -> Any:
+    """Return the headers of the response that an exception or its cause has."""
+    responses = (getattr(cause, "response", None) for cause in _causes(error))
+    return next((headers for response in responses if (headers := getattr(response, "headers", None))), {})
 
 
 def _retry_after(error: Exception) -> float | None:
     """Return the seconds of `retry-after-ms` or `retry-after`, which may be a date; nonsense is ignored."""
-    headers: Any = next((found for cause in _causes(error) if (found := _of_response(cause, "headers"))), {})
+    headers = _headers(error)
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        given = str(headers.get(name) or "")
-        try:
-            seconds = float(given) * scale
-        except ValueError:
-            seconds = _seconds_until(given)
-        if 0 <= seconds < float("inf"):
-            return seconds
+        value = str(headers.get(name) or "")
+        with suppress(ValueError, TypeError):
+            is_date = not value.replace(".", "").isdecimal()
+            seconds = parsedate_to_datetime(value).timestamp() - time.time() if is_date else float(value) * scale
+            return max(0.0, seconds)
     return None
-
-
-def _seconds_until(date: str) -> float:
-    try:
-        return max(0.0, parsedate_to_datetime(date).timestamp() - time.time())
-    except (ValueError, TypeError):
-        return float("nan")
 
 
 def _is_connection_trouble(error: Exception) -> bool:

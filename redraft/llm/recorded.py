@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -31,15 +31,7 @@ from redraft.errors import (
 from redraft.events import CallAnswered, CallFailed, CallStarted, Notice, Observer, ignore_event
 from redraft.llm import structured_output
 from redraft.llm.addresses import environment_keys, redacted
-from redraft.llm.base import (
-    Complaint,
-    Model,
-    ReasoningModel,
-    Reply,
-    Request,
-    Sampling,
-    ask_model,
-)
+from redraft.llm.base import Complaint, Model, ReasoningModel, Reply, Request, Sampling, ask_model
 from redraft.llm.budget import FREE, Budget
 from redraft.llm.envelope import plausible_usage
 from redraft.llm.rate_limiter import Limiter, RetryPolicy, TimeoutHistory
@@ -167,8 +159,11 @@ class RecordedModel:
         await off_loop(self._store.calls.withdraw, self._key(self._filled(request)), reason)
 
     def _filled(self, request: Request[InputT, ValueT]) -> Request[InputT, ValueT]:
-        """Return the request as it is sent and keyed."""
-        return replace(request, text=self._book.render(request.prompt, request.given), sampling=self._drawn(request))
+        """Return the request as it is sent and keyed, with the limits that apply to every request."""
+        sampling = request.sampling
+        limits = [limit for limit in (sampling.max_tokens, self._max_tokens) if limit is not None]
+        sampling = replace(sampling, top_p=sampling.top_p or self._top_p, max_tokens=min(limits, default=None))
+        return replace(request, text=self._book.render(request.prompt, request.given), sampling=sampling)
 
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Return the cached reply, or the model's, which is stored first."""
@@ -176,16 +171,8 @@ class RecordedModel:
         key = self._key(request)
         # One task at a time asks the same; the others find the answer in the cache.
         locks = _locks.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
-        alone = locks.get(key) or asyncio.Lock()
-        locks[key] = alone
-        async with alone:
+        async with locks.setdefault(key, asyncio.Lock()):
             return await self._cached(request, key) or await self._asked(request, key, bytes_of(request.text))
-
-    def _drawn(self, request: Request[Any, Any]) -> Sampling:
-        """Return the sampling with the limits that apply to every request."""
-        sampling = request.sampling
-        limits = [most for most in (sampling.max_tokens, self._max_tokens) if most is not None]
-        return replace(sampling, top_p=sampling.top_p or self._top_p, max_tokens=min(limits, default=None))
 
     async def _learn(self, mode: str | None) -> None:
         """Store a mode that works, for the next run."""
@@ -251,10 +238,14 @@ class RecordedModel:
                 self._inner.expect_reasoning(self._capabilities.reasoning_tokens or 0)
         return self._capabilities
 
+    @property
+    def _reasoning_tokens(self) -> int:
+        return self._inner.reasoning_tokens if isinstance(self._inner, ReasoningModel) else 0
+
     async def _remember(self, thought_before: int) -> None:
         """Store what was learned about the model since."""
-        if isinstance(self._inner, ReasoningModel) and self._inner.reasoning_tokens > thought_before:
-            await off_loop(self._store.capabilities.learn_reasoning, self.identity, self._inner.reasoning_tokens)
+        if (thought := self._reasoning_tokens) > thought_before:
+            await off_loop(self._store.capabilities.learn_reasoning, self.identity, thought)
 
     async def _answered_elsewhere(self, request: Request[InputT, ValueT], key: str) -> Reply[ValueT] | None:
         """Return another process's answer to the same request; None if it got none."""
@@ -297,7 +288,7 @@ class RecordedModel:
             )
         )
         pending.reservation.sent = True
-        thought = self._inner.reasoning_tokens if isinstance(self._inner, ReasoningModel) else 0
+        thought = self._reasoning_tokens
         try:
             reply = await ask_model(self._inner, replace(request, most_tokens=pending.most_out))
         except (Exception, asyncio.CancelledError) as error:
@@ -306,11 +297,8 @@ class RecordedModel:
             raise
         await self._remember(thought)
         call = self._charged(pending, reply.usage, reply.text)
-        text = text_of(request, reply)
-        odd = "; ".join(reply.odd)
-        await self._keep(
-            pending, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason, error=odd[:500])
-        )
+        text, odd = text_of(request, reply), "; ".join(reply.odd)[:500]
+        await self._keep(pending, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason, error=odd))
         await self._learn(reply.mode)
         self._answered()
         self._note(reply.odd)
@@ -322,12 +310,11 @@ class RecordedModel:
         name = request.prompt.name
         self._observer(CallAnswered(request.label, usage, cost, model=self.identity, prompt=name, **ended))
 
-    def _note(self, odd: tuple[str, ...]) -> None:
+    def _note(self, odd: Iterable[str]) -> None:
         """Report each irregularity of responses once."""
-        for one in odd:
-            if one not in self._odd:
-                self._odd.add(one)
-                self._observer(Notice(f"{self.identity}: {one}", everywhere=True))
+        for irregularity in (each for each in odd if each not in self._odd):
+            self._odd.add(irregularity)
+            self._observer(Notice(f"{self.identity}: {irregularity}", everywhere=True))
 
     def _answered(self) -> None:
         """Record that the model answers."""
@@ -339,7 +326,8 @@ class RecordedModel:
         if isinstance(error, ModelError):
             # Models of other packages may report anything.
             error.message = redacted(error.message, environment_keys())
-        code = _code(error)
+        is_cancelled = isinstance(error, asyncio.CancelledError)
+        code = "cancelled" if is_cancelled else error.code if isinstance(error, ModelError) else "bug"
         call = replace(pending.call, seconds=time.monotonic() - pending.sent)
         if isinstance(error, ReplyError):
             call = self._charged(pending, error.usage, error.text)
@@ -354,9 +342,10 @@ class RecordedModel:
             self._limiter.record_throttling(pending.began, None)
         elif isinstance(error, ProviderError):
             self._hopeless = error
-        elif isinstance(error, asyncio.CancelledError):
+        elif is_cancelled:
             self._observer(CallFailed(call.label, code, None, self.identity, call.prompt, code))
-        await self._keep(pending, replace(call, outcome=code, error=_said(error)))
+        # A cancellation may carry any object; LangGraph has one of its own.
+        await self._keep(pending, replace(call, outcome=code, error="" if is_cancelled else str(error)[:500]))
 
     async def _keep(self, pending: _PendingCall, call: Call) -> None:
         """Store the outcome of a call, even while the run is being cancelled, and notice if it was in vain."""
@@ -377,9 +366,8 @@ class RecordedModel:
     def _blank(self, request: Request[Any, Any], key: str, attempt: int, most: Usage) -> Call:
         """Return an attempt with its maximum cost."""
         sampling = request.sampling
-        messages = [*structured_output.messages_of(request, stated=False)]
-        if schema := structured_output.prompt_schema(request):
-            messages.append(Message("schema", schema))
+        schema = structured_output.prompt_schema(request)
+        messages = structured_output.messages_of(request, stated=False)
         return Call(
             run=self._run,
             key=key,
@@ -396,7 +384,7 @@ class RecordedModel:
             seconds=0.0,
             usage=Usage(reported=False),
             booked_usd=self._cost(most),
-            messages=tuple(messages),
+            messages=(*messages, *([Message("schema", schema)] if schema else ())),
         )
 
     def _charged(self, pending: _PendingCall, usage: Usage, text: str) -> Call:
@@ -417,8 +405,7 @@ class RecordedModel:
         """Return the most completion tokens of a lost reply: its limit and the longest reasoning so far."""
         if sampling.max_tokens is None:
             return most_out
-        thought = self._inner.reasoning_tokens if isinstance(self._inner, ReasoningModel) else 0
-        return min(most_out, sampling.max_tokens + thought)
+        return min(most_out, sampling.max_tokens + self._reasoning_tokens)
 
     def _most_in(self, request: Request[Any, Any]) -> int:
         """Return the most tokens that the request can have."""
@@ -430,14 +417,3 @@ class RecordedModel:
         if (complaint := request.complaint) is not None:
             tokens += _FRAME_TOKENS + count(complaint.reply) + count(complaint.reason) + count(schema)
         return tokens
-
-
-def _code(error: BaseException) -> str:
-    if isinstance(error, asyncio.CancelledError):
-        return "cancelled"
-    return error.code if isinstance(error, ModelError) else "bug"
-
-
-def _said(error: BaseException) -> str:
-    # A cancellation may carry any object; LangGraph has one of its own.
-    return "" if isinstance(error, asyncio.CancelledError) else str(error)[:500]

@@ -128,16 +128,16 @@ def names_for_people(names: Collection[str]) -> dict[str, str]:
 def local_servers(ports: Sequence[Port]) -> list[LocalServer]:
     """Return the servers at this machine's usual ports, queried concurrently and without a key."""
     with ThreadPoolExecutor(max_workers=max(1, len(ports))) as pool:
-        return list(pool.map(_at, ports))
+        return list(pool.map(_server_at, ports))
 
 
-def _at(port: Port) -> LocalServer:
+def _server_at(port: Port) -> LocalServer:
     with ModelServer(port.url, seconds=_SECONDS, by_proxy=False) as server:
         listed = server.get("/models")
-    entries = listed.get("data") if isinstance(listed, dict) else None
+    entries = _value(listed, "data")
     if not isinstance(entries, list):
         return LocalServer(port, None)
-    names = (entry.get("id") for entry in entries if isinstance(entry, dict))
+    names = (_value(entry, "id") for entry in entries)
     return LocalServer(
         port, tuple(one_line(name, _LONGEST) for name in names if isinstance(name, str) and name.strip())
     )
@@ -169,45 +169,40 @@ def window_of_family(name: str) -> int | None:
 def window_at(server: ModelServer, name: str) -> int | None:
     """Return the window that a server reports for a model; None if it reports none. The window of a model's training
     does not count."""
-    return next((said for said in _answers(server, name) if said is not None), None)
+    return next((window for window in map(_window, _answers(server, name)) if window is not None), None)
 
 
-def _answers(server: ModelServer, name: str) -> Iterator[int | None]:
+def _answers(server: ModelServer, name: str) -> Iterator[object]:
     """Yield the answers to each kind of server's question, until one is understood."""
     listed = server.get("/models")
     if listed is None:
         return
-    entry = _entry(_list(listed, "data"), "id", name)
-    for told in (entry, _dict(entry, "meta")):
-        yield from (_number(told.get(key)) for key in _IN_A_LIST)
-    yield _number(_dict(server.get("/props", above=True), "default_generation_settings").get("n_ctx"))
-    loaded = _entry(_list(server.get("/api/v0/models", above=True), "data"), "id", name)
-    yield _number(loaded.get("loaded_context_length"))
-    match = _OLLAMAS_OWN.search(str(_object(server.post("/api/show", {"model": name}, above=True)).get("parameters")))
+    entry = _entry(listed, "data", "id", name)
+    for holder in (entry, _value(entry, "meta")):
+        yield from (_value(holder, key) for key in _IN_A_LIST)
+    yield _value(server.get("/props", above=True), "default_generation_settings", "n_ctx")
+    yield _value(_entry(server.get("/api/v0/models", above=True), "data", "id", name), "loaded_context_length")
+    match = _OLLAMAS_OWN.search(str(_value(server.post("/api/show", {"model": name}, above=True), "parameters")))
     yield int(match[1]) if match else None
-    running = _entry(_list(server.get("/api/ps", above=True), "models"), "name", name)
-    yield _number(running.get("context_length"))
+    yield _value(_entry(server.get("/api/ps", above=True), "models", "name", name), "context_length")
 
 
-def _entry(entries: list[Any], key: str, name: str) -> dict[str, Any]:
+def _value(answer: object, *path: str) -> object:
+    """Return the value at a path of keys; None if there is none."""
+    for key in path:
+        answer = answer.get(key) if isinstance(answer, dict) else None
+    return answer
+
+
+def _entry(answer: object, of: str, key: str, name: str) -> object:
     """Return a model's entry in a list; Ollama's `qwen3` is its `qwen3:latest`."""
-    wanted = (name, f"{name}:latest")
-    return next((entry for entry in entries if isinstance(entry, dict) and entry.get(key) in wanted), {})
+    entries = _value(answer, of)
+    names = (name, f"{name}:latest")
+    return (
+        next((entry for entry in entries if _value(entry, key) in names), None) if isinstance(entries, list) else None
+    )
 
 
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _dict(value: object, key: str) -> dict[str, Any]:
-    return _object(_object(value).get(key))
-
-
-def _list(value: object, key: str) -> list[Any]:
-    found = _object(value).get(key)
-    return found if isinstance(found, list) else []
-
-
-def _number(value: object) -> int | None:
+def _window(value: object) -> int | None:
     """Return a plausible number of tokens; None for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= _MIN else None

@@ -214,11 +214,9 @@ class PreferenceReply(ReplyModel):
 
 
 FIND_CONFUSION = Prompt(
-    "find_confusion", ConfusionInput, Confusions, "booookscore: what confuses a reader of the summary", 0.0
+    "find_confusion", ConfusionInput, Confusions, "booookscore: what confuses a reader of the summary"
 )
 FIND_STOPS = Prompt(
-    "find_stops", FindStopsInput, Stops, "newcomer: where a reader who has never seen the document stops", 0.0
+    "find_stops", FindStopsInput, Stops, "newcomer: where a reader who has never seen the document stops"
 )
-PREFER_SUMMARY = Prompt(
-    "prefer_summary", PreferInput, PreferenceReply, "compare: which of two summaries is better", 0.0
-)
+PREFER_SUMMARY = Prompt("prefer_summary", PreferInput, PreferenceReply, "compare: which of two summaries is better")

@@ -255,6 +255,6 @@ class Prompt(Generic[InputT, ValueT]):
     given: type[InputT]
     returns: type[ValueT]
     purpose: str
-    temperature: float = 0.5
+    temperature: float = 0.0
     template: str = ""
     """The template of another package's prompt; redraft's own are files."""

@@ -291,29 +291,23 @@ class ChunkRating(ReplyModel):
 
 
 KEYFACTS_ANALYTICAL = Prompt(
-    "keyfacts_analytical", ExtractFactsInput, FactTree, "key facts: what a stretch means and argues, as a tree", 0.0
+    "keyfacts_analytical", ExtractFactsInput, FactTree, "key facts: what a stretch means and argues, as a tree"
 )
 KEYFACTS_NARRATIVE = Prompt(
-    "keyfacts_narrative", ExtractFactsInput, FactTree, "key facts: what happens in a stretch, as a tree", 0.0
+    "keyfacts_narrative", ExtractFactsInput, FactTree, "key facts: what happens in a stretch, as a tree"
 )
-FACTS_FAITHFUL = Prompt(
-    "facts_faithful", ValidateFactsInput, FactSupports, "key facts: does the text support them?", 0.0
-)
-FACTS_OBJECTIVE = Prompt(
-    "facts_objective", ValidateFactsInput, FactAssessments, "key facts: are they free of opinion?", 0.0
-)
-FACTS_SIGNIFICANT = Prompt("facts_significant", ValidateFactsInput, FactAssessments, "key facts: do they matter?", 0.0)
+FACTS_FAITHFUL = Prompt("facts_faithful", ValidateFactsInput, FactSupports, "key facts: does the text support them?")
+FACTS_OBJECTIVE = Prompt("facts_objective", ValidateFactsInput, FactAssessments, "key facts: are they free of opinion?")
+FACTS_SIGNIFICANT = Prompt("facts_significant", ValidateFactsInput, FactAssessments, "key facts: do they matter?")
 QUERY_ANALYTICAL = Prompt(
-    "query_analytical", QueryInput, Query, "key facts: the question that an analytical tree answers", 0.0
+    "query_analytical", QueryInput, Query, "key facts: the question that an analytical tree answers"
 )
-QUERY_NARRATIVE = Prompt(
-    "query_narrative", QueryInput, Query, "key facts: the question that a narrative tree answers", 0.0
-)
-ALIGN_FACTS = Prompt("align_facts", AlignInput, Alignments, "keyfact_recall: which facts does the summary state?", 0.0)
+QUERY_NARRATIVE = Prompt("query_narrative", QueryInput, Query, "key facts: the question that a narrative tree answers")
+ALIGN_FACTS = Prompt("align_facts", AlignInput, Alignments, "keyfact_recall: which facts does the summary state?")
 VERIFY_SENTENCES = Prompt(
-    "verify_sentences", VerifyInput, Verifications, "faithfulness: what is wrong with each sentence?", 0.0
+    "verify_sentences", VerifyInput, Verifications, "faithfulness: what is wrong with each sentence?"
 )
-JUDGE_CHUNK = Prompt("judge_chunk", JudgeChunkInput, ChunkRating, "chunk-size: does a chunk suit key facts?", 0.0)
+JUDGE_CHUNK = Prompt("judge_chunk", JudgeChunkInput, ChunkRating, "chunk-size: does a chunk suit key facts?")
 
 KEYFACT_PROMPTS: dict[Perspective, Prompt[ExtractFactsInput, FactTree]] = {
     "analytical": KEYFACTS_ANALYTICAL,
@@ -362,7 +356,7 @@ class AllFacts(ReplyModel):
 
 
 SPLIT_FACTS: Prompt[SplitFactsInput, AllFacts] = Prompt(
-    "split_facts", SplitFactsInput, AllFacts, "experiment context: split sentences into atomic facts", 0.0
+    "split_facts", SplitFactsInput, AllFacts, "experiment context: split sentences into atomic facts"
 )
 
 
@@ -401,6 +395,4 @@ class PointRulings(ReplyModel):
     points: list[PointRuling]
 
 
-RULE_ON_FINDINGS = Prompt(
-    "rule_on_findings", RuleInput, PointRulings, "refine: confirm findings before they are fixed", 0.0
-)
+RULE_ON_FINDINGS = Prompt("rule_on_findings", RuleInput, PointRulings, "refine: confirm findings before they are fixed")

@@ -368,38 +368,29 @@ class WrittenAnswer(ReplyModel):
 
 
 ASK_DOCUMENT = Prompt(
-    "ask_document",
-    AskDocumentInput,
-    DocumentQuestions,
-    "pack: ask about what matters in a stretch of the document",
-    0.0,
+    "ask_document", AskDocumentInput, DocumentQuestions, "pack: ask about what matters in a stretch of the document"
 )
-RANK_QUESTIONS = Prompt(
-    "rank_questions", RankInput, Ranking, "pack: rank questions from all parts of the document", 0.0
-)
+RANK_QUESTIONS = Prompt("rank_questions", RankInput, Ranking, "pack: rank questions from all parts of the document")
 ANSWER_FROM_SUMMARY = Prompt(
     "answer_from_summary",
     AnswerFromSummaryInput,
     SummaryAnswers,
     "coverage: answer the document's questions from the summary",
-    0.0,
 )
 COMPARE_ANSWERS = Prompt(
     "compare_answers",
     CompareInput,
     Comparisons,
     "coverage and consistency: does the summary's answer say what the document's does?",
-    0.0,
 )
 ASK_SUMMARY = Prompt(
-    "ask_summary", AskSummaryInput, SummaryQuestions, "consistency: ask about what each sentence claims", 0.0
+    "ask_summary", AskSummaryInput, SummaryQuestions, "consistency: ask about what each sentence claims"
 )
 ANSWER_FROM_DOCUMENT = Prompt(
     "answer_from_document",
     AnswerFromDocumentInput,
     DocumentAnswers,
     "consistency: answer the summary's questions from the document",
-    0.0,
 )
 
 JUDGING: tuple[Prompt[Any, Any], ...] = (
@@ -504,22 +495,14 @@ class AnswerVerdicts(ReplyModel):
 
 
 ASK_TYPED = Prompt(
-    "ask_typed", AskTypedInput, TypedReply, "typed questions: ask one question of a type about a paragraph", 0.0
+    "ask_typed", AskTypedInput, TypedReply, "typed questions: ask one question of a type about a paragraph"
 )
 ANSWER_QUESTIONS = Prompt(
-    "answer_questions",
-    AnswerQuestionsInput,
-    GivenAnswers,
-    "typed questions: answer from the beginning of a document",
-    0.0,
+    "answer_questions", AnswerQuestionsInput, GivenAnswers, "typed questions: answer from the beginning of a document"
 )
 JUDGE_ANSWERS = Prompt(
-    "judge_answers",
-    JudgeAnswersInput,
-    AnswerVerdicts,
-    "typed questions: does an answer say what the reference says?",
-    0.0,
+    "judge_answers", JudgeAnswersInput, AnswerVerdicts, "typed questions: does an answer say what the reference says?"
 )
 WRITE_ANSWER = Prompt(
-    "write_answer", AnswerInput, WrittenAnswer, "ask: answer a reader's question from the document, with quotes", 0.0
+    "write_answer", AnswerInput, WrittenAnswer, "ask: answer a reader's question from the document, with quotes"
 )

@@ -143,7 +143,7 @@ class DraftChoice(ReplyModel):
 CRITICIZE = Prompt("criticize", CriticizeInput, str, "refine --set feedback=generic: say what could be better", 0.5)
 REVISE = Prompt("revise", ReviseInput, str, "refine: correct a summary in place, point by point", 0.5)
 EDIT = Prompt("edit", EditInput, str, "refine: write a summary anew, as an editor", 0.5)
-CHOOSE_DRAFT = Prompt("choose_draft", ChooseInput, DraftChoice, "refine: which of two drafts is better", 0.0)
+CHOOSE_DRAFT = Prompt("choose_draft", ChooseInput, DraftChoice, "refine: which of two drafts is better")
 
 
 _WORD = re.compile(r"\w+")
@@ -208,5 +208,5 @@ class Decision(ReplyModel):
 
 
 DECIDE: Prompt[DecideInput, Decision] = Prompt(
-    "decide", DecideInput, Decision, "refine: decide what the next revision should fix, or to stop", 0.0
+    "decide", DecideInput, Decision, "refine: decide what the next revision should fix, or to stop"
 )

@@ -124,7 +124,7 @@ def rubric_prompt(name: str, requirement: str, levels: int | Sequence[str]) -> P
         listed.append("The levels between them are evenly spaced.\n")
     parts = {"REQUIREMENT": _verbatim(requirement), "LEVELS": _verbatim("".join(listed)), "MOST": str(_MAX_FAULTS)}
     template = re.sub("|".join(parts), lambda found: parts[found[0]], _TEMPLATE)
-    return Prompt(name, RubricInput, RubricVerdict, f"{name}: how far a summary meets a requirement", 0.0, template)
+    return Prompt(name, RubricInput, RubricVerdict, f"{name}: how far a summary meets a requirement", template=template)
 
 
 def _verbatim(text: str) -> str:

@@ -187,13 +187,13 @@ class WholeInput(_WritingInput):
     document: WholeDocument
 
 
-SUMMARIZE_CHUNK = Prompt("summarize_chunk", ChunkInput, str, "hierarchical: summarize one chunk of the document")
-MERGE = Prompt("merge", MergeInput, str, "hierarchical: merge consecutive summaries into one")
+SUMMARIZE_CHUNK = Prompt("summarize_chunk", ChunkInput, str, "hierarchical: summarize one chunk of the document", 0.5)
+MERGE = Prompt("merge", MergeInput, str, "hierarchical: merge consecutive summaries into one", 0.5)
 MERGE_ONWARD = Prompt(
-    "merge_onward", MergeOnwardInput, str, "hierarchical: merge consecutive summaries, knowing what came before"
+    "merge_onward", MergeOnwardInput, str, "hierarchical: merge consecutive summaries, knowing what came before", 0.5
 )
-BEGIN = Prompt("begin", BeginInput, str, "incremental: begin the summary from the first chunk")
-UPDATE = Prompt("update", UpdateInput, str, "incremental: work the next chunk into the summary")
+BEGIN = Prompt("begin", BeginInput, str, "incremental: begin the summary from the first chunk", 0.5)
+UPDATE = Prompt("update", UpdateInput, str, "incremental: work the next chunk into the summary", 0.5)
 COMPRESS = Prompt("compress", CompressInput, str, "incremental: shorten a summary that has grown too long", 1.0)
-TIDY = Prompt("tidy", TidyInput, str, "remove traces of the process, and repetitions")
-SUMMARIZE_WHOLE = Prompt("summarize_whole", WholeInput, str, "direct: summarize the whole document at once")
+TIDY = Prompt("tidy", TidyInput, str, "remove traces of the process, and repetitions", 0.5)
+SUMMARIZE_WHOLE = Prompt("summarize_whole", WholeInput, str, "direct: summarize the whole document at once", 0.5)

@@ -14,6 +14,7 @@ from redraft.text.units import ngrams, words
 from redraft.text.words import count_words, has_words
 
 _TAGGED = pattern(r"<(?P<tag>summary|revision)>(?P<text>.*?)(?:</(?P=tag)>|(?:</?\w*)?\Z)", re.IGNORECASE | re.DOTALL)
+_CLOSED = pattern(r"</(?:summary|revision)>|</\w*\Z", re.IGNORECASE)
 _FENCED = pattern(r"\A\s*```\w*\n(?P<text>.*?)(?:\n\s*```\s*)?\Z", re.DOTALL)
 # A line that names the text below it: "## Summary", "**Résumé**", "Hier ist die Zusammenfassung:".
 _HEADING_LINE = pattern(
@@ -33,6 +34,11 @@ def prose_in(reply: str) -> str:
     text = (fenced["text"] if fenced else reply).strip()
     rest = _HEADING_LINE.sub("", text, count=1).strip()
     return rest if count_words(rest) >= _MIN_WORDS_LEFT else text
+
+
+def has_whole_text(reply: str) -> bool:
+    """Return whether a reply goes on at least to the last tag of its text, in which it may be cut."""
+    return bool(_CLOSED.search(reply))
 
 
 # How often a sentence is repeated in a loop, and how many words of it differ: shorter ones may well be repeated ("And

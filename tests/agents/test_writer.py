@@ -426,3 +426,9 @@ class TestEchoes:
 @pytest.mark.parametrize("opening", ["Here is a summary:\n\n", "Sure! Here's the summary:\n", "Summary: "])
 def test_what_a_reply_says_before_the_text_is_no_part_of_it(opening: str) -> None:
     assert written(Model([opening + prose(40)])) == Completion(prose(40), 40, 1)
+
+
+@pytest.mark.parametrize("end", ["", "\n</summary>", "\n</summary>\nAnything else?", "\n</summ", "</"])
+def test_a_text_that_is_cut_in_its_last_tag_is_whole(end: str) -> None:
+    reply = f"<summary>\n{prose(40)}{end}"
+    assert written(Model([reply])) == Completion(prose(40), 40, 1)

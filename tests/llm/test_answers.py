@@ -182,7 +182,12 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("text", REFUSALS)
-async def test_a_refusal_in_words_is_a_refusal_and_no_text(desk: Desk, text: str) -> None:
+def test_a_refusal_in_words_is_known(text: str) -> None:
+    assert declines(text)
+
+
+@pytest.mark.parametrize("text", [REFUSALS[0], f"<summary>\n{REFUSALS[1]}\n</summary>"])
+async def test_a_refusal_is_no_text_and_is_not_repeated(desk: Desk, text: str) -> None:
     async with desk.serving([text]) as (server, model):
         with pytest.raises(RefusedReply, match="declined"):
             await model.ask(story())
@@ -337,6 +342,37 @@ def test_a_value_that_does_not_fit_is_passed_over_and_complained_of() -> None:
         read_value('{"items": [3]}', Lenient)
     with pytest.raises(NoValueError, match="no JSON object"):
         read_value("none here", Lenient)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"name": "she said "red" to it", "share": 0.5}', 'she said "red" to it'),
+        ('{"name": "red" "share": 0.5}', "red"),
+        ("Sure: {'name': 'Ann's red', 'share': 0.5,}", "Ann's red"),
+        ('{"name": "red", "share": 0.5, // a half\n}', "red"),
+    ],
+)
+def test_broken_json_is_repaired(text: str, name: str) -> None:
+    assert read_value(text, Colour) == Colour(name=name, share=0.5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is red, and the share is 0.5",
+        "{red: half}",
+        '{"name": "red", "name": "blue", "share": 0.5,}',
+        '{"name": "red", "share": 0.5',
+        '{"name": "red, "share": 0.5}',
+        '{"name": "red", "share": NaN,}',
+        '{"name": "red", "share": 1e999,}',
+        '["red" 0.5]',
+    ],
+)
+def test_a_repair_invents_nothing(text: str) -> None:
+    with pytest.raises(NoValueError):
+        read_value(text, Colour)
 
 
 def test_json_is_read_as_json_even_by_a_strict_model() -> None:

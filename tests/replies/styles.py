@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
+from itertools import pairwise
 
 from tests.replies.prompts import Case, Json
 
@@ -235,3 +237,73 @@ LOST: dict[str, Style] = {
     **{f"refusal: {said}": lambda case, rng, said=said: said for said in _REFUSALS},  # type: ignore[misc]
 }
 """Replies that say nothing, or not what."""
+
+
+def _numbered(numbers: Callable[[int], object]) -> Style:
+    return _entries(lambda entries, _: [entry | {"id": numbers(at)} for at, entry in enumerate(entries)])
+
+
+def _miswritten(tag: str, rng: random.Random) -> str:
+    at = rng.randrange(len(tag) - 1)
+    if rng.random() < 0.5:
+        return tag[:at] + tag[at + 1] + tag[at] + tag[at + 2 :]
+    return tag[:at] + rng.choice("bcdfghjkmnpqrtvwx") + tag[at + 1 :]
+
+
+def _misspelt(entries: list[Json], rng: random.Random) -> list[object]:
+    """Ids with a wrong letter, or with two that are swapped. The right ones are said of nothing then."""
+    right = {entry["id"] for entry in entries}
+    wrong = [_miswritten(entry["id"], rng) for entry in entries]
+    # To swap two letters that are the same changes nothing.
+    return [entry | ({} if spelt in right else {"id": spelt}) for entry, spelt in zip(entries, wrong, strict=True)]
+
+
+def _wrapped(template: str) -> Style:
+    """A reply in other words and marks: {right} is the right one, {wrong} one that would misplace every verdict."""
+
+    def style(case: Case, rng: random.Random) -> str:
+        right, wrong = _text(case.clean), _text(_rotated(case))
+        example = _text({case.entries: [entry | {"id": "zzzz"} for entry in case.clean.get(case.entries, [])[:1]]})
+        parts = {"right": right, "wrong": wrong, "cut": right[: rng.randint(1, len(right) - 1)], "example": example}
+        return re.sub(r"\{(right|wrong|cut|example)\}", lambda match: parts[match[1]], template)
+
+    return style
+
+
+FAULTS: dict[str, Style] = {
+    "zero-based": _numbered(lambda at: at),
+    "from one": _numbered(lambda at: at + 1),
+    "shifted": _numbered(lambda at: at + 2),
+    "numbers as texts": _numbered(lambda at: str(at + 1)),
+    "true": _numbered(lambda at: at == 0),
+    "underscored": _numbered(lambda at: "1_0" if at else "0_1"),
+    "wide digits": _numbered(lambda at: chr(0xFF11 + at)),
+    "letters": _numbered(lambda at: "abcdefghijklm"[at % 13]),
+    "none": _numbered(lambda at: None),
+    "dropped": _entries(lambda entries, rng: [entry for entry in entries if rng.random() < 0.5]),
+    "first dropped, the rest counted on": _entries(
+        lambda entries, _: [entry | {"id": at} for at, entry in enumerate(entries[1:], 1)]
+    ),
+    "doubled with two verdicts": _entries(
+        lambda entries, rng: [
+            *entries,
+            *(entry | {"id": other["id"]} for entry, other in pairwise(entries) if rng.random() < 0.5),
+        ]
+    ),
+    "misspelt": _entries(_misspelt),
+    "strangers": _entries(
+        lambda entries, rng: [*entries, *(one | {"id": _miswritten(one["id"], rng) + "z"} for one in entries)]
+    ),
+    "thought, in the midst": _wrapped("Let me see.\n<think>{wrong}</think>\nHere it is: {right}"),
+    "thought after the answer": _wrapped("{right}\n<think>Or was it {wrong}?</think>"),
+    "opening sign kept, JSON first": _wrapped("{wrong}\nThat is it.</think>{right}"),
+    "never ends": _wrapped("<think>I would say {wrong}"),
+    "never ends, after an answer": _wrapped("{wrong} <think>But then"),
+    "only analysis": _wrapped("<|channel|>analysis<|message|>{wrong}"),
+    "corrected": _wrapped("```json\n{wrong}\n```\nThat is not right. Corrected:\n```json\n{right}\n```"),
+    "two that differ, the right one first": _wrapped("{right}\n{wrong}"),
+    "final, and broken off": _wrapped("{wrong}\nFinal answer: {cut}"),
+    "an example first": _wrapped("{example} is the form. {right}"),
+    "broken off": _wrapped("{cut}"),
+}
+"""Faults of ids and wrappings that would misplace verdicts, or only look so; nothing need be read."""

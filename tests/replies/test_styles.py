@@ -19,7 +19,7 @@ from redraft.prompts.book import PROMPTS
 from redraft.prompts.coherence import Confusion
 from redraft.prompts.tags import TaggedItem, Tags
 from tests.replies.prompts import CASES, NAMES, Case, Json
-from tests.replies.styles import LOSSY, LOST, READ
+from tests.replies.styles import FAULTS, LOSSY, LOST, READ
 
 PROMPT = pytest.mark.parametrize("name", CASES)
 # What an entry says beside its verdict, which may be missing.
@@ -113,6 +113,15 @@ def test_a_reply_that_says_nothing_gives_no_verdict(name: str) -> None:
     for style, write in LOST.items():
         text = write(case, random.Random(0))
         assert expect_no_other(case, read(case, text)) == 0, (style, text)
+
+
+@PROMPT
+def test_no_fault_of_ids_or_wrapping_misplaces_a_verdict(name: str) -> None:
+    case = CASES[name]
+    for write in FAULTS.values():
+        for seed in range(4):
+            text = write(case, random.Random(f"{name} {seed}"))
+            expect_no_other(case, read(case, text))
 
 
 CUT = ("bare", "indented", "fence", "Python", "lines", "thought", "bare list", "by ids")

@@ -29,7 +29,6 @@ from tests.torture import (
     leaks,
     readings,
     refusals,
-    replies,
     settings,
     terminals,
 )
@@ -46,7 +45,6 @@ ATTACKS: tuple[Attack, ...] = (
     *leaks.ATTACKS,
     batches("readings", readings.lost, share=30),
     batches("envelopes", envelopes.misread, share=25),
-    batches("replies", replies.misplaced, share=19),
     batches("settings", settings.unasked, share=24),
     batches("refusals", refusals.taken, share=24),
     # Each is a judgment by the whole pipeline.

@@ -31,7 +31,7 @@ from tests.judges import KEY, Court, Json, Keepers, Sheet, asked_of, island, kee
 from tests.replies import styles
 from tests.replies.prompts import Case
 from tests.replies.refusals import SILENT
-from tests.torture import envelopes, replies
+from tests.torture import envelopes
 
 
 class _Any(BaseModel):
@@ -183,16 +183,6 @@ def _within(change: Callable[[Json, random.Random], Json]) -> Way:
     return way
 
 
-def _by_fault(fault: str) -> Way:
-    def way(case: Case, rng: random.Random) -> str:
-        # A list of one cannot be rotated.
-        if len(case.clean.get(case.entries, ())) < 2:
-            return json.dumps(case.clean)
-        return replies.spoilt({case.entries: case.clean[case.entries]}, fault, rng)
-
-    return way
-
-
 def _as_lines(sign: str, before: str = "") -> Way:
     """A table, in which each entry has a line of its own."""
 
@@ -208,8 +198,7 @@ WAYS: dict[str, Way] = {
     **{f"read: {name}": style for name, style in styles.READ.items()},
     **{f"lossy: {name}": style for name, style in styles.LOSSY.items()},
     **{f"lost: {name}": style for name, style in styles.LOST.items()},
-    **{f"ids: {name}": _by_fault(name) for name in replies.IDS},
-    **{f"texts: {name}": _by_fault(name) for name in replies.TEXTS},
+    **{f"fault: {name}": style for name, style in styles.FAULTS.items()},
     **{f"entries: {name}": _within(change) for name, change in ENTRIES.items()},
     "a table with bars": _as_lines(" | ", "Here:\n"),
     "values with commas": _as_lines(","),

@@ -16,7 +16,6 @@ from tests.torture import forms, processes, world
 from tests.torture.__main__ import ATTACKS, campaign
 from tests.torture.envelopes import many
 from tests.torture.forms import METRICS, Outcome, World, held, scored_wrongly
-from tests.torture.replies import IDS, TEXTS, spoiled
 from tests.torture.runner import Attack, Try, Violation, attacked, make, table
 from tests.torture.world import undisturbed
 
@@ -137,14 +136,3 @@ def test_another_score_or_verdict_is_noticed(metric: str) -> None:
     another = World(forms.random.Random(1))
     assert another.summary != world.summary
     assert held(another, right, right).ending == "wrong"
-
-
-@pytest.mark.slow
-def test_no_spoiled_reply_misplaces_a_verdict() -> None:
-    count = 100
-    found = spoiled(count, seed=1)
-    assert found.misplaced == 0, found.examples
-    assert found.tries == count
-    # What can be read is read, and what cannot is asked again: most items come to their verdicts.
-    assert found.judged > 0.8 * found.items
-    assert len(found.faults) > min(count, len(IDS) + len(TEXTS)) // 2
