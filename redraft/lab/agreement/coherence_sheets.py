@@ -43,7 +43,7 @@ from redraft.lab.agreement.sheets import (
 )
 from redraft.lab.agreement.tables import interval_ends
 from redraft.lab.experiments.booookscore.experiment import CoherenceItem
-from redraft.lab.experiments.experiment import ENDS
+from redraft.lab.experiments.legacy import ENDS
 from redraft.prompts.coherence import ASPECTS, ERROR_TYPES
 from redraft.report.tables import Report, Table
 from redraft.text.sanitizer import one_line

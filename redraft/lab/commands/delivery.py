@@ -18,7 +18,7 @@ from redraft.sources import write
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.lab.experiments.experiment import Experiment, ExperimentOutcome
+    from redraft.lab.experiments.legacy import Experiment, ExperimentOutcome
     from redraft.report.tables import Report
 
 
@@ -60,7 +60,7 @@ def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], desig
     from redraft.cli import parse_options
     from redraft.cli.runner import report_end, run_experiment
     from redraft.cli.views.plans import show_plan
-    from redraft.lab.experiments.experiment import is_undecided
+    from redraft.lab.experiments.legacy import is_undecided
     from redraft.store.store import Store
 
     limits, prices, quiet = parse_options.limits(given), parse_options.prices(given), given["quiet"]

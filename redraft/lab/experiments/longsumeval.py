@@ -15,7 +15,7 @@ from redraft.domain import Document, Totals, computed, record_json
 from redraft.errors import BudgetError
 from redraft.evaluators.catalog import check_goals, metrics
 from redraft.events import StageStarted
-from redraft.lab.experiments.experiment import (
+from redraft.lab.experiments.legacy import (
     AGAIN,
     ENDS,
     INTERVAL,

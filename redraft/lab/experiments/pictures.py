@@ -12,7 +12,7 @@ from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.context.experiment import ADDED, ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE, THIRDS
 from redraft.lab.experiments.context.records import PHASES
-from redraft.lab.experiments.experiment import ENDS, SET
+from redraft.lab.experiments.legacy import ENDS, SET
 from redraft.lab.experiments.hamlet.experiment import FIFTHS, LEVEL_COLUMNS, WHOLE
 from redraft.lab.plots.chart import Chart, numbers
 from redraft.lab.plots.charts import Costs, HeatMaps, Intervals, Lines, Shares

@@ -194,6 +194,19 @@ async def open_part(
                 raise
 
 
+@asynccontextmanager
+async def open_work(
+    prepared: PreparedDocument, order: RunSpec, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
+) -> AsyncIterator[tuple[Run, ModelPool]]:
+    """Open a new or resumed run of an experiment's own work, with its models. After the budget has ended, only a run
+    that is there already is opened."""
+    if runner.stopped is not None and await runner.open_own_run(prepared.document, prepared.settings, order) is None:
+        raise runner.stopped
+    run = await runner.open_run(prepared, order)
+    async with open_part(run, prepared, judging, runner, step) as pool:
+        yield run, pool
+
+
 def judge_on_document(worker: OpenModel, prepared: PreparedDocument, runner: ExperimentRunner) -> Judge:
     """Return a worker as a judge of one document."""
     settings = worker.settings

@@ -10,7 +10,7 @@ from redraft.errors import BudgetError
 from redraft.lab.experiments.context import tables as of_context
 from redraft.lab.experiments.context.experiment import ContextOutcome, context
 from redraft.lab.experiments.context.records import ContextDesign
-from redraft.lab.experiments.experiment import Experiment, models_and_judge
+from redraft.lab.experiments.legacy import Experiment, models_and_judge
 from redraft.lab.experiments.qa import tables as of_qa
 from redraft.lab.experiments.qa.experiment import QaDesign, QaOutcome, qa
 from redraft.report.tables import Table

@@ -23,7 +23,7 @@ from redraft.lab.experiments.chunk_size import SIZES, ChunkSizeDesign
 from redraft.lab.experiments.context import tables as context
 from redraft.lab.experiments.context.records import ContextDesign, parse_steps
 from redraft.lab.experiments.data.read import SUFFIXES, form_suffix
-from redraft.lab.experiments.experiment import Experiment
+from redraft.lab.experiments.legacy import Experiment
 from redraft.lab.experiments.grid import tables as grid
 from redraft.lab.experiments.grid.experiment import GridDesign, contestants
 from redraft.lab.experiments.hamlet import tables as hamlet

@@ -22,7 +22,7 @@ from redraft.lab.experiments.chunk_size import EXPERIMENT as CHUNK_SIZE
 from redraft.lab.experiments.chunk_size import ChunkSizeDesign
 from redraft.lab.experiments.context import tables as context
 from redraft.lab.experiments.context.records import ContextDesign
-from redraft.lab.experiments.experiment import Experiment
+from redraft.lab.experiments.legacy import Experiment
 from redraft.lab.experiments.grid import tables as grid
 from redraft.lab.experiments.grid.experiment import GridDesign, contestants
 from redraft.lab.experiments.hamlet import tables as hamlet

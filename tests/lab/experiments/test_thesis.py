@@ -22,7 +22,7 @@ from redraft.lab.experiments.context.tables import (
     shares_table,
     steps_table,
 )
-from redraft.lab.experiments.experiment import by_set
+from redraft.lab.experiments.legacy import by_set
 from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.experiments.qa.experiment import NO_ANSWER
 from redraft.lab.experiments.qa.tables import similarity_table

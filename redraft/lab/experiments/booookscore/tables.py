@@ -24,7 +24,7 @@ from redraft.lab.experiments.booookscore.experiment import (
     SystemJudgment,
     judge_summaries,
 )
-from redraft.lab.experiments.experiment import AGAIN, ENDS, Experiment, Row, table
+from redraft.lab.experiments.legacy import AGAIN, ENDS, Experiment, Row, table
 from redraft.prompts.coherence import ERROR_TYPES
 from redraft.report.tables import Table, figure, mean, plain, unmarked
 from redraft.store.connection import storable

@@ -13,7 +13,7 @@ from redraft.domain import Document, Rounded, Span, computed
 from redraft.errors import UsageError
 from redraft.graphs.plan import fitting_words
 from redraft.lab.experiments.context.similarity import EmbeddingSimilarity, SentenceSimilarity, TermSimilarity
-from redraft.lab.experiments.experiment import group_by
+from redraft.lab.experiments.legacy import group_by
 from redraft.lab.experiments.plan import ModelsDesign, check_models
 from redraft.lab.experiments.runner import Used, status_of
 from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS

@@ -43,7 +43,7 @@ from redraft.lab.experiments.context.records import (
     series,
     with_previous,
 )
-from redraft.lab.experiments.experiment import (
+from redraft.lab.experiments.legacy import (
     AGAIN,
     SET,
     Experiment,

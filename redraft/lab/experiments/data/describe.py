@@ -9,7 +9,7 @@ from redraft.evaluators.base import statements_of
 from redraft.evaluators.reference.questions import evenly_spread
 from redraft.evaluators.statistics import measures
 from redraft.lab.experiments.data.read import DataContents
-from redraft.lab.experiments.experiment import Row, table
+from redraft.lab.experiments.legacy import Row, table
 from redraft.report.tables import Report, figure, mean, number, plain
 from redraft.text.tokens import Tokenizer, tokenizer_named
 from redraft.text.words import has_words

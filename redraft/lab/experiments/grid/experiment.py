@@ -22,7 +22,7 @@ from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.evaluators.metric_info import PREFERENCE, got_no_reply
 from redraft.events import StageStarted
-from redraft.lab.experiments.experiment import UNDECIDED, where
+from redraft.lab.experiments.legacy import UNDECIDED, where
 from redraft.lab.experiments.plan import (
     DRAFTING,
     JUDGING,

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from redraft.domain import Totals, record_json
 from redraft.lab.agreement.measures import cohens_kappa, krippendorffs_alpha, percent_agreement, tau_b
-from redraft.lab.experiments.experiment import (
+from redraft.lab.experiments.legacy import (
     AGAIN,
     ENDS,
     INTERVAL,

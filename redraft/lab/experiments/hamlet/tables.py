@@ -13,7 +13,7 @@ from typing import Literal
 from redraft.domain import KeyFact, Perspective, Totals, Tree, record_json
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, share
-from redraft.lab.experiments.experiment import (
+from redraft.lab.experiments.legacy import (
     AGAIN,
     Experiment,
     Row,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from redraft.domain import THIRDS, TYPES, Totals, record_json
 from redraft.evaluators.reference.keyfacts import ALL, share
-from redraft.lab.experiments.experiment import (
+from redraft.lab.experiments.legacy import (
     AGAIN,
     ENDS,
     Experiment,
