@@ -24,7 +24,7 @@ from benchmarks.lineage_texts import Told, marked, sayings, stretches, summarize
 from benchmarks.papers import Check
 from redraft.agents.examiner import Response
 from redraft.domain import THIRDS, TYPES, Span, TypedQuestion
-from redraft.lab.experiments.context.experiment import place_sentences
+from redraft.lab.experiments.context import place_sentences
 from redraft.lab.experiments.context.records import (
     LOWER,
     PHASES,
@@ -37,9 +37,9 @@ from redraft.lab.experiments.context.records import (
     parse_steps,
     phase_of,
 )
-from redraft.lab.experiments.context.similarity import EmbeddingSimilarity, SentenceSimilarity, TermSimilarity
-from redraft.lab.experiments.qa.experiment import QaItem
-from redraft.lab.experiments.qa.tables import similarity_table
+from redraft.lab.experiments.reading import EmbeddingSimilarity, SentenceSimilarity, TermSimilarity
+from redraft.lab.experiments.qa import QaItem
+from redraft.lab.experiments.qa import similarity_table
 from redraft.text.origins import OriginTracer
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Encoder, load_encoder

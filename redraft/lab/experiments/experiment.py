@@ -1,11 +1,11 @@
-"""An experiment: cells that are run, the items that come of them, and one path that runs, plans and reports them all."""
+"""An experiment: cells that are run, items that come of them, and one path that runs, plans and reports them all."""
 
 from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -195,10 +195,7 @@ class Experiment(ABC, Generic[D, C, I]):
 
     def plan(self, documents: Sequence[Document], design: D, prices: PriceTable) -> Table:
         """Return the approximate cost, for `--dry-run`."""
-        planned = _without_embeddings(design)
-        outcome, steps = plan_steps(lambda runner: self.run(documents, planned, runner), documents, prices)
-        failures = _failures(outcome).itertuples(index=False, name=None)
-        return cost_table(steps, _COUNTED, prices, [", ".join(str(cell) for cell in row if cell) for row in failures])
+        return plan_of(self.run, documents, design, prices)
 
     def report(self, outcome: Outcome[D, C, I]) -> Report:
         """Return the report of an outcome."""
@@ -304,6 +301,20 @@ def _failures(outcome: Outcome[Any, Any, Any]) -> Frame:
         for failure in failures
     ]
     return frame_of(rows, ("document", "item", "stage", "code", "message"))
+
+
+def plan_of(
+    run: Callable[[Sequence[Document], D, ExperimentRunner], Coroutine[Any, Any, Any]],
+    documents: Sequence[Document],
+    design: D,
+    prices: PriceTable,
+) -> Table:
+    """Return the approximate cost of an experiment, counted by running it with models that answer at once."""
+    planned = _without_embeddings(design)
+    outcome, steps = plan_steps(lambda runner: run(documents, planned, runner), documents, prices)
+    halves = [outcome] if isinstance(outcome, Outcome) else [outcome.context, outcome.qa]
+    rows = [row for half in halves for row in _failures(half).itertuples(index=False, name=None)]
+    return cost_table(steps, _COUNTED, prices, [", ".join(str(cell) for cell in row if cell) for row in rows])
 
 
 def is_undecided(report: Report) -> bool:

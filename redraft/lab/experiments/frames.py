@@ -15,12 +15,15 @@ import numpy as np
 import pandas as pd
 
 from redraft.domain import Totals
+from redraft.evaluators.consensus import Interval, draws, interval
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.report.dossier.comparison.sides import interval_of_mean
 from redraft.report.tables import Cell, Table, mean
 
 ENDS = ("95% from", "95% to")
 """The columns of an interval."""
+FEWEST = 5
+"""The minimum number of documents to resample; with fewer, the pairs of the given documents are resampled instead."""
 SET = "set"
 """The column of the dataset, if results are given per dataset."""
 SPENT = ("calls", "cached", "prompt tokens", "reply tokens", "USD")
@@ -139,6 +142,51 @@ def spent_each(totals: Iterable[Totals | None]) -> dict[str, float | None]:
     prices = [total.cost_usd for total in known]
     tokens = mean([total.prompt_tokens + total.completion_tokens for total in known])
     return {"tokens each": tokens, "USD each": None if None in prices else mean(prices)}
+
+
+def share_gap(pairs: Sequence[Sequence[Any]], unit: str) -> dict[str, Cell]:
+    """Return the difference of two shares, each pooled over pairs of a document and two parts with their wholes.
+
+    Documents are resampled with all their pairs, or the pairs where there are too few documents.
+    """
+    documents = list(dict.fromkeys(pair[0] for pair in pairs))
+    over_documents = len(documents) >= FEWEST
+    keys = [pair[0] if over_documents else place for place, pair in enumerate(pairs)]
+    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    sums = np.zeros((len(places), 4))
+    for key, pair in zip(keys, pairs, strict=True):
+        sums[places[key]] += np.asarray(pair[1:], dtype=np.float64)
+    first, second = (float(side[0]) if np.isfinite(side[0]) else None for side in _pooled(sums.sum(axis=0)[None, :]))
+    between = None
+    if len(sums) >= FEWEST:
+        one, other = _pooled(draws(len(sums)) @ sums)
+        between = interval(one - other)
+    gap = first - second if first is not None and second is not None else None
+    return {
+        "of first": first,
+        "of second": second,
+        "difference": gap,
+        **dict(zip(ENDS, (between.low, between.high) if between else (None, None), strict=True)),
+        unit: len(pairs),
+        "documents": len(documents),
+        "drawn": "documents" if over_documents else unit,
+    }
+
+
+def interval_of_share(parts: Sequence[tuple[float, float]]) -> Interval | None:
+    """Return the resampling interval of a share over things that each have a part and a whole, whatever their order;
+    None for too few."""
+    if len(parts) < FEWEST:
+        return None
+    sums = np.asarray(sorted(parts), dtype=np.float64)
+    shares, _ = _pooled(np.hstack([draws(len(sums)) @ sums] * 2))
+    return interval(shares)
+
+
+def _pooled(sums: Any) -> list[Any]:
+    """Return the two shares in each row; NaN where a whole is zero."""
+    nothing = np.full(len(sums), np.nan)
+    return [np.divide(sums[:, at], sums[:, at + 1], out=nothing.copy(), where=sums[:, at + 1] > 0) for at in (0, 2)]
 
 
 def renamed(table: Table, name: str) -> Table:

@@ -20,18 +20,19 @@ from redraft.lab.agreement.annotations import read_annotations, read_summaries
 from redraft.lab.experiments import chunk_size, longsumeval, thesis
 from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries
 from redraft.lab.experiments.chunk_size import SIZES, ChunkSizeDesign
-from redraft.lab.experiments.context import tables as context
-from redraft.lab.experiments.context.records import ContextDesign, parse_steps
+from redraft.lab.experiments import context
+from redraft.lab.experiments.context import ContextDesign
+from redraft.lab.experiments.reading import parse_steps
 from redraft.lab.experiments.data.read import SUFFIXES, form_suffix
 from redraft.lab.experiments.legacy import Experiment
-from redraft.lab.experiments.grid import tables as grid
-from redraft.lab.experiments.grid.experiment import GridDesign, contestants
-from redraft.lab.experiments.hamlet import tables as hamlet
-from redraft.lab.experiments.hamlet.experiment import HamletDesign
+from redraft.lab.experiments import grid
+from redraft.lab.experiments.grid import GridDesign, contestants
+from redraft.lab.experiments import hamlet
+from redraft.lab.experiments.hamlet import HamletDesign
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign
 from redraft.lab.experiments.plan import NamedModel
-from redraft.lab.experiments.qa import tables as qa
-from redraft.lab.experiments.qa.experiment import QaDesign
+from redraft.lab.experiments import qa
+from redraft.lab.experiments.qa import QaDesign
 from redraft.lab.experiments.sources import DATASET, Corpus, corpus, read_references_of
 from redraft.lab.experiments.thesis import ThesisDesign
 from redraft.lab.extra import require_lab

@@ -17,7 +17,7 @@ from redraft.errors import UsageError
 from redraft.lab.agreement.sheet_tables import runs_of_experiment
 from redraft.lab.agreement.sheets import What
 from redraft.lab.experiments.chunk_size import MarkedChunk
-from redraft.lab.experiments.hamlet.experiment import HamletItem, HamletScore, PooledShare
+from redraft.lab.experiments.hamlet import HamletItem, HamletScore, PooledShare
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import Inside
 from tests.judges import Keepers, Said, Sheet, island, keepers_in, seen_on, told

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from redraft.domain import Totals
-from redraft.lab.experiments.grid.experiment import (
+from redraft.lab.experiments.grid import (
     AspectVotes,
     GridDesign,
     GridJudgment,

@@ -9,7 +9,7 @@ import pandas as pd
 
 from redraft.domain import Perspective
 from redraft.lab.experiments.frames import as_table
-from redraft.lab.experiments.hamlet.experiment import HamletItem, HamletScore, PooledShare
+from redraft.lab.experiments.hamlet import HamletItem, HamletScore, PooledShare
 from redraft.runs.experiment_runner import Failure
 
 Pair = tuple[int, int]

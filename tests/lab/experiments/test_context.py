@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from redraft import DraftConfig, Limits, Store
-from redraft.lab.experiments.context.experiment import ContextOutcome, context
+from redraft.lab.experiments.context import ContextOutcome, context
 from redraft.lab.experiments.context.records import ContextDesign
-from redraft.lab.experiments.context.tables import EXPERIMENT
+from redraft.lab.experiments.context import EXPERIMENT
 from redraft.lab.experiments.plan import NamedModel
 from redraft.llm.budget import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner

@@ -12,7 +12,7 @@ import pytest
 from redraft import DraftConfig, Limits, Store
 from redraft.domain import Span, Totals
 from redraft.errors import UsageError
-from redraft.lab.experiments.context.experiment import ContextOutcome, FactJudge, expected_thirds, fact_changes
+from redraft.lab.experiments.context import ContextOutcome, FactJudge, expected_thirds, fact_changes
 from redraft.lab.experiments.context.records import (
     AtomicFact,
     BaselineSummary,
@@ -26,8 +26,8 @@ from redraft.lab.experiments.context.records import (
     parse_steps,
     plan_steps,
 )
-from redraft.lab.experiments.context.similarity import TermSimilarity
-from redraft.lab.experiments.context.tables import (
+from redraft.lab.experiments.reading import TermSimilarity
+from redraft.lab.experiments.context import (
     accuracy_table,
     changes_table,
     cost_table,

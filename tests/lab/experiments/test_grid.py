@@ -20,8 +20,8 @@ from redraft import DraftConfig, Limits, Store
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.events import CallAnswered, Event
-from redraft.lab.experiments.grid.experiment import GridDesign, GridOutcome, contestants, grid
-from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
+from redraft.lab.experiments.grid import GridDesign, GridOutcome, contestants, grid
+from redraft.lab.experiments.grid import EXPERIMENT as GRID
 from redraft.lab.experiments.longsumeval import EXPERIMENT as LONGSUMEVAL
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
 from redraft.lab.experiments.longsumeval import longsumeval

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from redraft.lab.experiments.grid.experiment import GridOutcome, LengthStatistics
-from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
-from redraft.lab.experiments.grid.tables import (
+from redraft.lab.experiments.grid import GridOutcome, LengthStatistics
+from redraft.lab.experiments.grid import EXPERIMENT as GRID
+from redraft.lab.experiments.grid import (
     agreement_table,
     basis,
     configuration_table,

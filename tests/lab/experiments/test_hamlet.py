@@ -18,8 +18,8 @@ import pytest
 from redraft import Limits, Store
 from redraft.errors import PlanError, UsageError
 from redraft.events import CallAnswered, Event, PartDone
-from redraft.lab.experiments.hamlet.experiment import HamletOutcome, PooledShare
-from redraft.lab.experiments.hamlet.tables import EXPERIMENT
+from redraft.lab.experiments.hamlet import HamletOutcome, PooledShare
+from redraft.lab.experiments.hamlet import EXPERIMENT
 from redraft.llm.budget import PriceTable
 from redraft.settings import Price
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of

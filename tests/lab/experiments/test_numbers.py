@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Span, Totals, Tree
-from redraft.lab.experiments.hamlet.experiment import HamletItem, HamletScore, HamletSubject
-from redraft.lab.experiments.hamlet.tables import (
+from redraft.lab.experiments.hamlet import HamletItem, HamletScore, HamletSubject
+from redraft.lab.experiments.hamlet import (
     cost_table,
     difference_table,
     error_table,

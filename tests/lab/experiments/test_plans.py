@@ -20,17 +20,17 @@ from redraft.lab.experiments.booookscore import tables as booookscore
 from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries
 from redraft.lab.experiments.chunk_size import EXPERIMENT as CHUNK_SIZE
 from redraft.lab.experiments.chunk_size import ChunkSizeDesign
-from redraft.lab.experiments.context import tables as context
+from redraft.lab.experiments import context
 from redraft.lab.experiments.context.records import ContextDesign
 from redraft.lab.experiments.legacy import Experiment
-from redraft.lab.experiments.grid import tables as grid
-from redraft.lab.experiments.grid.experiment import GridDesign, contestants
-from redraft.lab.experiments.hamlet import tables as hamlet
-from redraft.lab.experiments.hamlet.experiment import HamletDesign
+from redraft.lab.experiments import grid
+from redraft.lab.experiments.grid import GridDesign, contestants
+from redraft.lab.experiments import hamlet
+from redraft.lab.experiments.hamlet import HamletDesign
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign
 from redraft.lab.experiments.plan import NamedModel
-from redraft.lab.experiments.qa import tables as qa
-from redraft.lab.experiments.qa.experiment import QaDesign
+from redraft.lab.experiments import qa
+from redraft.lab.experiments.qa import QaDesign
 from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.llm import structured_output
 from redraft.llm.base import FunctionModel, Line, Request

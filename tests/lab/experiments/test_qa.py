@@ -22,8 +22,8 @@ from redraft.domain import record_json
 from redraft.events import CallAnswered, Event, Observer, ignore_event
 from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.experiments.plan import NamedModel
-from redraft.lab.experiments.qa.experiment import QaDesign, QaOutcome, qa
-from redraft.lab.experiments.qa.tables import EXPERIMENT
+from redraft.lab.experiments.qa import QaDesign, QaOutcome, qa
+from redraft.lab.experiments.qa import EXPERIMENT
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner
 from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of

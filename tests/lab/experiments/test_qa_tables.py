@@ -10,8 +10,8 @@ from redraft.agents.examiner import JudgedAnswer, Response
 from redraft.domain import Document, QuestionType, Span, Totals, TypedQuestion, third_of
 from redraft.evaluators.similarity import rouge1
 from redraft.lab.experiments.context.records import ReadingStep
-from redraft.lab.experiments.qa.experiment import ANSWERS, QUESTIONS, VERDICTS, QaCell, QaItem, QaSubject
-from redraft.lab.experiments.qa.tables import (
+from redraft.lab.experiments.qa import ANSWERS, QUESTIONS, VERDICTS, QaCell, QaItem, QaSubject
+from redraft.lab.experiments.qa import (
     abstention_table,
     accuracy_table,
     cost_table,

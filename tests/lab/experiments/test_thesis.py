@@ -13,10 +13,10 @@ from benchmarks.papers_thesis import checks
 from redraft.errors import UsageError
 from redraft.evaluators.reference.typed import TypedQuestionBuilder
 from redraft.events import ignore_event
-from redraft.lab.experiments.context.experiment import place_sentences
+from redraft.lab.experiments.context import place_sentences
 from redraft.lab.experiments.context.records import PHASES, SummarySentencePlaces, phase_of
-from redraft.lab.experiments.context.similarity import TermSimilarity
-from redraft.lab.experiments.context.tables import (
+from redraft.lab.experiments.reading import TermSimilarity
+from redraft.lab.experiments.context import (
     densities_table,
     halves_table,
     shares_table,
@@ -24,8 +24,8 @@ from redraft.lab.experiments.context.tables import (
 )
 from redraft.lab.experiments.legacy import by_set
 from redraft.lab.experiments.pictures import draw_pictures
-from redraft.lab.experiments.qa.experiment import NO_ANSWER
-from redraft.lab.experiments.qa.tables import similarity_table
+from redraft.lab.experiments.qa import NO_ANSWER
+from redraft.lab.experiments.qa import similarity_table
 from redraft.lab.experiments.sources import DATASET, corpus
 from redraft.prompts.qa import ASK_TYPED, AskTypedInput
 from redraft.store.store import Store

@@ -16,8 +16,8 @@ import pytest
 from redraft import DraftConfig, Limits, Store
 from redraft.domain import Document
 from redraft.events import Observer, ignore_event
-from redraft.lab.experiments.hamlet.experiment import HamletDesign, HamletOutcome, hamlet
-from redraft.lab.experiments.hamlet.tables import EXPERIMENT
+from redraft.lab.experiments.hamlet import HamletDesign, HamletOutcome, hamlet
+from redraft.lab.experiments.hamlet import EXPERIMENT
 from redraft.lab.experiments.pictures import result_files
 from redraft.lab.experiments.plan import NamedModel
 from redraft.llm.budget import PriceTable

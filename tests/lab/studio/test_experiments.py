@@ -19,8 +19,8 @@ from redraft.errors import UsageError
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.lab.doctor.checkup import ProbeRun, probe_runs
 from redraft.lab.doctor.expectations import Probe
-from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
-from redraft.lab.experiments.grid.tables import basis
+from redraft.lab.experiments.grid import EXPERIMENT as GRID
+from redraft.lab.experiments.grid import basis
 from redraft.lab.studio.contracts import ExperimentDetails, ExperimentList
 from redraft.lab.studio.experiment_orders import KINDS, ExperimentBody, design_of, plan_asked
 from redraft.lab.studio.experiment_work import ORDER, ExperimentProgress, order_in
