@@ -13,8 +13,7 @@ import argparse
 from benchmarks.batching import print_costs
 from benchmarks.common import DATA, table, use_vocabulary
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
-from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries
-from redraft.lab.experiments.booookscore.tables import EXPERIMENT
+from redraft.lab.experiments.booookscore import EXPERIMENT, CoherenceDesign, measure_summaries
 
 FOLDER = DATA / "booookscore"
 # Table 2 and section 4: the score, the mean tokens and the repeated trigrams in percent, where they are published.

@@ -11,8 +11,7 @@ from benchmarks.papers import Check
 from redraft.domain import Chunk, Document, Span
 from redraft.graphs.plan import Planner
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
-from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, CoherenceOutcome, measure_summaries
-from redraft.lab.experiments.booookscore.tables import EXPERIMENT
+from redraft.lab.experiments.booookscore import EXPERIMENT, CoherenceDesign, CoherenceOutcome, measure_summaries
 from redraft.presets import preset
 from redraft.prompts.book import PromptBook
 from redraft.report.tables import Cell

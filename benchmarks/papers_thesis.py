@@ -19,12 +19,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from benchmarks.common import stories, table
-from benchmarks.lineage_texts import Told, marked, sayings, stretches, summarized
-from benchmarks.papers import Check
-from redraft.agents.examiner import Response
-from redraft.domain import THIRDS, TYPES, Span, TypedQuestion
-from redraft.lab.experiments.context import place_sentences
 from redraft.lab.experiments.context.records import (
     LOWER,
     PHASES,
@@ -37,9 +31,15 @@ from redraft.lab.experiments.context.records import (
     parse_steps,
     phase_of,
 )
+
+from benchmarks.common import stories, table
+from benchmarks.lineage_texts import Told, marked, sayings, stretches, summarized
+from benchmarks.papers import Check
+from redraft.agents.examiner import Response
+from redraft.domain import THIRDS, TYPES, Span, TypedQuestion
+from redraft.lab.experiments.context import place_sentences
+from redraft.lab.experiments.qa import QaItem, similarity_table
 from redraft.lab.experiments.reading import EmbeddingSimilarity, SentenceSimilarity, TermSimilarity
-from redraft.lab.experiments.qa import QaItem
-from redraft.lab.experiments.qa import similarity_table
 from redraft.text.origins import OriginTracer
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Encoder, load_encoder

@@ -42,7 +42,7 @@ from redraft.lab.agreement.sheets import (
     sheet_rows,
 )
 from redraft.lab.agreement.tables import interval_ends
-from redraft.lab.experiments.booookscore.experiment import CoherenceItem
+from redraft.lab.experiments.booookscore import CoherenceItem
 from redraft.lab.experiments.legacy import ENDS
 from redraft.prompts.coherence import ASPECTS, ERROR_TYPES
 from redraft.report.tables import Report, Table

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Totals, computed, record_json
@@ -138,6 +138,22 @@ class Outcome(Generic[D, C, I]):
     def documents(self) -> list[Document]:
         """The documents, each once."""
         return list({cell.document.id: cell.document for cell in self.cells}.values())
+
+
+class AnyExperiment(Protocol):
+    """What commands and pages need of an experiment."""
+
+    async def run(self, documents: Sequence[Document], design: Any, runner: ExperimentRunner) -> Any:
+        """Run what is not done yet, within the limits."""
+
+    def plan(self, documents: Sequence[Document], design: Any, prices: PriceTable) -> Table:
+        """Return the approximate cost, for `--dry-run`."""
+
+    def report(self, outcome: Any) -> Report:
+        """Return the report of an outcome."""
+
+    def is_some(self, outcome: Any) -> bool:
+        """Return True if an incomplete outcome has any result."""
 
 
 class Experiment(ABC, Generic[D, C, I]):

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError, field_validator
 from redraft.domain import Document
 from redraft.errors import RedraftError, RunError, UsageError
 from redraft.events import Event, Notice, PartDone, StageStarted
-from redraft.lab.experiments.legacy import UNDECIDED, is_undecided
+from redraft.lab.experiments.experiment import UNDECIDED, is_undecided
 from redraft.lab.experiments.pictures import result_files
 from redraft.lab.studio.experiment_orders import ExperimentBody, ExperimentPlan, design_of
 from redraft.llm.budget import PriceTable

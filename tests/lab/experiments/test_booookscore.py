@@ -29,14 +29,14 @@ from redraft.lab.agreement.annotations import (
     read_summaries,
 )
 from redraft.lab.agreement.measures import spread_of_mean
-from redraft.lab.experiments.booookscore.experiment import (
+from redraft.lab.experiments.booookscore import (
     CoherenceDesign,
     CoherenceOutcome,
     SystemJudgment,
     judge_summaries,
     measure_summaries,
 )
-from redraft.lab.experiments.booookscore.tables import EXPERIMENT
+from redraft.lab.experiments.booookscore import EXPERIMENT
 from redraft.report.tables import Report, Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.text import tokens

@@ -16,8 +16,8 @@ from redraft import DraftConfig, JudgeConfig, Limits, Session, Store
 from redraft.domain import Document
 from redraft.lab.agreement.annotations import Summaries
 from redraft.lab.experiments import longsumeval
-from redraft.lab.experiments.booookscore import tables as booookscore
-from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries
+from redraft.lab.experiments import booookscore
+from redraft.lab.experiments.booookscore import CoherenceDesign, measure_summaries
 from redraft.lab.experiments.chunk_size import EXPERIMENT as CHUNK_SIZE
 from redraft.lab.experiments.chunk_size import ChunkSizeDesign
 from redraft.lab.experiments import context
