@@ -261,7 +261,7 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
             yield f"places: for each sentence the most similar paragraph, by {design.places}"
         yield "each model's own vocabulary counts the tokens; a step ends with the last complete sentence"
         if design.facts:
-            yield f"two facts are the same if {plain(_measure(outcome))}; facts are aligned and verified as by these metrics"
+            yield f"two facts are the same if {plain(_measure(outcome))}"
 
     def headline(self, outcome: ContextOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the thirds that summaries come from, and what became of facts."""

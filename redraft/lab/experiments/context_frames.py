@@ -167,8 +167,7 @@ class StepPlan(Cell):
 
 
 def parts_of(item: ContextItem, items: Sequence[ContextItem]) -> tuple[str, str, str]:
-    """Return the groups of steps that an item is in: all, a half, and a third of its document's steps, of which the last
-    has what is left over."""
+    """Return the groups of steps that an item is in: all, a half, and a third of them, the last with what is left."""
     steps = max(other.step.number for other in items if other.document == item.document)
     phase = PHASES[min(len(PHASES) - 1, (item.step.number - 1) // max(1, steps // len(PHASES)))]
     return ALL_STEPS, LOWER if item.step.number <= steps // 2 else UPPER, phase
@@ -209,21 +208,17 @@ def change_frame(items: Sequence[ContextItem]) -> Frame:
     for group in series(items):
         for before, item in pairwise(group):
             for compared in item.compared:
-                now = [
-                    _Verdict(fact.at(item.length), one)
-                    for fact, one in zip(item.facts or (), compared.known, strict=True)
-                ]
-                then = [
-                    _Verdict(fact.at(before.length), one)
-                    for fact, one in zip(before.facts or (), compared.kept, strict=True)
-                ]
-                head = {"document": item.title, "system": item.by, "measure": compared.measure}
+                now, then = _placed(item, compared.known), _placed(before, compared.kept)
+                head: dict[str, object] = {"document": item.title, "system": item.by, "measure": compared.measure}
                 head |= {"step": item.step.number, "until": item.step.tokens, "parts": parts_of(item, items)}
-                for section in SECTIONS:
-                    rows.append({**head, "section": section, **_change(section, now, then, before.read, item.read)})
-    return frame_of(
-        rows, () if rows else ("document", "system", "measure", "step", "until", "parts", "section", *_CHANGE)
-    )
+                changes = {section: _change(section, now, then, before.read, item.read) for section in SECTIONS}
+                rows += [{**head, "section": section, **change} for section, change in changes.items()]
+    head_columns = ("document", "system", "measure", "step", "until", "parts", "section")
+    return frame_of(rows, () if rows else (*head_columns, *_CHANGE))
+
+
+def _placed(item: ContextItem, verdicts: Sequence[bool | None]) -> list[_Verdict]:
+    return [_Verdict(fact.at(item.length), one) for fact, one in zip(item.facts or (), verdicts, strict=True)]
 
 
 def _change(

@@ -26,7 +26,8 @@ from redraft.lab.experiments.frames import (
     spent_each,
     values_of,
 )
-from redraft.lab.experiments.grid import GridSummary, PackCell, draft_summary
+from redraft.lab.experiments.grid import PackCell, draft_summary
+from redraft.lab.experiments.grid_frames import GridSummary
 from redraft.lab.experiments.plan import DRAFTING, NamedModel, PublicJudging, build_spec, check_models, own_key_only
 from redraft.lab.experiments.runner import RunBatch, Used, judging_pack, required_parts, total_usage
 from redraft.lab.experiments.sources import ExistingSummaries
@@ -227,9 +228,8 @@ class LongSumEvalExperiment(Experiment[LongSumEvalDesign, PackCell, RefinedSumma
         items = []
         for writer in design.writers:
             for draft in await _drafts(document, writer, design, batch):
-                cell = replace(
-                    cell, runs={**{f"{DRAFTING} {draft.system}": run for run in draft.runs.values()}, **cell.runs}
-                )
+                runs = {f"{DRAFTING} {draft.system}": run for run in draft.runs.values()}
+                cell = replace(cell, runs={**runs, **cell.runs})
                 items += [await _refined(cell, draft, writer, way, design, batch) for way in design.refine_settings]
         return cell, items
 

@@ -21,7 +21,7 @@ from redraft.lab.experiments.context_frames import (
     THIRDS,
 )
 from redraft.lab.experiments.frames import ENDS, SET
-from redraft.lab.experiments.hamlet import FIFTHS, LEVEL_COLUMNS, WHOLE
+from redraft.lab.experiments.hamlet_frames import FIFTHS, LEVEL_COLUMNS, WHOLE
 from redraft.lab.plots.chart import Chart, numbers
 from redraft.lab.plots.charts import Costs, HeatMaps, Intervals, Lines, Shares
 from redraft.report.tables import Report, Table

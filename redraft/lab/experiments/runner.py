@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
@@ -43,12 +42,6 @@ S = TypeVar("S", bound=StatusRecord)
 def status_of(failure: Failure | None, *, done: bool) -> str:
     """Return the status: `done`, `failed` or `not made`."""
     return "failed" if failure is not None else "done" if done else "not made"
-
-
-def by_status(records: Iterable[StatusRecord]) -> str:
-    """Return how many records are done, failed and not made."""
-    found = Counter(record.status for record in records)
-    return ", ".join(f"{found[status]} {status}" for status in ("done", "failed", "not made"))
 
 
 def usage_json(used: Totals) -> dict[str, object]:

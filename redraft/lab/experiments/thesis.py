@@ -16,7 +16,6 @@ from redraft.llm.budget import PriceTable
 from redraft.report.tables import Report, Table
 from redraft.runs.experiment_runner import ExperimentRunner
 
-_PARTS = (context.EXPERIMENT, qa.EXPERIMENT)
 _BOTH = ("cost", "failures")
 # The lines of each half's headline.
 _LINES = 4
@@ -76,7 +75,7 @@ class ThesisExperiment:
             self.name,
             "Traceability: the sources of summaries, their facts, and answers to questions",
             tuple(dict.fromkeys((*first.about, *second.about))),
-            {part.name: report.settings for part, report in zip(_PARTS, reports, strict=True)},
+            {report.name: report.settings for report in reports},
             tables,
             [*first.items, *second.items],
             tuple(dict.fromkeys(line for report in reports for line in report.headline[:_LINES])),
