@@ -13,7 +13,7 @@ import argparse
 from benchmarks.batching import print_costs
 from benchmarks.common import DATA, table, use_vocabulary
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
-from redraft.lab.experiments.booookscore import EXPERIMENT, CoherenceDesign, measure_summaries
+from redraft.lab.experiments.booookscore import EXPERIMENT, CoherenceDesign, annotated_outcome, measure_summaries
 
 FOLDER = DATA / "booookscore"
 # Table 2 and section 4: the score, the mean tokens and the repeated trigrams in percent, where they are published.
@@ -32,7 +32,7 @@ def print_published() -> None:
     for name, (score, tokens, trigrams) in PUBLISHED.items():
         summaries = read_summaries(str(FOLDER / "summaries" / f"{name}-cleaned.json"))
         annotations = read_annotations(str(FOLDER / "annotations" / f"{name}.json"))
-        found = EXPERIMENT.report(measure_summaries(summaries, annotations, CoherenceDesign()))
+        found = EXPERIMENT.report(annotated_outcome(measure_summaries(summaries, annotations, CoherenceDesign())))
         scores, lengths = (
             dict(zip(one.columns, one.rows[0], strict=True)) for one in (found.tables[0], found.tables[2])
         )

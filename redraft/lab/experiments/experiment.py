@@ -316,7 +316,7 @@ def _failures(outcome: Outcome[Any, Any, Any]) -> Frame:
         )
         for failure in failures
     ]
-    return frame_of(rows, ("document", "item", "stage", "code", "message"))
+    return frame_of(rows, ("document", "item", "stage", "code", "message")).drop_duplicates()
 
 
 def plan_of(

@@ -274,7 +274,7 @@ def configuration_frame(
         rows.append(
             {
                 "system": system.name,
-                "model": settings.model if settings else "ready-made",
+                "model": system.model if settings else "ready-made",
                 "strategy": settings and settings.strategy,
                 "chunk tokens": settings.chunk_tokens if settings and settings.strategy != "direct" else None,
                 "word limit": settings and settings.words,
@@ -349,7 +349,7 @@ def preference_frame(
                     "same text": sum(item.same for item in chosen),
                     "cannot tell": status["done"] - len(votes),
                     "failed": status["failed"],
-                    "of": len(pairs),
+                    "of": len(chosen),
                 }
             )
     return frame_of(rows)

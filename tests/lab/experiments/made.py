@@ -9,7 +9,8 @@ import pandas as pd
 
 from redraft.domain import Perspective
 from redraft.lab.experiments.frames import as_table
-from redraft.lab.experiments.hamlet import HamletItem, HamletScore, PooledShare
+from redraft.lab.experiments.hamlet_frames import HamletItem, HamletScore, PooledShare
+from redraft.lab.experiments.pictures import draw_pictures
 from redraft.runs.experiment_runner import Failure
 
 Pair = tuple[int, int]
@@ -42,3 +43,10 @@ def rows(table: Any, *names: str, **wanted: Any) -> list[tuple[Any, ...]]:
     if isinstance(table, pd.DataFrame):
         table = as_table("every", "cost", table, "")
     return [tuple(record[name] for name in names) for record in table.records if wanted.items() <= record.items()]
+
+
+def drawn(experiment: str, **frames: Any) -> dict[str, Any]:
+    """The charts of the tables of these names, made from frames."""
+    return draw_pictures(
+        experiment, [as_table(experiment, name, frame, "", measure="m") for name, frame in frames.items()]
+    )

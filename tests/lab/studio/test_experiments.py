@@ -20,7 +20,6 @@ from redraft.evaluators.catalog import BUILT_IN
 from redraft.lab.doctor.checkup import ProbeRun, probe_runs
 from redraft.lab.doctor.expectations import Probe
 from redraft.lab.experiments.grid import EXPERIMENT as GRID
-from redraft.lab.experiments.grid import basis
 from redraft.lab.studio.contracts import ExperimentDetails, ExperimentList
 from redraft.lab.studio.experiment_orders import KINDS, ExperimentBody, design_of, plan_asked
 from redraft.lab.studio.experiment_work import ORDER, ExperimentProgress, order_in
@@ -80,7 +79,7 @@ def test_the_page_opens_with_the_verdict_and_says_once_what_it_is_based_on(at: S
     better = "a scores 0.33 higher in coverage than b (95% interval 0.33 to 0.33)."
     assert better in opened
     assert better not in rest
-    assert rest.count(basis(made)) == 1
+    assert rest.count(GRID.basis(made.items)) == 1
     assert '<figure class="plot"><img' in rest
     assert re.findall(r">[^<]*\b0\.\d{3}[^<]*<", rest) == []
 
