@@ -236,8 +236,10 @@ def similarity_frame(items: Sequence[QaItem]) -> Frame:
             chosen = answers if of_type == ALL else answers[answers["type"] == of_type]
             for name, column in list(figures.items())[: 3 if of_type == "binary" else 1]:
                 thirds = {third: mean_of(chosen[chosen["third read"] == third][column]) for third in THIRDS}
-                means = {**thirds, ALL: mean_of(chosen[column]), "answers": len(values_of(chosen[column]))}
-                rows.append({"model": model, "type": of_type, "figure": name, **means})
+                row: dict[str, object] = {"model": model, "type": of_type, "figure": name}
+                row |= {third: thirds[third] for third in THIRDS}
+                row |= {ALL: mean_of(chosen[column]), "answers": len(values_of(chosen[column]))}
+                rows.append(row)
     return frame_of(rows, () if rows else ("model", "type", "figure", *THIRDS, ALL, "answers"))
 
 
