@@ -73,6 +73,8 @@ class CoherenceItem(Item):
     """The numbers of confusing sentences, or of marks, by type of error."""
     spans: int = 0
     """The number of sentences, where people marked spans of any length in them."""
+    marks: int = 0
+    """The number of people's marks, of which one may have several types."""
     confusing: tuple[ConfusingSentence, ...] = ()
     verdicts_by_sentence: Annotated[Mapping[int, bool], Field(exclude=True)] = field(default_factory=dict)
     """Whether each sentence is confusing, by its number, where that is known."""
@@ -132,6 +134,7 @@ def coherence_item(
         score=None if not said or (failure and few) else 1 - confused / len(said),
         types=_types(marks or said),
         spans=len(summary.sentences) if marks is not None else 0,
+        marks=len(marks or ()),
         confusing=tuple(
             ConfusingSentence(number, texts[number], (*verdict.types, *verdict.unknown), tuple(verdict.questions))
             for number, verdict in by_sentence.items()

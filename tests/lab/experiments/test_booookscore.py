@@ -280,7 +280,7 @@ def test_marks_count_as_the_paper_counts_them() -> None:
     (item,) = outcome.items
     # Three sentences are one, and confuse; so do the pair, the mark in one of several, and the one that is nowhere.
     assert (item.judged, item.confused, item.score) == (8, 4, 0.5)
-    assert (sum(item.types.values()), item.spans) == (5, 10)
+    assert (item.marks, item.spans) == (5, 10)
     assert (outcome.aside["a.json"]["lost"], outcome.aside["a.json"]["unclear"]) == (1, 5)
     assert {one.number: one.types for one in item.confusing} == {
         1: ("entity omission",),
