@@ -234,6 +234,18 @@ def answer_questions(given: qa.AnswerQuestionsInput) -> qa.GivenAnswers:
     )
 
 
+def judge_answers(given: qa.JudgeAnswersInput) -> qa.AnswerVerdicts:
+    """Judge an answer right if it has all telling words of its reference; leave other answers open."""
+
+    def verdict(pair: qa.AnswerPair) -> qa.Correctness | Unsure:
+        wanted = telling(pair.reference)
+        return "right" if wanted and wanted <= telling(pair.answer) else UNSURE
+
+    return qa.AnswerVerdicts(
+        answers=[qa.AnswerVerdict(id=pair.id, reason="by words", verdict=verdict(pair)) for pair in given.answers]
+    )
+
+
 JUDGING: Mapping[str, Callable[[Any], Any]] = {
     qa.ASK_DOCUMENT.name: ask_document,
     qa.ANSWER_FROM_SUMMARY.name: answer_from_summary,
@@ -243,6 +255,7 @@ JUDGING: Mapping[str, Callable[[Any], Any]] = {
     qa.WRITE_ANSWER.name: write_answer,
     qa.ASK_TYPED.name: ask_typed,
     qa.ANSWER_QUESTIONS.name: answer_questions,
+    qa.JUDGE_ANSWERS.name: judge_answers,
     factual.VERIFY_SENTENCES.name: verify_sentences,
     factual.KEYFACTS_ANALYTICAL.name: grow,
     factual.KEYFACTS_NARRATIVE.name: grow,

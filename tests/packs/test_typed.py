@@ -31,7 +31,7 @@ from redraft.errors import JudgingError, PackError
 from redraft.evaluators.reference.exchange import flaw_of, import_pack
 from redraft.evaluators.reference.pack_file import PackContents, choose, pack_id, pack_json, typed_id
 from redraft.events import ignore_event
-from redraft.lab.experiments.qa.questioner import TypedQuestionBuilder, in_order, paragraphs, slots
+from redraft.lab.experiments.questioner import TypedQuestionBuilder, in_order, paragraphs, slots
 from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import (

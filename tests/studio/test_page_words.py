@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from redraft.lab.experiments.experiment import AGAIN, table
+from redraft.lab.declared import table
+from redraft.lab.experiments.experiment import AGAIN
 from redraft.report.dossier.comparison.contents import ComparedContestant
 from redraft.report.history.summaries import shown_names
 from redraft.settings import DraftConfig, JudgeConfig

@@ -42,8 +42,8 @@ from redraft.lab.agreement.sheets import (
     sheet_rows,
 )
 from redraft.lab.agreement.tables import interval_ends
-from redraft.lab.experiments.booookscore.experiment import CoherenceItem
-from redraft.lab.experiments.experiment import ENDS
+from redraft.lab.experiments.booookscore_frames import CoherenceItem
+from redraft.lab.experiments.frames import ENDS
 from redraft.prompts.coherence import ASPECTS, ERROR_TYPES
 from redraft.report.tables import Report, Table
 from redraft.text.sanitizer import one_line

@@ -33,8 +33,9 @@ from redraft.lab.agreement.sheets import (
     share_interval,
 )
 from redraft.lab.agreement.tables import interval_ends
-from redraft.lab.experiments.experiment import ENDS, Row
-from redraft.lab.experiments.hamlet.experiment import HamletItem
+from redraft.lab.declared import Row
+from redraft.lab.experiments.frames import ENDS
+from redraft.lab.experiments.hamlet_frames import HamletItem
 from redraft.lab.experiments.longsumeval import RefinedSummary
 from redraft.lab.experiments.plan import JUDGING
 from redraft.report.tables import Report, Table, mean

@@ -38,7 +38,9 @@ from redraft.lab.agreement.measures import (
 )
 from redraft.lab.agreement.people import Ratings
 from redraft.lab.agreement.trial import SIMILARITY, AgreementOutcome, Column
-from redraft.lab.experiments.experiment import AGAIN, ENDS, Row, sum_fields, table
+from redraft.lab.declared import Row, sum_fields, table
+from redraft.lab.experiments.experiment import AGAIN
+from redraft.lab.experiments.frames import ENDS
 from redraft.lab.experiments.runner import failure_cells
 from redraft.report.tables import Cell, Table
 

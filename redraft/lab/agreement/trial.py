@@ -21,7 +21,7 @@ from redraft.evaluators.similarity import similarity
 from redraft.events import StageStarted
 from redraft.lab.agreement.formats import FORMATS, Format
 from redraft.lab.agreement.people import Dataset, HumanItem
-from redraft.lab.experiments.experiment import group_by
+from redraft.lab.declared import group_by
 from redraft.lab.experiments.runner import RunBatch
 from redraft.lab.sentence_verdicts import verdicts_on
 from redraft.llm.budget import PriceTable

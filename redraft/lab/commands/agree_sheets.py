@@ -290,13 +290,12 @@ def _coherence_report(
         return annotation_report(files, known), {}
     if kind == "preferences":
         return preference_report(files, *texts), {}
-    from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries
-    from redraft.lab.experiments.booookscore.tables import EXPERIMENT
+    from redraft.lab.experiments.booookscore import EXPERIMENT, CoherenceDesign, annotated_outcome, measure_summaries
 
     read = [read_marks(file, texts[0]) for file in files]
     people = [annotations for annotations, _ in read]
-    outcome = measure_summaries(texts[0], people[0], CoherenceDesign(), beside=people[1:])
-    return EXPERIMENT.report(outcome), {one.name.partition(".")[0]: text for one, text in read}
+    measured = measure_summaries(texts[0], people[0], CoherenceDesign(), beside=people[1:])
+    return EXPERIMENT.report(annotated_outcome(measured)), {one.name.partition(".")[0]: text for one, text in read}
 
 
 @command("judges", short_help="Compare judges or validators of the same things.", epilog=_JUDGES)

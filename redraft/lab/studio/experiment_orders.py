@@ -17,21 +17,18 @@ from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import check_goals, metrics
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
-from redraft.lab.experiments import chunk_size, longsumeval, thesis
-from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries
+from redraft.lab.experiments import chunk_size, context, grid, hamlet, longsumeval, qa, thesis
+from redraft.lab.experiments.booookscore import CoherenceDesign, measure_summaries
 from redraft.lab.experiments.chunk_size import SIZES, ChunkSizeDesign
-from redraft.lab.experiments.context import tables as context
-from redraft.lab.experiments.context.records import ContextDesign, parse_steps
+from redraft.lab.experiments.context import ContextDesign
 from redraft.lab.experiments.data.read import SUFFIXES, form_suffix
-from redraft.lab.experiments.experiment import Experiment
-from redraft.lab.experiments.grid import tables as grid
-from redraft.lab.experiments.grid.experiment import GridDesign, contestants
-from redraft.lab.experiments.hamlet import tables as hamlet
-from redraft.lab.experiments.hamlet.experiment import HamletDesign
+from redraft.lab.experiments.experiment import AnyExperiment
+from redraft.lab.experiments.grid import GridDesign, contestants
+from redraft.lab.experiments.hamlet import HamletDesign
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign
 from redraft.lab.experiments.plan import NamedModel
-from redraft.lab.experiments.qa import tables as qa
-from redraft.lab.experiments.qa.experiment import QaDesign
+from redraft.lab.experiments.qa import QaDesign
+from redraft.lab.experiments.reading import parse_steps
 from redraft.lab.experiments.sources import DATASET, Corpus, corpus, read_references_of
 from redraft.lab.experiments.thesis import ThesisDesign
 from redraft.lab.extra import require_lab
@@ -263,7 +260,7 @@ def unpriced(table: Table) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(row[model]) for row in table.rows[:-1] if row[cost] is None))
 
 
-def design_of(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:
+def design_of(asked: ExperimentBody, models: Models) -> tuple[AnyExperiment, Any]:
     """Return the requested experiment and its design; raise UsageError if it needs a model and has none."""
     if asked.kind == "booookscore":
         return _booookscore(asked, models)
@@ -386,7 +383,7 @@ def _chunk_size(asked: ExperimentBody, models: Models) -> ChunkSizeDesign:
     return ChunkSizeDesign(names, own=own, sizes=sizes, sample=asked.sample_size, **how)
 
 
-def _booookscore(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:
+def _booookscore(asked: ExperimentBody, models: Models) -> tuple[AnyExperiment, Any]:
     """Return the summaries with their annotations. Without annotations, the built-in model judges by default."""
     require_lab("measuring coherence")
     if not asked.summaries:
@@ -396,11 +393,11 @@ def _booookscore(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any,
     said = asked.said({"batch", "context_tokens", "temperature", "prompts", "replies"})
     file = read_summaries("summaries.json", asked.summaries.encode())
     known = read_annotations("annotations.json", asked.annotations.encode()) if asked.annotations else None
-    tables = import_module("redraft.lab.experiments.booookscore.tables")  # needs the extra `agreement`
+    tables = import_module("redraft.lab.experiments.booookscore")  # needs the extra `agreement`
     return tables.EXPERIMENT, measure_summaries(file, known, CoherenceDesign(names, own=own, **said))
 
 
-_DESIGNS: Mapping[str, tuple[Experiment[Any, Any], Callable[[ExperimentBody, Models], Any]]] = {
+_DESIGNS: Mapping[str, tuple[AnyExperiment, Callable[[ExperimentBody, Models], Any]]] = {
     "grid": (grid.EXPERIMENT, _grid),
     "longsumeval": (longsumeval.EXPERIMENT, _longsumeval),
     "hamlet": (hamlet.EXPERIMENT, _hamlet),

@@ -17,7 +17,7 @@ from redraft.errors import UsageError
 from redraft.lab.agreement.sheet_tables import runs_of_experiment
 from redraft.lab.agreement.sheets import What
 from redraft.lab.experiments.chunk_size import MarkedChunk
-from redraft.lab.experiments.hamlet.experiment import HamletItem, HamletScore, PooledShare
+from redraft.lab.experiments.hamlet_frames import HamletItem, HamletScore, PooledShare
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import Inside
 from tests.judges import Keepers, Said, Sheet, island, keepers_in, seen_on, told
@@ -65,9 +65,12 @@ def test_runs_of_an_experiment_are_read_from_the_records_that_it_wrote(tmp_path:
     assert runs("verification", *items) == ["first0", "first1", "first2"]
     assert runs("facts", *items) == ["first0", "first2"]
     assert runs("facts", *items, every=True) == ["first0", "other0", "first2", "other2"]
-    again = [refined(name, {"coverage": 0.1}, {"coverage": 0.9}, run=run) for name, run in (("d", "r1"), ("d", "r2"))]
+    again = [
+        refined(name, {"coverage": 0.1}, {"coverage": 0.9}, runs={"refining": run})
+        for name, run in (("d", "r1"), ("d", "r2"))
+    ]
     assert (runs("answers", *again), runs("questions", *again)) == (["r1", "r2"], ["r1"])
-    for others in ([], [MarkedChunk("d", "D", 1024, 0, 900, "m", "r")], [refined("d")]):
+    for others in ([], [MarkedChunk("d", "D", 1024, 0, 900, "m")], [refined("d")]):
         with pytest.raises(UsageError, match="no run of this experiment was judged"):
             runs("facts", *others)
 

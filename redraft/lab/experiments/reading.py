@@ -1,18 +1,89 @@
-"""How alike statements are: by the cosine of their embeddings, or of their TF-IDF vectors."""
+"""Reading more and more of a document: the steps, and how alike statements are, by embeddings or TF-IDF vectors."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import log, sqrt
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from redraft.errors import UsageError
 from redraft.text.languages import language_of, language_spans_in
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Encoder, terms
+
+USUAL = "10000:128000:10000"
+"""The steps of the thesis: from 10,000 tokens to 128,000 by 10,000."""
+_MIN_TOKENS = 64
+_MAX_STEPS = 100
+# The maximum steps, and minimum tokens of a step, for a document too short for the usual steps.
+_STEPS, _SHORTEST = 13, 256
+# The minimum ratio of the words that are summarized to those of the summary.
+_LONGER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingStep:
+    """A step that reads so many tokens; without `until` it reads the whole document, of about so many tokens."""
+
+    number: int
+    tokens: int
+    until: int | None
+
+
+def parse_steps(words: str) -> tuple[int, ...]:
+    """Return the steps of START:STOP:STEP, ending with STOP, or of N,N..."""
+    try:
+        if ":" in words:
+            start, stop, by = (int(word) for word in words.split(":"))
+            fitting = 0 < start <= stop <= start + _MAX_STEPS * by
+            steps = (*range(start, stop, by), stop) if fitting else ()
+        else:
+            steps = tuple(sorted({int(word) for word in words.split(",")}))
+    except ValueError:
+        raise _no_steps(words) from None
+    if not steps or steps[0] < _MIN_TOKENS or len(steps) > _MAX_STEPS or list(steps) != sorted(set(steps)):
+        raise _no_steps(words)
+    return steps
+
+
+def _no_steps(words: str) -> UsageError:
+    return UsageError(
+        f"--until: {words!r:.60} are not steps",
+        hint=f"write START:STOP:STEP, such as {USUAL}, or N,N...: at most {_MAX_STEPS} steps, each of"
+        f" {_MIN_TOKENS} tokens or more",
+    )
+
+
+def plan_steps(
+    asked: Sequence[int] | None, tokens: int, words: int, limit: int | None
+) -> tuple[tuple[ReadingStep, ...], str]:
+    """Return the steps for a document of so many tokens and words, and a note where they are not as asked.
+
+    If no steps are `asked` for, they are the usual ones, or equal parts of a document with room for fewer than two of
+    those. `limit` is the length of its summaries, if known.
+    """
+    usual = parse_steps(USUAL)
+    wanted = tuple(asked or usual)
+    within = [one for one in wanted if one < tokens]
+    if len(within) == len(wanted):
+        return tuple(ReadingStep(n, one, one) for n, one in enumerate(within, 1)), ""
+    if asked or len(within) > 1:
+        steps = [
+            *(ReadingStep(n, one, one) for n, one in enumerate(within, 1)),
+            ReadingStep(len(within) + 1, tokens, None),
+        ]
+        return tuple(steps), f"has about {tokens:,} tokens: {len(steps)} steps, the last of which is all of it"
+    by_length = words // (_LONGER * limit) if limit else _STEPS
+    count = max(1, min(_STEPS, tokens // _SHORTEST, by_length))
+    parts = [ReadingStep(n, round(n * tokens / count), round(n * tokens / count)) for n in range(1, count)]
+    said = f"has about {tokens:,} tokens, too few for steps of {usual[0]:,}: {count} of about {tokens // count:,} each"
+    return (*parts, ReadingStep(count, tokens, None)), said
+
 
 Matrix = npt.NDArray[np.float64]
 
