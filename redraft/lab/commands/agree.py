@@ -128,8 +128,10 @@ def with_(
     require_lab("redraft agree")
     from redraft.cli.runner import report_end, run_experiment
     from redraft.cli.views.plans import show_plan
+    from redraft.lab.agreement.formats import find_format
+    from redraft.lab.agreement.people import human_field, sample_items
     from redraft.lab.agreement.report import agree_report, save_agreements
-    from redraft.lab.agreement.trial import find_format, human_field, plan_table, run_trial, sample_items
+    from redraft.lab.agreement.trial import plan_table, run_trial
     from redraft.store.store import Store
 
     limits, table = parse_options.limits(given), parse_options.prices(given)
@@ -146,7 +148,7 @@ def with_(
     delivery.deliver(agree_report(outcome), folder, as_json=as_json, quiet=quiet)
     if save and not quiet:
         say(f"{len(agreements)} figures stored" if agreements else "nothing stored: stopped early, or too few verdicts")
-    done = any(outcome.outcome for column in outcome.columns for outcome in column.said)
+    done = any(each.outcome for each in outcome.outcomes)
     return report_end(outcome.complete, outcome.stopped, done=done, quiet=quiet)
 
 
@@ -205,8 +207,9 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
     require_lab("redraft agree table")
     from redraft.cli.runner import report_end, run_experiment
     from redraft.cli.views.plans import show_plan
+    from redraft.lab.agreement.formats import find_format
+    from redraft.lab.agreement.people import sample_items
     from redraft.lab.agreement.report import overview_plan, overview_report, run_overview
-    from redraft.lab.agreement.trial import find_format, sample_items
     from redraft.store.store import Store
 
     parts = [word.partition("=")[::2] for word in files]
@@ -230,12 +233,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
         )
     delivery.deliver(overview_report(overview), folder, as_json=as_json, quiet=quiet)
     stopped = next((outcome.stopped for outcome in overview.outcomes if outcome.stopped), None)
-    is_some = any(
-        item_outcome.outcome
-        for outcome in overview.outcomes
-        for column in outcome.columns
-        for item_outcome in column.said
-    )
+    is_some = any(each.outcome for outcome in overview.outcomes for each in outcome.outcomes)
     return report_end(overview.complete, stopped, done=is_some, quiet=quiet)
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from redraft.domain import record_json
 from redraft.errors import UsageError
-from redraft.lab.agreement.sheet_tables import runs_of_experiment
-from redraft.lab.agreement.sheets import What
+from redraft.lab.agreement.sheet_reports import runs_of_experiment
+from redraft.lab.agreement.sheet_rows import What
 from redraft.lab.experiments.chunk_size import MarkedChunk
 from redraft.lab.experiments.hamlet.experiment import HamletItem, HamletScore, PooledShare
 from tests.chatserver import ChatServer, Seen
