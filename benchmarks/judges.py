@@ -35,7 +35,7 @@ from redraft.lab.agreement.people import Dataset, HumanField, HumanItem, sample_
 from redraft.lab.agreement.tables import agreement_tables
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, Column, ItemOutcome, run_trial
 from redraft.lab.doctor.checkup import JudgeUnderTest, examine_all
-from redraft.lab.doctor.expectations import KEPT
+from redraft.lab.doctor.controls import KEPT
 from redraft.report.tables import Cell
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, ModelSettings

@@ -74,11 +74,15 @@ def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
     yield from (count_table(outcome), cost_table(outcome), trouble_table(outcome))
 
 
-def basis(outcome: AgreementOutcome, _: object = None) -> str:
+def basis(outcome: AgreementOutcome) -> str:
     """Return a sentence on what the tables are based on."""
     statuses = [each.status for each in outcome.outcomes]
     counts = ", ".join(f"{statuses.count(status)} {status}" for status in _STATUSES)
     return f"Based on {_rated(outcome)} of {len(outcome.dataset.items)} items and {len(statuses)} judgments: {counts}."
+
+
+def _basis(outcome: AgreementOutcome, _: pd.DataFrame) -> str:
+    return basis(outcome)
 
 
 def _rated(outcome: AgreementOutcome) -> int:
@@ -124,7 +128,7 @@ def _beyond_chance(ratings: Ratings) -> tuple[float | None, ...]:
     " `tau, all` is over all summaries: one without a score gets the mean of the others. The last row needs no judge:"
     f" it is the {BIGRAMS}.",
     ("judge", "summaries", "of", "tau-b", *ENDS, *_P),
-    basis,
+    _basis,
 )
 def correlation_table(outcome: AgreementOutcome, frame: pd.DataFrame) -> Iterator[Row]:
     for judge, rows in by_judge(frame):
@@ -138,7 +142,7 @@ def correlation_table(outcome: AgreementOutcome, frame: pd.DataFrame) -> Iterato
     "Mean of tau-b over documents, each over its own summaries, with intervals from resampled documents. A"
     " document whose summaries are all rated alike, by people or by the judge, is left out.",
     ("judge", "documents", "of", "tau-b", *ENDS),
-    basis,
+    _basis,
 )
 def document_table(_: AgreementOutcome, frame: pd.DataFrame) -> Iterator[Row]:
     for judge, rows in by_judge(scored(frame)):
@@ -152,7 +156,7 @@ def document_table(_: AgreementOutcome, frame: pd.DataFrame) -> Iterator[Row]:
     "Correlation of the systems' means, with intervals from resampled documents; p as above. `tau, all` is over all"
     " summaries: one without a score gets the mean of the others.",
     ("judge", "systems", "tau-b", *ENDS, *_P),
-    basis,
+    _basis,
 )
 def system_table(_: AgreementOutcome, frame: pd.DataFrame) -> Iterator[Row]:
     for judge, rows in by_judge(frame):
@@ -170,7 +174,7 @@ def system_table(_: AgreementOutcome, frame: pd.DataFrame) -> Iterator[Row]:
         " without any threshold."
     ),
     ("judge", "summaries", "of", "wrong", "balanced accuracy", *ENDS, *_CLASSES, "AUC"),
-    basis,
+    _basis,
 )
 def class_table(outcome: AgreementOutcome, frame: pd.DataFrame) -> Iterator[Row]:
     for judge, all_rows in by_judge(frame):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -18,6 +19,7 @@ from redraft.lab.extra import require_lab
 if TYPE_CHECKING:
     from redraft.lab.agreement.sheet_rows import What
 
+F = TypeVar("F", bound=Callable[..., Any])
 _COHERENCE = ("annotations", "marks", "preferences")
 _JUDGED = ("facts", "alignment", "verification", "claims")
 _WHAT = ("facts", "queries", "alignment", "verification", "claims", "questions", "answers", *_COHERENCE)
@@ -53,7 +55,7 @@ Examples:
   redraft agree judges 3fa2c1d0 77b01c2d --what facts
   redraft agree judges --experiment results --what verification
 
-Validators: run `redraft keyfacts` twice, with another --validator.
+Validators: run `redraft keyfacts` twice, with another `--set validator=NAME`.
 """
 
 _summaries = options.typed_option(
@@ -92,7 +94,7 @@ _confidence = options.typed_option(
 )
 
 
-def _what(kinds: tuple[str, ...], text: str) -> Any:
+def _what(kinds: tuple[str, ...], text: str) -> Callable[[F], F]:
     """Return the option that says what a sheet is about."""
     choice = click.Choice(kinds)
     return options.typed_option("--what", section="summary", type=choice, metavar="KIND", required=True, help=text)

@@ -105,8 +105,8 @@ def filled(folder: Path, says_yes: Callable[[dict[str, str]], bool]) -> list[dic
 
 
 def grown(command: Inside, validator: str) -> str:
-    grow = ("keyfacts", "book.md", "-m", "openai:fair", "--perspective", "analytical", "--json")
-    done = command.run(*grow, "--validator", validator)
+    grow = ("keyfacts", "book.md", "-m", "openai:fair", "--set", "perspective=analytical", "--json")
+    done = command.run(*grow, "--set", f"validator={validator}")
     assert done.code == 0, done.err
     return str(re.findall(r"run (\w+) ", done.err)[-1])
 

@@ -136,7 +136,7 @@ def test_a_judge_that_fails_is_counted_and_the_other_goes_on(inside: tuple[Insid
 @pytest.mark.nightly
 def test_a_sweep_over_similarity_and_threshold_asks_nothing_new(inside: tuple[Inside, ChatServer]) -> None:
     command, server = inside
-    assert command.run(*JUDGED, "--no-second-look", "--json").code == 0
+    assert command.run(*JUDGED, "--set", "second_look=false", "--json").code == 0
     asked = len(server.answered)
     done = command.run(*JUDGED, "--json", "--sweep", "similarity=exact,rouge1", "--sweep", "threshold=0.2:0.7:0.1")
     assert done.code == 0, done.err
@@ -154,7 +154,7 @@ def test_what_is_read_otherwise_is_what_would_be_judged_otherwise(inside: tuple[
     swept = command.run(*JUDGED, "--json", "--sweep", "similarity=exact,rouge1", "--sweep", "threshold=0.0,0.6")
     judges = [item["judges"] for item in json.loads(swept.out)["items"]]
     for likeness, threshold in (("exact", "0.0"), ("rouge1", "0.6")):
-        options = ("--similarity", likeness, "--threshold", threshold, "--no-second-look", "--json")
+        options = ("--set", f"similarity={likeness}", "--set", f"threshold={threshold}", "--set", "second_look=false", "--json")
         alone = json.loads(command.run(*JUDGED, *options).out)
         name = f"openai:fair, similarity {likeness}, threshold {threshold}"
         assert [one[name]["score"] for one in judges] == [
@@ -331,7 +331,7 @@ def test_a_saved_figure_stands_behind_the_scores_of_that_judge_and_of_no_other(
     assert json.loads(command.run("show", run, "--json").out)["certificates"]["consistency"] == behind
     [turn] = json.loads(command.run("trace", run, "--json").out)["rounds"]
     assert turn["metrics"]["consistency"]["certificate"] == behind
-    for other in (("openai:other",), ("openai:fair", "--threshold", "0.3"), ("openai:fair", "--prompts", "simple")):
+    for other in (("openai:other",), ("openai:fair", "--set", "threshold=0.3"), ("openai:fair", "--prompts", "simple")):
         assert "not checked against people" in _plain(command.run(*judge, *other).out)
     listed = json.loads(command.run("agree", "list", "--json").out)
     assert {one["dataset"] for one in listed if "fair" in one["judge"]} == {"Keepers"}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.lab.doctor.expectations import SHUFFLED
+from redraft.lab.doctor.controls import SHUFFLED
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import MODEL, Inside
 from tests.judges import seen_on

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.evaluators.base import statements_of
-from redraft.lab.doctor.expectations import (
+from redraft.lab.doctor.controls import (
     ANOTHER,
     HALVES,
     HOLLOW,

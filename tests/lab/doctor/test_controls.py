@@ -13,7 +13,7 @@ from redraft.evaluators.base import Case, Evaluator, statements_of
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.evaluators.metric_info import MetricAim
 from redraft.lab.doctor.checkup import ControlCheck, JudgeUnderTest, check_metrics, examine
-from redraft.lab.doctor.expectations import (
+from redraft.lab.doctor.controls import (
     EMPTY,
     HOLLOW,
     INVENTED,
