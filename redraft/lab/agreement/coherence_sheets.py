@@ -25,6 +25,7 @@ from redraft.lab.agreement.annotations import (
     entries_of,
     read_annotations,
 )
+from redraft.lab.agreement.declared import make_table
 from redraft.lab.agreement.people import read_text
 from redraft.lab.agreement.sheet_reports import people_table, trouble_table
 from redraft.lab.agreement.sheets import (
@@ -43,7 +44,6 @@ from redraft.lab.agreement.sheets import (
 )
 from redraft.lab.agreement.tables import interval_ends
 from redraft.lab.experiments.booookscore.experiment import CoherenceItem
-from redraft.lab.experiments.experiment import ENDS
 from redraft.prompts.coherence import ASPECTS, ERROR_TYPES
 from redraft.report.tables import Report, Table
 from redraft.text.sanitizer import one_line
@@ -250,14 +250,7 @@ def annotation_report(paths: Sequence[str], annotations: Sequence[Annotations]) 
         share, interval = share_interval(counts[0] + counts[1], sum(counts))
         answered = frame.loc[(frame["group"] == name) & frame["answer"].notna(), "row"].nunique()
         rows.append((name, answered, *counts, share, *interval_ends(interval)))
-    table = Table(
-        "precision",
-        "Precision of annotations (appendix J)",
-        "People's answers on annotated errors; precision is the share of agree and partly, with its interval (Wilson).",
-        answers.basis,
-        ("annotations", "rows", *choices, "precision", *ENDS),
-        tuple(rows),
-    )
+    table = make_table("precision", answers.basis, rows)
     return answers.report(table, frame["answer"].map(lambda answer: answer and answer != "disagree"))
 
 
@@ -281,14 +274,8 @@ def preference_report(paths: Sequence[str], first: Summaries, second: Summaries)
 
     answers, names = _Answers(paths, "preferences", meanings, read), (first.name, second.name, TIE)
     counts = {aspect: answers.counts(aspect, names) for aspect in ASPECTS}
-    table = Table(
-        "preferences",
-        "Preferences (table 4)",
-        "How many answers prefer each system's summary.",
-        answers.basis,
-        ("aspect", *names, "answers"),
-        tuple((aspect, *some, sum(some)) for aspect, some in counts.items()),
-    )
+    rows = [(aspect, *some, sum(some)) for aspect, some in counts.items()]
+    table = make_table("preferences", answers.basis, rows, (*names, "answers"))
     return answers.report(table, answers.frame["answer"])
 
 

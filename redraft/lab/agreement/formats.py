@@ -6,10 +6,8 @@ into rows, or makes a row with the columns `sentences`, `labels`, `votes` and `p
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -25,6 +23,7 @@ from redraft.lab.agreement.annotations import (
     marked_sentences,
     match_to_sentences,
 )
+from redraft.lab.agreement.declared import declared
 from redraft.lab.agreement.people import (
     Dataset,
     FileEntry,
@@ -166,6 +165,10 @@ def _flat(content: Row, before: str = "") -> dict[str, Any]:
         inner = isinstance(value, Mapping) and name != "people"
         flat |= _flat(value, f"{before}{name}.") if inner else {f"{before}{name}": value}
     return flat
+
+
+def _field(rated: str, best: float | None) -> HumanField:
+    return HumanField(best or None, tuple(_METRICS.get(rated, ())))
 
 
 def _own_fields(items: Sequence[HumanItem]) -> Mapping[str, HumanField]:
@@ -348,18 +351,15 @@ _ROWS: Mapping[str, Callable[[Row, Library], Row]] = {
 """Functions that change a row; they raise `UnreadableError` with the reason if they cannot."""
 
 
-def _formats() -> Iterator[Format]:
-    for name, declared in _DECLARED.items():
-        fields = {
-            field: HumanField(best or None, _METRICS.get(field, ())) for field, best in declared["fields"].items()
-        }
-        yield Format(name, **{**declared, "fields": fields})
-
-
-_DECLARED = tomllib.loads(resources.files("redraft.lab.agreement").joinpath("formats.toml").read_text("utf-8"))
-_METRICS: Mapping[str, tuple[str, ...]] = {name: tuple(metrics) for name, metrics in _DECLARED.pop("metrics").items()}
+_METRICS: Mapping[str, tuple[str, ...]] = {
+    name: tuple(metrics) for name, metrics in declared("formats")["metrics"].items()
+}
 """The metrics that measure what people rated."""
-FORMATS: Mapping[str, Format] = {each.name: each for each in _formats()}
+_DECLARED = {name: entry for name, entry in declared("formats").items() if name != "metrics"}
+FORMATS: Mapping[str, Format] = {
+    name: Format(name, **{**entry, "fields": {rated: _field(rated, best) for rated, best in entry["fields"].items()}})
+    for name, entry in _DECLARED.items()
+}
 
 
 def find_format(name: str) -> Format:

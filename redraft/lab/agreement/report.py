@@ -11,6 +11,7 @@ from redraft.evaluators.consensus import OPEN, Interval, mean
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.similarity import rouge1
+from redraft.lab.agreement.declared import make_table
 from redraft.lab.agreement.frames import (
     BIGRAMS,
     bigram_shares,
@@ -23,10 +24,9 @@ from redraft.lab.agreement.frames import (
     summary_correlation,
     system_correlation,
 )
-from redraft.lab.agreement.measures import Correlation, compare_verdicts
+from redraft.lab.agreement.measures import PERMUTATIONS, Correlation, compare_verdicts
 from redraft.lab.agreement.people import Dataset, human_field
 from redraft.lab.agreement.tables import (
-    STARRED,
     SUMMARIES,
     SYSTEMS,
     agreement_tables,
@@ -268,16 +268,8 @@ def overview_report(overview: AgreementOverview) -> Report:
         )
         for method, by_set in sorted(overview.correlations.items(), key=lambda pair: (pair[0].metric, pair[0].per))
     ]
-    table = Table(
-        "overview",
-        "Agreement with people (LongSumEval, tables II and V to VII)",
-        f"Kendall's tau-b with people's figures: {STARRED}. Per systems: of the systems' means, as the paper's on"
-        f" SummEval, Arxiv and GovReport are. {QUESTEVAL}: the judge's questions and answers, by their mean token F1"
-        " without a threshold; for coverage, that is QAEval's F1.",
-        overview.basis,
-        ("method", "metric", *names, "per", *overview.sets),
-        tuple(rows),
-    )
+    chance = {"permutations": PERMUTATIONS, "questeval": QUESTEVAL}
+    table = make_table("overview", overview.basis, rows, (*names, "per", *overview.sets), **chance)
     items: list[Mapping[str, object]] = [
         {"method": method.name, "metric": method.metric, "setting": dict(method.setting), "per": method.per}
         | {"set": name, "n": result.n, "tau": result.tau, "p": result.p, "p_by": result.p_by}

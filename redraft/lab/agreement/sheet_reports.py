@@ -11,6 +11,7 @@ import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
 from redraft.errors import RunError, UsageError
+from redraft.lab.agreement.declared import Row, make_table
 from redraft.lab.agreement.measures import (
     cohens_kappa,
     compare_verdicts,
@@ -30,7 +31,6 @@ from redraft.lab.agreement.sheets import (
     share_interval,
 )
 from redraft.lab.agreement.tables import interval_ends
-from redraft.lab.experiments.experiment import ENDS, Row
 from redraft.lab.experiments.hamlet.experiment import HamletItem
 from redraft.lab.experiments.longsumeval import RefinedSummary
 from redraft.lab.experiments.plan import JUDGING
@@ -171,8 +171,7 @@ def _yes_table(verdicts: pd.DataFrame, basis: str) -> Table:
         for group, some in _groups(of_judge):
             share, interval = share_interval(int(some["said"].astype(bool).sum()), len(some))
             rows.append((judge, group, len(some), share, *interval_ends(interval)))
-    caption = "The share of rows that each judge passes, finds stated, or finds supported."
-    return Table("yes", "Verdicts by judge", caption, basis, ("judge", "group", "rows", "yes", *ENDS), tuple(rows))
+    return make_table("yes", basis, rows)
 
 
 def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
@@ -186,18 +185,7 @@ def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
             kappa = cohens_kappa([pair[0] for pair in pairs], [pair[1] for pair in pairs])
             figures = (percent_agreement(pairs), kappa, gwets_ac1(pairs))
             rows.append((first, second, group, len(pairs), *figures, *counts))
-    return Table(
-        "judges",
-        "Agreement between judges",
-        "Equal verdicts on the same rows, Cohen's kappa, Gwet's AC1; and how often both say yes, both no, or only one"
-        " says yes.",
-        basis,
-        (
-            *("first", "second", "group", "rows", "equal", "kappa", "AC1"),
-            *("both yes", "both no", "first only", "second only"),
-        ),
-        tuple(rows),
-    )
+    return make_table("judges", basis, rows)
 
 
 def _validity_table(asked: pd.DataFrame, judges: Sequence[str], what: What, basis: str) -> Table:
@@ -215,12 +203,8 @@ def _validity_table(asked: pd.DataFrame, judges: Sequence[str], what: What, basi
                 shares.append(share)
                 rows.append((judge, name, dimension, len(valid), share, *interval_ends(interval)))
             rows.append((judge, name, _MEAN, len(of_judge), mean(shares), None, None))
-    caption = kind.shares or (
-        "Pass is right where people say yes, fail where they say no (HAMLET, table 2). The mean is that of the"
-        " dimensions. Facts below a pruned one, and those without a verdict, are left out."
-    )
-    columns = ("validator" if what == "facts" else "judge", "judgment", "dimension", "rows", "right", *ENDS)
-    return Table("validity", kind.title, caption, basis, columns, tuple(rows))
+    judge = "validator" if what == "facts" else "judge"
+    return make_table("validity", basis, rows, kind=kind.title, caption=kind.shares, judge=judge)
 
 
 def _verdict_table(asked: pd.DataFrame, judges: Sequence[str], what: What, basis: str) -> Table:
@@ -239,18 +223,7 @@ def _verdict_table(asked: pd.DataFrame, judges: Sequence[str], what: What, basis
             )
         )
     yes, no = ("stated", "missing") if what == "alignment" else ("right", "wrong")
-    return Table(
-        "verdicts",
-        KINDS[what].title,
-        "Each judge's verdicts compared with the majority of people's (HAMLET, table 3): balanced accuracy is the mean"
-        f" of both recalls. People say {yes}, or {no}. Full text: judged against the whole document, as in FineSurE.",
-        basis,
-        (
-            *("judge", "rows", yes, no, "balanced accuracy", *ENDS, f"precision {yes}", f"recall {yes}"),
-            *(f"precision {no}", f"recall {no}", "accuracy"),
-        ),
-        tuple(rows),
-    )
+    return make_table("verdicts", basis, rows, kind=KINDS[what].title, yes=yes, no=no)
 
 
 def people_table(ratings: Ratings, basis: str) -> Table:
@@ -258,32 +231,16 @@ def people_table(ratings: Ratings, basis: str) -> Table:
     people = max((len(row) for row in ratings), default=0)
     by_several = sum(sum(answer is not None for answer in row) > 1 for row in ratings)
     figures = (percent_agreement(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings))
-    return Table(
-        "people",
-        "Agreement between people",
-        "Over the rows that two or more people answered: equal answers, and agreement beyond chance by Gwet's AC1,"
-        " which HAMLET gives, and Krippendorff's alpha.",
-        basis,
-        ("people", "rows by several", "equal", "AC1", "alpha"),
-        ((people, by_several, *figures),),
-    )
+    return make_table("people", basis, [(people, by_several, *figures)])
 
 
 def _sample_table(size: int, population: int, basis: str, margins: Sequence[float], confidence: float) -> Table:
     sizes = [sample_size(population, margin, confidence) for margin in margins]
-    return Table(
-        "sample",
-        "Precision of the sample",
-        f"By how much a share of these rows may be off, in {100 * confidence:g} of 100 samples, and how many rows it"
-        " would take for others (Cochran, for a share of a half and a finite number).",
-        basis,
-        ("rows", "of", "margin", *(f"rows for ±{100 * margin:g}%" for margin in margins)),
-        ((size, population, margin_of_error(size, population, confidence), *sizes),),
-    )
+    row = (size, population, margin_of_error(size, population, confidence), *sizes)
+    more = [f"rows for ±{100 * margin:g}%" for margin in margins]
+    return make_table("sample", basis, [row], more, of_hundred=100 * confidence)
 
 
 def trouble_table(troubles: Sequence[FileProblem], basis: str) -> Table:
     """Return the table of the answers that could not be read."""
-    rows = tuple((problem.place, problem.message) for problem in troubles)
-    caption = "These answers count as not given."
-    return Table("troubles", "Unreadable answers", caption, basis, ("place", "message"), rows)
+    return make_table("unreadable", basis, troubles)

@@ -18,6 +18,7 @@ from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
 from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
+from redraft.lab.agreement.declared import declared
 from redraft.lab.agreement.sheets import SheetAnswers, SheetRow, person_columns, sheet_file, yes_or_no_answers
 from redraft.report.history.certificates import judges_of
 from redraft.report.history.results import document_read, read_result
@@ -95,7 +96,7 @@ class _JudgedRun:
     def trees(self) -> Sequence[Tree]:
         """The trees of its key facts; raise if it has none."""
         if self.keyfacts is None:
-            raise RunError(f"run {self.run.id} has no key facts", hint=_KEYFACTS)
+            raise RunError(f"run {self.run.id} has no key facts", hint=KINDS["facts"].needs)
         return self.keyfacts.trees
 
     @cached_property
@@ -193,103 +194,41 @@ def _answers(run: _JudgedRun) -> Iterator[_Question]:
 
 @dataclass(frozen=True, slots=True)
 class SheetKind:
-    """A kind of sheet about runs."""
+    """A kind of sheet about runs, as `sheets.toml` declares it."""
 
     title: str
-    rows: Callable[[_JudgedRun], Iterator[_Question]]
     needs: str
-    """What to name if there is nothing to ask about."""
-    asked: Mapping[str, str] = field(default_factory=dict)
-    """The yes-or-no question for people by dimension; a single one has no name."""
+    asked: str = ""
+    dimensions: Mapping[str, str] = field(default_factory=dict)
     shares: str = ""
-    """The caption of the shares of rows that people answer with yes, where no judge has a verdict."""
-    opinions: tuple[str, tuple[str, ...], Callable[[Finding], tuple[str, ...]]] | None = None
-    """For the kinds that findings relate to: the metric of these findings, and how they are matched to rows."""
-
-    @property
-    def dimensions(self) -> tuple[str, ...]:
-        """The dimensions by which it asks; none if there is one question."""
-        return tuple(name for name in self.asked if name)
 
 
-_KEYFACTS = "name a run of `redraft keyfacts`, or one that was judged by keyfact_recall"
-KINDS: Mapping[What, SheetKind] = {
-    "facts": SheetKind(
-        "Validity of key facts",
-        _facts,
-        _KEYFACTS,
-        {
-            "faithfulness": "Does the passage say all of this fact outright?",
-            "objectivity": "Is the fact free of opinions, guesses, and words that judge?",
-            "significance": "Does the fact matter for what the passage is about?",
-        },
-    ),
-    "queries": SheetKind(
-        "Validity of queries",
-        _queries,
-        _KEYFACTS,
-        {
-            "naturalness": "Is this a fluent and grammatical question that a person might ask?",
-            "relevance": "Can the question be answered from the passage?",
-        },
-        "The share of queries that people find natural, and relevant (HAMLET, section 4).",
-    ),
-    "alignment": SheetKind(
-        "Alignment of key facts",
-        _alignment,
-        "name a run that was judged by keyfact_recall",
-        {"": "Does the summary state this fact, if only in other words?"},
-        opinions=(KeyfactRecall.name, ("fact",), lambda finding: (finding.expected,)),
-    ),
-    "verification": SheetKind(
-        "Verification of sentences",
-        _verification,
-        "name a run that was judged by faithfulness",
-        {"": "Does the document support all of this sentence?"},
-        opinions=(Faithfulness.name, ("sentence",), lambda finding: (finding.sentence,)),
-    ),
-    "claims": SheetKind(
-        "Verdicts on claims",
-        _claims,
-        "name a run that was judged by consistency",
-        {"": "Does the document support this answer to the question?"},
-        opinions=(
-            Consistency.name,
-            ("sentence", "question", "answer"),
-            lambda finding: (finding.sentence, finding.question, finding.found),
-        ),
-    ),
-    "questions": SheetKind(
-        "Quality of questions",
-        _questions,
-        "name a run that was judged by coverage",
-        {
-            "key information": "Does the question ask for key information of the document?",
-            "answerable": "Does the document state this answer, or does it follow from the document?",
-            "complete": "Do these questions cover all key aspects that a summary should address?",
-        },
-        "The share of rows that people answer with yes (LongSumEval, table IV); complete is about all of a"
-        " document's questions.",
-    ),
-    "answers": SheetKind(
-        "Quality of answers",
-        _answers,
-        "name a run that was judged by coverage or consistency",
-        {
-            "relevant": "Is the answer about what is asked? 'There is none' also counts as an answer.",
-            "no answer": "Is it right that the text does not answer the question?",
-            "consistent": "Does the text support the answer?",
-        },
-        "The share of rows that people answer with yes (LongSumEval, table IV). Every answer is relevant or not;"
-        " one that says there is none is right or not, any other consistent or not.",
-    ),
+KINDS: Mapping[What, SheetKind] = {kind: SheetKind(**declared("sheets")[kind]) for kind in get_args(What)}
+_ROWS: Mapping[What, Callable[[_JudgedRun], Iterator[_Question]]] = {
+    "facts": _facts,
+    "queries": _queries,
+    "alignment": _alignment,
+    "verification": _verification,
+    "claims": _claims,
+    "questions": _questions,
+    "answers": _answers,
 }
+OPINIONS: Mapping[What, tuple[str, tuple[str, ...], Callable[[Finding], tuple[str, ...]]]] = {
+    "claims": (
+        Consistency.name,
+        ("sentence", "question", "answer"),
+        lambda finding: (finding.sentence, finding.question, finding.found),
+    ),
+    "verification": (Faithfulness.name, ("sentence",), lambda finding: (finding.sentence,)),
+    "alignment": (KeyfactRecall.name, ("fact",), lambda finding: (finding.expected,)),
+}
+"""For the kinds that findings relate to: the metric of these findings, and how they are matched to rows."""
 
 
 def run_rows(store: Store, name: str, what: What) -> Iterator[SheetRow]:
     """Yield the rows of one run, with its judge's verdicts."""
     run, kind = _JudgedRun(store, name), KINDS[what]
-    for question in kind.rows(run):
+    for question in _ROWS[what](run):
         shown = {"document": run.document.title, **question.shown}
         words = content_id("\n".join(shown.values()))[:_LETTERS]
         shown |= {"passages": question.passages} if question.passages else {}
@@ -298,7 +237,7 @@ def run_rows(store: Store, name: str, what: What) -> Iterator[SheetRow]:
             {column: text[:_LONGEST] for column, text in shown.items()},
             question.said,
             question.group,
-            kind.asked.get(question.group) or kind.asked[""],
+            kind.dimensions.get(question.group, kind.asked),
             question.judge or run.judge,
         )
 
@@ -318,9 +257,9 @@ def questions(store: Store, runs: Sequence[str], what: What) -> list[SheetRow]:
 
 def stored_answers(store: Store, runs: Sequence[str], what: What, rows: Sequence[SheetRow]) -> dict[str, str]:
     """Return the answers that people have already given on the findings behind the rows, by row id."""
-    if (opinions_of := KINDS[what].opinions) is None:
+    if what not in OPINIONS:
         return {}
-    (metric, columns, key_of), answers = opinions_of, dict[tuple[str, tuple[str, ...]], str]()
+    (metric, columns, key_of), answers = OPINIONS[what], dict[tuple[str, tuple[str, ...]], str]()
     for name in runs:
         result = read_result(store, name)
         opinions = store.opinions.of(result.run.id)

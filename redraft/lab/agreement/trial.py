@@ -17,6 +17,7 @@ from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.similarity import similarity
 from redraft.events import StageStarted
+from redraft.lab.agreement.declared import Row, make_table
 from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.experiments.experiment import group_by
 from redraft.lab.experiments.runner import RunBatch
@@ -340,7 +341,7 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
     """Return the plan: the calls of each judge under each setting that needs new requests."""
     design.sweep.check(design.metric, design.judging)
     documents = dataset_documents(dataset)
-    rows: list[tuple[str | int | float | None, ...]] = []
+    rows: list[Row] = []
     for setting in design.judge_settings:
         sampled, calls, prompt, reply = SampledDryRuns(), 0.0, 0.0, 0.0
         # Dry runs of items of different sizes stand for all others.
@@ -355,13 +356,4 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
         cost = None if price is None else price.of(Usage(round(prompt), round(reply) + thinking))
         named = ", ".join(f"{name} {value}" for name, value in setting.setting)
         rows.append((setting.judge, named, round(calls), round(prompt), round(reply), cost))
-    return Table(
-        "plan",
-        "Estimated cost",
-        "Every judge judges every item once under every setting that needs new calls; similarity and threshold"
-        " need none. Numbers are approximate; questions and key facts are built once per document, but counted"
-        " for each item. Prices are in USD.",
-        "No model was called and nothing was stored; cached answers cost nothing.",
-        ("judge", "setting", "calls", "prompt tokens", "reply tokens", "USD"),
-        tuple(rows),
-    )
+    return make_table("plan", "No model was called and nothing was stored; cached answers cost nothing.", rows)

@@ -13,7 +13,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError, UsageError
-from redraft.lab.agreement.sheet_rows import KINDS, What, questions, sheet_csv, stored_answers
+from redraft.lab.agreement.sheet_rows import OPINIONS as OPINIONS_OF
+from redraft.lab.agreement.sheet_rows import What, questions, sheet_csv, stored_answers
 from redraft.lab.agreement.sheets import AS_ABOVE, ASKED_COLUMN, ID, PERSON, Sheet, fill_sheet, parse_sheet
 from redraft.prompts.coherence import ERROR_TYPES
 from redraft.store.store import Store
@@ -132,7 +133,7 @@ async def opinions(request: Request) -> Response:
 def _opinions_sheet(store: Store, run: str, what: str | None) -> tuple[What, str]:
     """Return the opinions on a run as a sheet for `redraft agree read`: of the given kind, or of the kind with the
     most."""
-    kinds = [kind for kind in KINDS if KINDS[kind].opinions]
+    kinds = list(OPINIONS_OF)
     if what is not None and what not in kinds:
         raise UsageError(f"there is no sheet {what!r}", hint=f"choose from: {', '.join(kinds)}")
     sheets = [(kind, _answered(store, run, kind)) for kind in kinds if what in (None, kind)]

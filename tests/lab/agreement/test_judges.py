@@ -154,7 +154,7 @@ def test_table_3_has_several_judges_on_one_gold(command: Inside, tmp_path: Path)
     judged = ("evaluate", "book.md", "poor.md", *metrics, "-m", "openai:fair", "--json")
     pack = json.loads(command.run("keyfacts", "book.md", "-m", "openai:fair", "--json").out)["id"]
     first = json.loads(command.run(*judged).out)
-    other = json.loads(command.run(*judged, "--judge", "openai:blind", "--keyfacts", pack).out)["run"]
+    other = json.loads(command.run(*judged, "--judge", "openai:blind", "--set", f"keyfacts={pack}").out)["run"]
     command.run("agree", "sheet", first["run"], "--what", "alignment", "-o", "sheet.csv")
     filled(tmp_path, lambda row: bool({1, 3, 4} & set(keepers_in(row["fact"]))))
     read = command.run(
@@ -179,29 +179,9 @@ def test_the_sheets_of_an_experiment_show_the_chunk_that_the_judge_saw(tmp_path:
     (tmp_path / "book.md").write_text(island(90).text, "utf-8")
     with ChatServer(model_answer) as server:
         command = Inside(tmp_path, server.base_url, COLUMNS="100")
-        run = (
-            "experiment",
-            "hamlet",
-            "book.md",
-            "-m",
-            "openai:half",
-            "--judge",
-            "openai:judge",
-            "--judge",
-            "openai:two",
-        )
-        options = (
-            "--full-text",
-            "--queries",
-            "2",
-            "--words",
-            "450",
-            "--context-tokens",
-            "4000",
-            "--strategy",
-            "direct",
-        )
-        done = command.run(*run, *options, "-o", "results")
+        judges = ("-m", "openai:half", "--judge", "openai:judge", "--judge", "openai:two", "--full-text")
+        sizes = ("--queries", "2", "--words", "450", "--context-tokens", "4000", "--strategy", "direct")
+        done = command.run("experiment", "hamlet", "book.md", *judges, *sizes, "-o", "results")
         assert done.code == 0, done.err
         made = command.run("agree", "sheet", "--experiment", "results", "--what", "verification", "-o", "sheet.csv")
         assert made.code == 0, made.err
