@@ -268,8 +268,7 @@ def list_(db: str | None, as_json: bool) -> int:
             [each.standing.judge, f"{each.standing.metric} {each.standing.version}", in_words(each), each.measured]
             for each in agreements
         ]
-        show(table([["judge", "metric", "agreement", "measured"], *rows]) + "
-")
+        show(table([["judge", "metric", "agreement", "measured"], *rows]) + "\n")
     return 0
 
 
