@@ -24,7 +24,7 @@ def hospital(folder: Path, fault: str = "") -> Iterator[Inside]:
     oracle = Oracle(fault)
 
     def serve(seen: Seen) -> str:
-        return json.dumps(oracle(seen_on(seen), 0))
+        return json.dumps(oracle(seen_on(seen)))
 
     with ChatServer(serve) as server:
         yield Inside(folder, server.base_url, COLUMNS="100")
