@@ -37,8 +37,8 @@ def test_a_judge_that_passes_leaves_with_zero(tmp_path: Path) -> None:
         again = command.run(*FORM, "--json")
         listed = command.run("runs", "--json"), command.run("runs", "--all", "--json")
     assert done.code == 0, done.err
-    assert done.out.startswith(f"{MODEL}, on English texts: 5 controls passed, 0 failed, 0 cannot tell · ")
-    assert "failed:" not in done.out
+    assert done.out.startswith(f"# {MODEL}, on English texts: 5 controls passed, 0 failed, 0 cannot tell\n")
+    assert "## Failed" not in done.out
     assert "5 of 5 done" in done.err
     (judge,) = again.json["judges"]
     assert again.json["stopped"] is None
@@ -55,10 +55,9 @@ def test_a_control_that_fails_is_told_with_what_was_said_and_leaves_with_three(t
         listed = command.run("runs", "--all", "--json").json["runs"]
     assert done.code == 3
     assert done.err == ""
-    told = done.out.split("failed:\n")[1]
-    assert (
-        f"booookscore  {SHUFFLED}  expected: 0.10 or more below that of a good summary  got: 1.00, next to 1.00" in told
-    )
+    told = done.out.split("## Failed\n")[1]
+    expected = "expected: 0.10 or more below that of a good summary; got: 1.00, next to 1.00"
+    assert f"booookscore, {SHUFFLED}: {expected}" in " ".join(told.split())
     assert any(run["run"] in told for run in listed)
 
 
