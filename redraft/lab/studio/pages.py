@@ -11,9 +11,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError, UsageError
-from redraft.lab.studio import experiment_api
-from redraft.lab.studio.context import lab_of
-from redraft.lab.studio.experiment_orders import KINDS, ExperimentBody, ExperimentPlan, plan_table, unpriced
+from redraft.lab.studio import work
+from redraft.lab.studio.orders import KINDS, ExperimentBody, ExperimentPlan, plan_table, unpriced
+from redraft.lab.studio.work import lab_of
 from redraft.presets import preset, presets
 from redraft.store.connection import off_loop
 from redraft.studio.batches import listed as all_batches
@@ -33,40 +33,34 @@ _SHOWN = frozenset({"words", "chunk_tokens", "drafts", "until", "by_chapter"})
 
 async def listed(request: Request) -> Response:
     """Show the list of experiments."""
-    experiment_list = await experiment_api.listed(request)
-    return page(
-        request, "experiments", "experiments", experiments=ListPage(request, experiment_list.experiments), kinds=KINDS
-    )
+    experiments = ListPage(request, (await work.listed(request)).experiments)
+    return page(request, "experiments", "experiments", experiments=experiments, kinds=KINDS)
 
 
 async def new(request: Request) -> Response:
     """Show the form for a new experiment, optionally as it was filled in for a plan, or with earlier settings."""
-    given: Mapping[str, Any] = {}
+    values: dict[str, Any] = {}
     if key := request.query_params.get(KEPT):
         try:
-            given = {**lab_of(request).planned.look(key).asked.model_dump(exclude_none=True), KEPT: key}
+            values = {**lab_of(request).planned.look(key).asked.model_dump(exclude_none=True), KEPT: key}
         except UsageError as error:
-            return await _form(request, given, error)
+            return await _form(request, {}, error)
     elif name := request.query_params.get("from"):
-        order = await off_loop(experiment_api.stored_order, context_of(request).config.results, name)
-        given = {**order.asked.model_dump(exclude_none=True), "documents": order.documents, "name": ""}
+        order = await off_loop(work.stored_order, context_of(request).config.results, name)
+        values = {**order.asked.model_dump(exclude_none=True), "documents": order.documents, "name": ""}
         if order.asked.summaries or order.asked.references:
-            given |= {KEPT: lab_of(request).planned.keep(ExperimentPlan(order.asked, ()))}
+            values |= {KEPT: lab_of(request).planned.keep(ExperimentPlan(order.asked, ()))}
     elif name := request.query_params.get("preset"):
-        given = _of_paper(name)
-    return await _form(request, given)
+        paper = preset(name)
+        values = {**paper.set_fields, **paper.experiment, "kind": name}
+        # The form has lists where a paper has one value.
+        lists = {"strategy": "strategies", "words": "word_limits", "chunk_tokens": "chunk_sizes"}
+        values |= {several: (values[single],) for single, several in lists.items() if single in values}
+    return await _form(request, values)
 
 
-def _of_paper(name: str) -> Mapping[str, Any]:
-    """Return the settings of a paper, as the form has them."""
-    chosen = preset(name)
-    given: dict[str, Any] = {**chosen.set_fields, **chosen.experiment, "kind": name}
-    lists = {"strategy": "strategies", "words": "word_limits", "chunk_tokens": "chunk_sizes"}
-    return given | {others: (given[one],) for one, others in lists.items() if one in given}
-
-
-async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
-    status, said = problem_of(problem, on_page) if problem else (200, None)
+async def _form(request: Request, given: Mapping[str, Any], error: Exception | None = None) -> Response:
+    status, problem = problem_of(error, on_page) if error else (200, None)
     await look(request)
     offered = await offer_of(request)
     settings = [
@@ -75,14 +69,19 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
     ]
     values: dict[str, Any] = {**dict.fromkeys((*ExperimentBody.model_fields, KEPT), ""), "kind": "grid", **given}
     values["rubrics"] = rubric_lines(values["rubrics"])
-    shared: dict[str, Any] = {
-        "offer": offered,
-        "kinds": KINDS,
-        "presets": presets(),
-        "batches": (await read(request, all_batches, frozenset())).batches,
-        "groups": settings,
-    }
-    return page(request, "experiment_new", "experiments", status, given=values, problem=said, **shared)
+    return page(
+        request,
+        "experiment_new",
+        "experiments",
+        status,
+        given=values,
+        problem=problem,
+        offer=offered,
+        kinds=KINDS,
+        presets=presets(),
+        batches=(await read(request, all_batches, frozenset())).batches,
+        groups=settings,
+    )
 
 
 async def plan(request: Request) -> Response:
@@ -90,69 +89,72 @@ async def plan(request: Request) -> Response:
     context, sent, key = context_of(request), SentRequest({}), ""
     try:
         sent = await sent_with(request)
-        experiment_plan = await experiment_api.planned(request, sent)
+        experiment_plan = await work.planned(request, sent)
         key = lab_of(request).planned.keep(experiment_plan)
         table = await off_loop(
             plan_table, experiment_plan, context.models, context.config.prices, context.config.limits
         )
     except RedraftError as error:
         return await _form(request, {**sent.fields, KEPT: key or sent.kept}, error)
-    total = dict(zip(table.columns, table.rows[-1], strict=True))
     names = names_of(context.models)
-    named = replace(table, rows=with_names(table.rows, names))
-    values: dict[str, Any] = {
-        "table": named,
-        "total": total,
-        "asked": experiment_plan.asked,
-        "documents": experiment_plan.documents,
-    }
-    values |= {"unpriced": unpriced(table), "names": names}
-    limits = context.config.limits
-    return page(request, "experiment_plan", "experiments", key=key, kinds=KINDS, limits=limits, **values)
+    return page(
+        request,
+        "experiment_plan",
+        "experiments",
+        key=key,
+        kinds=KINDS,
+        limits=context.config.limits,
+        table=replace(table, rows=with_names(table.rows, names)),
+        total=dict(zip(table.columns, table.rows[-1], strict=True)),
+        asked=experiment_plan.asked,
+        documents=experiment_plan.documents,
+        unpriced=unpriced(table),
+        names=names,
+    )
 
 
 async def start(request: Request) -> Response:
     """Start the planned experiment."""
     async with request.form() as form:
         experiment_plan = lab_of(request).planned.take(str(form.get(KEPT, "")))
-    return RedirectResponse(f"/experiments/{await experiment_api.start_experiment(request, experiment_plan)}", 303)
+    return RedirectResponse(f"/experiments/{await work.start_experiment(request, experiment_plan)}", 303)
 
 
 async def one(request: Request) -> Response:
     """Show an experiment: its progress while it is running, its tables and pictures afterwards."""
-    context, details = context_of(request), await experiment_api.details(request)
-    sections = await off_loop(experiment_api.tables_with_pictures, context.config.results, [details.name])
-    progress = await experiment_api.progress(request) if details.status else None
-    values: dict[str, Any] = {"experiment": details, "sections": sections, "progress": progress, "kinds": KINDS}
-    return page(request, "experiment", "experiments", **values)
+    context, details = context_of(request), await work.details(request)
+    sections = await off_loop(work.tables_with_pictures, context.config.results, [details.name])
+    progress = await work.progress(request) if details.status else None
+    values: dict[str, Any] = {"experiment": details, "sections": sections, "progress": progress}
+    return page(request, "experiment", "experiments", kinds=KINDS, **values)
 
 
 async def stop(request: Request) -> Response:
     """Stop an experiment, and show it."""
-    await experiment_api.stop(request)
+    await work.stop(request)
     return RedirectResponse(f"/experiments/{request.path_params['name']}", 303)
 
 
 async def resume(request: Request) -> Response:
     """Resume an experiment, and show it."""
-    await experiment_api.resume(request)
+    await work.resume(request)
     return RedirectResponse(f"/experiments/{request.path_params['name']}", 303)
 
 
 async def compare(request: Request) -> Response:
     """Show experiments side by side."""
     names = list(dict.fromkeys(request.query_params.getlist("name")))[:_MAX_COMPARED]
-    sections = await off_loop(experiment_api.tables_with_pictures, context_of(request).config.results, names)
-    found = [result_set.results.place for section in sections for result_set in section.sets]
-    if len(found) < 2:
+    sections = await off_loop(work.tables_with_pictures, context_of(request).config.results, names)
+    names = [each.results.place for section in sections for each in section.sets]
+    if len(names) < 2:
         raise UsageError("nothing to compare", hint="select two or more experiments that have tables")
-    return page(request, "experiment_compare", "experiments", sections=sections, names=found)
+    return page(request, "experiment_compare", "experiments", sections=sections, names=names)
 
 
 async def picture(request: Request) -> Response:
     """Return a picture of an experiment, with a policy that forbids scripts."""
     context, names = context_of(request), request.path_params
-    content = await off_loop(experiment_api.picture, context.config.results, names["name"], names["file"])
+    content = await off_loop(work.picture, context.config.results, names["name"], names["file"])
     return Response(content, media_type="image/svg+xml", headers={"content-security-policy": _SVG_POLICY})
 
 
