@@ -1,6 +1,6 @@
 """A grid over stories, killed with SIGKILL and gone on with: the same files, and nothing answered twice.
 
-    python -m benchmarks.grid [--stories 20] [--kills 3] [--keep FOLDER]
+    python -m benchmarks.grid [--stories 20] [--kills 3]
 
 Two settings of the built-in model (150 and 300 words) on each story, by coverage, consistency, faithfulness and spread.
 One experiment is left alone. The other is killed when the ledger has an equal part more of its answers, each time in
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import sqlite3
 import subprocess
 import sys
@@ -33,7 +32,6 @@ def main() -> None:
     parser = options_of(__doc__)
     parser.add_argument("--stories", type=int, default=20)
     parser.add_argument("--kills", type=int, default=3)
-    parser.add_argument("--keep", type=Path, help="where to leave the results of the experiment that was killed")
     options = parser.parse_args()
     texts = [story["document"] for story in stories()][: options.stories]
     if not texts:
@@ -60,32 +58,22 @@ def main() -> None:
         table(rows)
         one, other = results(calm), results(killed)
         different = sorted(name for name in one if one[name] != other.get(name))
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
         print(f"\n{len(texts)} stories, {len(WORDS)} settings, {len(METRICS)} metrics: {len(one)} files")
-        print(f"processor time of all processes: {used.ru_utime + used.ru_stime:.0f} s")
         once = answered(killed) == answered(calm) == again and len(set(again)) == 1
         right = one.keys() == other.keys() and not different and once
         print("every file is the same, and nothing was answered twice" if right else f"WRONG: {different}")
-        if options.keep:
-            options.keep.mkdir(parents=True, exist_ok=True)
-            for name_, text in other.items():
-                (options.keep / name_).write_text(text, "utf-8")
 
 
-def command(books: Path, folder: Path) -> list[str]:
+def started(books: Path, folder: Path) -> subprocess.Popen[bytes]:
     """The experiment as a user types it."""
+    folder.mkdir(exist_ok=True)
     metrics = [word for metric in METRICS for word in ("--metric", metric)]
     words = [word for number in WORDS for word in ("--words", str(number))]
     place = ["--db", str(folder / "redraft.db"), "-o", str(folder / "results"), "-q"]
     what = [sys.executable, "-m", "redraft", "experiment", "grid", str(books), "-m", "extractive"]
-    return [*what, *words, *metrics, *place]
-
-
-def started(books: Path, folder: Path) -> subprocess.Popen[bytes]:
-    folder.mkdir(exist_ok=True)
     # A settings file of whoever runs this is none of the benchmark's.
     alone = os.environ | {"REDRAFT_CONFIG": str(folder / "none.toml")}
-    return subprocess.Popen(command(books, folder), cwd=ROOT, stdout=subprocess.DEVNULL, env=alone)
+    return subprocess.Popen([*what, *words, *metrics, *place], cwd=ROOT, stdout=subprocess.DEVNULL, env=alone)
 
 
 def finished(books: Path, folder: Path) -> None:
