@@ -39,7 +39,7 @@ from benchmarks.lineage_texts import (
     stretches,
     summarized,
 )
-from benchmarks.statistics import source_of
+from benchmarks.tokens import source_of
 from redraft.text.languages import language_spans_in
 from redraft.text.origin_chains import ComposedOrigin, DerivedText, Excerpt, OriginPlace, compose
 from redraft.text.origins import OriginTracer, SentenceOrigin, indexed
