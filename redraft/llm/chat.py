@@ -34,7 +34,7 @@ from redraft.llm.base import TRUNCATED, Model, Reply, Request, Sampling
 from redraft.llm.envelope import answered_by, as_reply, finish_of, irregularities, text_of, usage_of
 from redraft.llm.failures import status_of, translate
 from redraft.llm.reasoning_budget import ReasoningBudget, reasoning_tokens, refuses_sampling, usual_room
-from redraft.llm.replies import NoValueError, is_exact_text, read_value, whole_entries
+from redraft.llm.replies import NoValueError, read_value, whole_entries
 from redraft.llm.structured_output import LIMITS, NAMES, Mode, OutputModes, messages_of, modes_for, named_schema
 from redraft.prompts.contract import InputT, ValueT
 from redraft.text.reasoning import strip_reasoning
@@ -208,13 +208,13 @@ class ChatModel:
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Make one attempt."""
         self._modes.begin_with(request.mode)
-        if not self._modes.settled and request.prompt.returns is not str:
+        if not self._modes.is_settled and request.prompt.returns is not str:
             # Only one call at a time finds out what the provider accepts; the others wait for what it learns.
             before = self._no_way
             async with self._probing:
                 if self._no_way is not None and self._no_way is not before:
                     raise ProviderError(self._no_way, hint=_NO_WAY)
-                if not self._modes.settled:
+                if not self._modes.is_settled:
                     return await self._attempt(request)
         return await self._attempt(request)
 
@@ -224,15 +224,13 @@ class ChatModel:
                 f"the prompt {request.prompt.name} was not filled in",
                 hint="ask through a RecordedModel, which renders the prompt and keeps the reply",
             )
-        which = request.prompt.returns.__name__, (request.text, request.sampling)
-        mode = self._modes.mode(*which) if request.prompt.returns is not str else None
+        which = request.text, request.sampling
+        mode = self._modes.mode(which) if request.prompt.returns is not str else None
         room = self._reasoning.room_for(request)
         # What is learned meanwhile does not apply to this request.
         used = self._used(mode, request.sampling)
-        stated = mode is not None and not self._modes.is_proven(mode)
         messages = [
-            AIMessage(text) if role == "assistant" else HumanMessage(text)
-            for role, text in messages_of(request, stated=stated)
+            AIMessage(text) if role == "assistant" else HumanMessage(text) for role, text in messages_of(request, mode)
         ]
         try:
             async with asyncio.timeout(self._seconds):
@@ -252,7 +250,7 @@ class ChatModel:
                 failure = self._mode_failure(failure, mode, which, status_of(error))
             raise failure from None
         if mode:
-            self._modes.answered(*which)
+            self._modes.record_answer(which)
             self._no_way = None
         self._reasoning.accepted(request)
         return self._accepted(request, message_without(as_reply(message), self._traits.secrets), mode, room)
@@ -273,13 +271,7 @@ class ChatModel:
             # The reply was paid for: an internal error in reading it is recorded, and it is asked for again.
             reason, text, usage = f"{type(error).__name__}: {error}", clean(text_of(message)), usage_of(message)
             raise UnreadableReply(f"the reply cannot be read ({reason})", text=text, usage=usage) from error
-        if mode is None:
-            return reply
-        # A server with OpenAI's protocol that answers a function call in words has ignored it.
-        ignored = mode == "tools" and self._traits.speaks_openai
-        if message.tool_calls or (not ignored and is_exact_text(reply.text, request.prompt.returns)):
-            self._modes.record_exact(mode)
-        return replace(reply, mode=self._modes.first_mode)
+        return replace(reply, mode=self._modes.first_mode) if mode else reply
 
     def _reply_in(self, request: Request[InputT, ValueT], message: AIMessage, room: int) -> Reply[ValueT]:
         """Return the reply in a message; raise if reasoning left no room for it."""
@@ -331,14 +323,12 @@ class ChatModel:
             self._modes.record_broken(cast("Mode", feature))
         return error
 
-    def _mode_failure(
-        self, failure: ModelError, mode: Mode, which: tuple[str, Hashable], status: int | None
-    ) -> ModelError:
+    def _mode_failure(self, failure: ModelError, mode: Mode, which: Hashable, status: int | None) -> ModelError:
         """Interpret a failure that may be due to the structured-output mode."""
         refused = status in _REFUSALS and isinstance(failure, RejectedRequest) and not failure.too_long
         if not refused and status not in _FAULTS:
             return failure
-        if self._modes.refused(*which, fault=not refused):
+        if self._modes.record_refusal(which, is_fault=not refused):
             return CapabilityError(f"{mode}: {failure.message}")
         if self._modes.all_refused:
             self._no_way = failure.message

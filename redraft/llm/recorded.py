@@ -367,7 +367,7 @@ class RecordedModel:
         """Return an attempt with its maximum cost."""
         sampling = request.sampling
         schema = structured_output.prompt_schema(request)
-        messages = structured_output.messages_of(request, stated=False)
+        messages = structured_output.messages_of(request)
         return Call(
             run=self._run,
             key=key,

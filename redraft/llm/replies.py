@@ -15,7 +15,7 @@ import json_repair
 from pydantic import BaseModel, ValidationError
 
 from redraft.lazy import pattern
-from redraft.llm.reply_forms import ReplyShape, is_exact
+from redraft.llm.reply_forms import ReplyShape
 from redraft.prompts.tags import TagContext, Tags
 from redraft.text.reasoning import CLOSING, OPENING, final_channel, strip_reasoning
 
@@ -121,14 +121,6 @@ def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
         return _validated(form.reshaped(entries), shape, form) if entries else None
     except NoValueError:
         return None
-
-
-def is_exact_text(text: str, shape: type[Any]) -> bool:
-    """Return whether a reply is strictly in its form."""
-    try:
-        return issubclass(shape, BaseModel) and is_exact(json.loads(text), shape)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _validated(value: object, shape: type[T], form: ReplyShape) -> T:

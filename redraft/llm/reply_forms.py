@@ -85,20 +85,6 @@ def _field(name: str, annotation: Any, metadata: list[Any]) -> ReplyField:
     )
 
 
-def is_exact(value: object, shape: type[BaseModel]) -> bool:
-    """Return whether a value has all fields of a shape and no other, as only an enforcing server guarantees."""
-    fields = reply_fields(shape)
-    required = {name for name, field in fields.items() if not field.where}
-    if not isinstance(value, dict) or not required <= value.keys() <= fields.keys():
-        return False
-    for name, part in value.items():
-        parts = part if fields[name].is_list else [part]
-        model = fields[name].model
-        if model is not None and not (isinstance(parts, list) and all(is_exact(each, model) for each in parts)):
-            return False
-    return True
-
-
 class ReplyShape:
     """The expected form of one reply."""
 

@@ -447,32 +447,6 @@ def test_a_template_that_lacks_a_variable_is_refused(tmp_path: Path) -> None:
     assert "characters, excerpt, kind, language, place, query, words" in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("prompt", "instead", "lost"),
-    [
-        ("merge_onward", "{% if context %}The context is above.{% endif %}", "context"),
-        ("merge_onward", "{% if query %}{{ context }}{% endif %}", "context"),
-        ("merge_onward", "{% if kind != 'reference' %}{{ context }}{% endif %}", "context"),
-        ("merge_onward", "{{ context|length }}", "context"),
-        ("update", "{% if place %}{{ summary }}{% endif %}", "summary"),
-        ("revise", "{% if tasks %}{{ points }}{% endif %}", "points"),
-        ("verify_sentences", "{% if document %}The document is above.{% endif %}", "document"),
-        ("verify_sentences", "{% if document and passages %}{{ passages }}{% endif %}", "passages"),
-        ("summarize_chunk", "{% if query %}Answer it.{% endif %}", "query"),
-    ],
-)
-def test_a_template_that_leaves_out_a_text_that_its_task_needs_is_refused(
-    tmp_path: Path, prompt: str, instead: str, lost: str
-) -> None:
-    variable = f"{{{{ {lost} }}}}"
-    source = PromptBook().source(prompt)
-    assert source.count(variable) == 1
-    with pytest.raises(PromptError, match="or may leave it out: it carries the ") as caught:
-        override(tmp_path, **{prompt: source.replace(variable, instead)})
-    assert variable in str(caught.value)
-    assert caught.value.place == str(tmp_path / f"{prompt}.md")
-
-
 def test_a_variable_that_is_missing_is_named_with_what_it_carries(tmp_path: Path) -> None:
     source = PromptBook().source("merge_onward").replace("{{ context }}", "")
     with pytest.raises(PromptError, match=r"not use context; \{\{ context \}\} carries the summary of all"):
