@@ -75,8 +75,8 @@ class ModelTraits:
     @property
     def identity(self) -> str:
         """Return the identity `provider:name@address`, as far as these are known."""
-        named = f"{self.provider}:{self.name}" if self.name else self.provider
-        return f"{named}@{self.address}" if self.address else named
+        model_name = f"{self.provider}:{self.name}" if self.name else self.provider
+        return f"{model_name}@{self.address}" if self.address else model_name
 
 
 def traits_of(chat: BaseChatModel) -> ModelTraits:
@@ -128,17 +128,17 @@ _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
 _NO_WAY = "the provider rejects every form of structured reply (--set replies); see its message"
 
 
-def as_model(given: Model | BaseChatModel) -> Model:
+def as_model(model: Model | BaseChatModel) -> Model:
     """Return a model as it is, or a LangChain chat model wrapped."""
-    if isinstance(given, BaseChatModel):
-        return ChatModel(given)
-    if not isinstance(given, type) and all(hasattr(given, name) for name in ("identity", "most_tokens", "ask")):
-        return given
-    raise _no_model(given)
+    if isinstance(model, BaseChatModel):
+        return ChatModel(model)
+    if not isinstance(model, type) and all(hasattr(model, name) for name in ("identity", "most_tokens", "ask")):
+        return model
+    raise _no_model(model)
 
 
-def _no_model(given: object) -> UsageError:
-    what = f"the class {given.__name__}" if isinstance(given, type) else f"an object of the type {type(given).__name__}"
+def _no_model(model: object) -> UsageError:
+    what = f"the class {model.__name__}" if isinstance(model, type) else f"an object of the type {type(model).__name__}"
     return UsageError(
         f"{what} is neither a LangChain chat model nor a redraft.Model",
         hint="pass the chat model itself, with nothing bound to it or piped into it",
@@ -228,7 +228,7 @@ class ChatModel:
         mode = self._modes.mode(which) if request.prompt.returns is not str else None
         room = self._reasoning.room_for(request)
         # What is learned meanwhile does not apply to this request.
-        used = self._used(mode, request.sampling)
+        features = self._used(mode, request.sampling)
         messages = [
             AIMessage(text) if role == "assistant" else HumanMessage(text) for role, text in messages_of(request, mode)
         ]
@@ -239,7 +239,7 @@ class ChatModel:
             raise TimedOut(f"the model did not answer within {self._seconds or 0:g} s") from None
         except Exception as error:  # noqa: BLE001
             # The provider's own exception may quote the request with its key, and a traceback would show it.
-            failure = self._translate(error, mode, used)
+            failure = self._translate(error, mode, features)
             if isinstance(failure, CapabilityError):
                 failure = self._without_feature(failure, mode)
             elif isinstance(failure, RejectedRequest) and failure.too_long:
@@ -293,14 +293,14 @@ class ChatModel:
             raise self._reasoning.truncation_message(request, room, text, usage)
         return reply
 
-    def _translate(self, error: Exception, mode: Mode | None, used: frozenset[str]) -> ModelError:
+    def _translate(self, error: Exception, mode: Mode | None, features: frozenset[str]) -> ModelError:
         """Translate an exception of the provider's package."""
         if mode == "tools" and isinstance(error, ValidationError) and not self._modes.is_last(mode):
             # LangChain ignores a function call whose arguments are a list.
             return CapabilityError("tools: the arguments of the call are not an object")
         traits = self._traits
         address = traits.address or ""
-        return translate(error, used, traits.secrets, speaks_openai=traits.speaks_openai, address=address)
+        return translate(error, features, traits.secrets, speaks_openai=traits.speaks_openai, address=address)
 
     def _used(self, mode: Mode | None, sampling: Sampling) -> frozenset[str]:
         """Return the features that a request in this mode relies on."""
@@ -309,8 +309,8 @@ class ChatModel:
             NAMES: mode != "json_schema",
             "top_p": sampling.top_p is None,
         }
-        own = {mode} if mode and not self._modes.is_last(mode) else set()
-        return frozenset({feature for feature in self._takes if not unused.get(feature)} | own)
+        modes = {mode} if mode and not self._modes.is_last(mode) else set()
+        return frozenset({feature for feature in self._takes if not unused.get(feature)} | modes)
 
     def _without_feature(self, error: CapabilityError, mode: Mode | None) -> ModelError:
         """Stop using the feature that the provider refused; return another error if that is impossible."""
@@ -354,8 +354,8 @@ class ChatModel:
         if mode == "json_schema":
             # By LangChain's own method a cut reply raises an error in place of its text.
             schema = named_schema(request, mode, self._takes)
-            named = {"name": schema.pop("title"), "schema": schema, "strict": True}
-            extra["response_format"] = {"type": "json_schema", "json_schema": named}
+            response_schema = {"name": schema.pop("title"), "schema": schema, "strict": True}
+            extra["response_format"] = {"type": "json_schema", "json_schema": response_schema}
         if extra:
             fields["extra_body"] = (getattr(self._chat, "extra_body", None) or {}) | extra
         chat = self._chat.model_copy(update=fields) if fields else self._chat
@@ -392,8 +392,8 @@ def _read(request: Request[InputT, ValueT], message: AIMessage, text: str, usage
     except NoValueError as error:
         unread = error
     if finish == "length":
-        if (begun := whole_entries(text, shape, request.given)) is not None:
-            return Reply(cast("ValueT", begun), text, usage, TRUNCATED)
+        if (entries := whole_entries(text, shape, request.given)) is not None:
+            return Reply(cast("ValueT", entries), text, usage, TRUNCATED)
         cut = TruncatedReply("the reply was cut off at the token limit", text=text, usage=usage, place=request.label)
         cut.loops = ends_in_loop(text)
         raise cut

@@ -147,8 +147,8 @@ def irregularities(message: AIMessage, requested: str) -> tuple[str, ...]:
     odd = [str(irregularity) for irregularity in message.response_metadata.get(IRREGULARITIES) or ()]
     answered = answered_by(message)
     # The names may differ in owner, date or size.
-    name, other = (model.casefold().rpartition("/")[2] for model in (requested, answered))
-    if name and other and not (name.startswith(other) or other.startswith(name)):
+    name, answering_name = (model.casefold().rpartition("/")[2] for model in (requested, answered))
+    if name and answering_name and not (name.startswith(answering_name) or answering_name.startswith(name)):
         odd.insert(0, f"{_shown(answered)} answered instead of {_shown(requested)}")
     return tuple(dict.fromkeys(odd))
 

@@ -137,7 +137,7 @@ KEYWORDS = (LIMITS, NAMES)
 def fitted(
     schema: dict[str, Any],
     shape: type[BaseModel],
-    given: BaseModel,
+    inputs: BaseModel,
     takes: Collection[str] = (),
     tags: Tags | None = None,
 ) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def fitted(
     it has the list lengths that the prompt states, so that a model cannot repeat itself endlessly, and the tags as
     enums, so that it cannot number its entries or copy an example's tag."""
     fields = reply_fields(shape)
-    skipped = {name for name, field in fields.items() if field.where and not getattr(given, field.where)}
+    skipped = {name for name, field in fields.items() if field.where and not getattr(inputs, field.where)}
     properties = {name: part for name, part in schema.get("properties", {}).items() if name not in skipped}
     for name, field in fields.items():
         if (part := properties.get(name)) is None:
@@ -153,13 +153,13 @@ def fitted(
         is_array = part.get("type") == "array"
         inner = part["items"] if is_array else part
         if field.model is not None and "properties" in inner:
-            inner = fitted(inner, field.model, given, takes, tags)
+            inner = fitted(inner, field.model, inputs, takes, tags)
         elif field.items is not None and tags is not None and NAMES in takes:
             of = field.items.field
             if names := tags.asked(of) if name == "id" else tags.all(of):
                 inner = {"type": "string", "enum": names}
-        most = field.most(given) if is_array and LIMITS in takes else 0
-        limit = {"maxItems": most} if most else {}
+        limit_number = field.most(inputs) if is_array and LIMITS in takes else 0
+        limit = {"maxItems": limit_number} if limit_number else {}
         properties[name] = {**part, "items": inner, **limit} if is_array else inner
     required = [name for name in schema.get("required", ()) if name not in skipped]
     return {**schema, "properties": properties, **({"required": required} if "required" in schema else {})}
@@ -193,8 +193,8 @@ def messages_of(request: Request[Any, Any], mode: Mode | None = None) -> Iterato
     if request.complaint is not None:
         # Some providers refuse an empty message.
         yield Message("assistant", neutralize(request.complaint.reply) or "(nothing)")
-        again = form if schema else "Reply again, complete and in the form asked for, and with nothing else."
-        yield Message("user", f"That reply cannot be used: {request.complaint.reason}. {again}")
+        request_again = form if schema else "Reply again, complete and in the form asked for, and with nothing else."
+        yield Message("user", f"That reply cannot be used: {request.complaint.reason}. {request_again}")
 
 
 def named_schema(request: Request[Any, Any], mode: Mode, takes: Collection[str]) -> dict[str, Any]:

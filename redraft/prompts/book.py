@@ -27,9 +27,9 @@ _WITHOUT = {"book", "catalog", "contract"}
 
 
 def _defined() -> Iterator[Prompt[Any, Any]]:
-    for found in iter_modules([str(Path(__file__).parent)]):
-        if found.name not in _WITHOUT:
-            module = import_module(f"redraft.prompts.{found.name}")
+    for module_info in iter_modules([str(Path(__file__).parent)]):
+        if module_info.name not in _WITHOUT:
+            module = import_module(f"redraft.prompts.{module_info.name}")
             yield from (prompt for prompt in vars(module).values() if isinstance(prompt, Prompt))
 
 
@@ -74,14 +74,14 @@ class PromptBook:
     def __init__(self, choice: str = "standard") -> None:
         """`choice` is the name of a built-in set, or a directory whose files override those of the standard set."""
         self.choice = choice
-        own = {} if choice in SETS else _read_directory(Path(choice).expanduser())
+        overrides = {} if choice in SETS else _read_directory(Path(choice).expanduser())
         base = resources.files("redraft.prompts") / "templates" / (choice if choice in SETS else "standard")
-        builtin = {name: (base / f"{name}{SUFFIX}").read_text("utf-8") for name in PROMPTS if name not in own}
-        self._sources = {name: own[name] if name in own else builtin[name] for name in PROMPTS}
-        self.overridden = tuple(sorted(own))
+        builtin = {name: (base / f"{name}{SUFFIX}").read_text("utf-8") for name in PROMPTS if name not in overrides}
+        self._sources = {name: overrides[name] if name in overrides else builtin[name] for name in PROMPTS}
+        self.overridden = tuple(sorted(overrides))
         # Built-in templates are compiled when first rendered; a user's own are checked at once.
-        for name in own:
-            _compile(PROMPTS[name], own[name], self._place(name))
+        for name in overrides:
+            _compile(PROMPTS[name], overrides[name], self._place(name))
 
     def source(self, name: str) -> str:
         """Return the template text of a prompt."""
@@ -102,14 +102,14 @@ class PromptBook:
         """Return the hash of every prompt of the book."""
         return {name: self.hash(prompt) for name, prompt in PROMPTS.items()}
 
-    def render(self, prompt: Prompt[Any, Any], given: BaseModel) -> str:
+    def render(self, prompt: Prompt[Any, Any], inputs: BaseModel) -> str:
         """Return the text to send."""
-        return self._filled(prompt, _fenced(given))
+        return self._filled(prompt, _fenced(inputs))
 
-    def instructions(self, prompt: Prompt[Any, Any], given: BaseModel) -> str:
+    def instructions(self, prompt: Prompt[Any, Any], inputs: BaseModel) -> str:
         """Return the text to send without fenced content."""
-        fences = _fences(type(given))
-        return self._filled(prompt, {n: "\n" if v and n in fences else v for n, v in _fenced(given).items()})
+        fences = _fences(type(inputs))
+        return self._filled(prompt, {n: "\n" if v and n in fences else v for n, v in _fenced(inputs).items()})
 
     def _filled(self, prompt: Prompt[Any, Any], values: dict[str, object]) -> str:
         place = self._place(prompt.name)
@@ -134,9 +134,9 @@ class PromptBook:
 @cache
 def _shape(prompt: Prompt[Any, Any]) -> list[dict[str, Any]]:
     """Return the schemas of the input and of a structured reply; cached, as every request needs them."""
-    given = prompt.given.model_json_schema()
-    given.pop("description", None)  # the docstring, which no model ever sees
-    return [given, *([prompt.returns.model_json_schema()] if issubclass(prompt.returns, BaseModel) else ())]
+    inputs = prompt.given.model_json_schema()
+    inputs.pop("description", None)  # the docstring, which no model ever sees
+    return [inputs, *([prompt.returns.model_json_schema()] if issubclass(prompt.returns, BaseModel) else ())]
 
 
 @lru_cache(maxsize=256)
@@ -145,15 +145,15 @@ def _compile(prompt: Prompt[Any, Any], source: str, place: str) -> Template:
     if len(source) > _LONGEST_SOURCE:
         raise PromptError(f"the template has more than {_LONGEST_SOURCE:,} characters", place=place)
     try:
-        used = meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
+        variables = meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
         template = _ENVIRONMENT.from_string(source)
     except TemplateSyntaxError as error:
         raise PromptError(f"line {error.lineno}: {error.message}", place=place) from error
     except (*_FAILURES, SyntaxError, MemoryError) as error:
         raise PromptError(f"the template cannot be read: {error}", place=place) from error
-    known = set(prompt.given.model_fields)
-    if used != known:
-        missing, unknown = sorted(known - used), sorted(used - known)
+    fields = set(prompt.given.model_fields)
+    if variables != fields:
+        missing, unknown = sorted(fields - variables), sorted(variables - fields)
         parts = [f"does not use {', '.join(missing)}"] * bool(missing)
         parts += [f"uses unknown {', '.join(unknown)}"] * bool(unknown)
         lost = [
@@ -164,7 +164,7 @@ def _compile(prompt: Prompt[Any, Any], source: str, place: str) -> Template:
         raise PromptError(
             "; ".join([f"the template {' and '.join(parts)}", *lost]),
             place=place,
-            hint=f"its variables are {', '.join(sorted(known))}; see `redraft prompts show {prompt.name}`",
+            hint=f"its variables are {', '.join(sorted(fields))}; see `redraft prompts show {prompt.name}`",
         )
     return template
 
@@ -206,24 +206,24 @@ def _marks(model: type[BaseModel], kind: type[_Mark]) -> list[tuple[str, _Mark]]
 _OURS = frozenset(tag for prompt in PROMPTS.values() for tag in _fences(prompt.given).values())
 
 
-def neutralize(text: str, own: frozenset[str] = frozenset()) -> str:
-    """Disarm what looks like a fence or a chat token in `text`; `own` are the tags of another package's prompt."""
-    return disarmed(text, _OURS | own)
+def neutralize(text: str, tags: frozenset[str] = frozenset()) -> str:
+    """Disarm what looks like a fence or a chat token in `text`; `tags` are the tags of another package's prompt."""
+    return disarmed(text, _OURS | tags)
 
 
-def _fenced(given: BaseModel) -> dict[str, object]:
+def _fenced(inputs: BaseModel) -> dict[str, object]:
     """Return the values of a template: texts from outside in fences, and None for what is left out."""
-    kind = type(given)
-    values: dict[str, object] = {name: getattr(given, name) for name in kind.model_fields}
-    own = frozenset(_fences(kind).values()) - _OURS
-    tags = Tags(given)
+    kind = type(inputs)
+    values: dict[str, object] = {name: getattr(inputs, name) for name in kind.model_fields}
+    own_tags = frozenset(_fences(kind).values()) - _OURS
+    tags = Tags(inputs)
     for name, mark in _marks(kind, Fence):
         value: Any = values[name]
         is_empty = value is None or (value in ("", []) and not kind.model_fields[name].is_required())
-        fence = _FenceWriter(mark, own, partial(tags.tag, name))
+        fence = _FenceWriter(mark, own_tags, partial(tags.tag, name))
         values[name] = None if is_empty else fence.around(value)
     for name, item_tags in _marks(kind, ItemTags):
-        values[name] = ", ".join(tags.tag(item_tags.field, number) for number in getattr(given, name))
+        values[name] = ", ".join(tags.tag(item_tags.field, number) for number in getattr(inputs, name))
     return values
 
 
