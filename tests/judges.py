@@ -16,10 +16,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from redraft import DraftConfig, JudgeConfig, Limits, RefineConfig, Result, Session, Store
+from redraft import DraftConfig, JudgeConfig, Limits, RefineConfig, Result, Reviewer, Session, Store
 from redraft.domain import Document, KeyFacts, Usage
 from redraft.errors import ModelError, UnreadableReply
 from redraft.evaluators.base import statements_of
+from redraft.events import Observer, ignore_event
 from redraft.llm.base import FunctionModel, Line, Model, Request
 from redraft.llm.replies import NoValueError, read_value
 from redraft.prompts.book import PROMPTS, PromptBook
@@ -30,11 +31,7 @@ from tests.chatserver import ChatServer, Seen, text_of
 
 KEY = "sk-test-0123456789abcdef"
 UNANSWERABLE = "UNANSWERABLE"
-WANTED = r"Write (?:at most |\d+ to )?(\d+) questions"
-"""How many questions about a document a prompt asks for."""
-Json = dict[str, Any]
-Said = Any
-"""A text, or JSON, an `Answer`, a `Fault` or a `ModelError`."""
+_KEEPER = re.compile(r"keeper number (\d+) is called (\w+)")
 _MENTIONED = re.compile(r"keeper number (\d+)")
 _BOOK = PromptBook()
 _SHAPES: dict[str, list[str]] = defaultdict(list)
@@ -45,6 +42,10 @@ for _name, _prompt in PROMPTS.items():
 _LINE = re.compile(r"^([bcdfghjkmnpqrtvwx]{4,}): (.*)$", re.MULTILINE)
 _ONLY = re.compile(r"these sentences(?: only; the others are for context)?: ([a-z, ]+)$", re.MULTILINE)
 _ITEM = r'<{tag}(?: (?:n|id)="(\w+)")?>\n(.*?)\n</{tag}>'
+
+Json = dict[str, Any]
+Said = Any
+"""A text, or JSON, an `Answer`, a `Fault` or a `ModelError`."""
 
 
 def island(keepers: int = 12) -> Document:
@@ -64,7 +65,7 @@ def told(*numbers: int, wrong: Mapping[int, str] | None = None) -> str:
 
 def keepers_in(text: str) -> dict[int, str]:
     """The keepers that a text tells of."""
-    return {int(number): name for number, name in re.findall(r"keeper number (\d+) is called (\w+)", text)}
+    return {int(number): name for number, name in _KEEPER.findall(text)}
 
 
 def fact_of(number: int, name: str = "") -> str:
@@ -78,17 +79,30 @@ def tree_of(keepers: Sequence[tuple[int, str]]) -> Json:
     fours = [facts[at : at + 4] for at in range(0, len(facts), 4)]
     if len(fours) > 1 and len(fours[-1]) == 1:
         fours[-2:] = [fours[-2] + fours[-1]]
-
-    def branches(four: list[str]) -> list[Json]:
-        lone = [{"fact": fact, "leaves": []} for fact in four[3:]]
-        return [{"fact": four[1 % len(four)], "leaves": four[2:3]}, *lone]
-
-    return {"roots": [{"fact": four[0], "branches": branches(four)} for four in fours]}
+    return {
+        "roots": [
+            {
+                "fact": four[0],
+                "branches": [
+                    {"fact": four[1 % len(four)], "leaves": four[2:3]},
+                    *({"fact": fact, "leaves": []} for fact in four[3:]),
+                ],
+            }
+            for four in fours
+        ]
+    }
 
 
 def asked_of(question: str) -> int:
     """The keeper that a question is about."""
-    return int(re.findall(r"\d+", question)[0])
+    found = re.search(r"\d+", question)
+    assert found is not None
+    return int(found.group())
+
+
+WANTED = r"Write (?:at most |\d+ to )?(\d+) questions"
+"""How many questions about a document a prompt asks for."""
+_SHOWN = ("document", "excerpt", "passages")
 
 
 def named(number: int) -> str:
@@ -109,41 +123,40 @@ class Sheet:
 
     def items(self, field: str) -> dict[str, dict[str, str]]:
         """The items of one field of the prompt by id or number, each as its lines by name, and as its whole `text`."""
-        mark = self._mark(field)
-        if isinstance(mark, FencedLines):
+        if isinstance(self._mark(field), FencedLines):
             only = _ONLY.search(self.text)
             wanted = only.group(1).split(", ") if only else []
-            lines = _LINE.findall(self.within(field))
-            return {name: {"text": text} for name, text in lines if not wanted or name in wanted}
-        if isinstance(mark, FencedTexts):
-            bodies = [("", body) for body in self.within(field).split(f"\n{GAP}\n")]
-        else:
-            bodies = re.findall(_ITEM.format(tag=mark.tag), self.text, re.DOTALL)
-        return {name or str(at): _fields(body) for at, (name, body) in enumerate(bodies, 1)}
+            lines = {name: {"text": text} for name, text in _LINE.findall(self.within(field))}
+            return {name: one for name, one in lines.items() if not wanted or name in wanted}
+        if isinstance(self._mark(field), FencedTexts):
+            return {str(at): _fields(body) for at, body in enumerate(self.within(field).split(f"\n{GAP}\n"), 1)}
+        found = re.findall(_ITEM.format(tag=self._mark(field).tag), self.text, re.DOTALL)
+        return {name or str(at): _fields(body) for at, (name, body) in enumerate(found, 1)}
 
     def within(self, field: str) -> str:
         """The text of one field of the prompt; nothing where it is not there."""
         tag = self._mark(field).tag
-        return next(iter(re.findall(rf"<{tag}>\n(.*?)\n</{tag}>", self.text, re.DOTALL)), "")
+        found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", self.text, re.DOTALL)
+        return found.group(1) if found else ""
+
+    def _has(self, field: str) -> bool:
+        return field in PROMPTS[self.prompt].given.model_fields
 
     def _mark(self, field: str) -> Fence:
-        return next(mark for mark in self._given[field].metadata if isinstance(mark, Fence))
-
-    @property
-    def _given(self) -> Mapping[str, Any]:
-        return PROMPTS[self.prompt].given.model_fields
+        marks = PROMPTS[self.prompt].given.model_fields[field].metadata
+        return next(mark for mark in marks if isinstance(mark, Fence))
 
     @property
     def shown(self) -> str:
         """What the prompt shows of the document: all of it, an excerpt or passages."""
-        names = (name for name in ("document", "excerpt", "passages") if name in self._given)
-        return next(filter(None, map(self.within, names)), "")
+        return next(filter(None, (self.within(name) for name in _SHOWN if self._has(name))), "")
 
     @property
     def judged(self) -> dict[str, str]:
         """What is to be judged, by id; of what has several texts, all of them or the sentence."""
-        names = [name for name in ("facts", "questions", "candidates", "pairs", "sentences") if name in self._given]
-        return {n: sentence_of(item) for n, item in self.items(names[0]).items()} if names else {}
+        known = PROMPTS[self.prompt].given.model_fields
+        judged = [field for field in ("facts", "questions", "candidates", "pairs", "sentences") if field in known]
+        return {name: sentence_of(one) for name, one in self.items(judged[0]).items()} if judged else {}
 
     @property
     def ids(self) -> list[str]:
@@ -152,16 +165,18 @@ class Sheet:
 
     def limit(self, pattern: str) -> int:
         """A number that the prompt states."""
-        return int(re.findall(pattern, self.text)[0])
-
-    def entries(self, field: str, reply_to: Callable[[dict[str, str]], Json]) -> list[Json]:
-        """An entry of a reply for each item of one field, with its id."""
-        return [{"id": n, **reply_to(item)} for n, item in self.items(field).items()]
+        found = re.search(pattern, self.text)
+        assert found is not None
+        return int(found.group(1))
 
 
 def _fields(body: str) -> dict[str, str]:
-    lines = (line.partition(": ") for line in body.split("\n"))
-    return {"text": body} | {name: text for name, colon, text in lines if colon and name.isidentifier()}
+    fields: dict[str, str] = {"text": body}
+    for line in body.split("\n"):
+        name, colon, text = line.partition(": ")
+        if colon and name.isidentifier():
+            fields[name] = text
+    return fields
 
 
 def sentence_of(item: Mapping[str, str]) -> str:
@@ -170,68 +185,81 @@ def sentence_of(item: Mapping[str, str]) -> str:
 
 
 Script = Callable[[Sheet], Said]
+Item = Mapping[str, str]
+
+
+def by_item(entries: str, field: str) -> Callable[[Callable[[Any, Sheet, Item], Json]], Callable[[Any, Sheet], Json]]:
+    """Make a reply with an entry for each item of a field out of a method that returns the entry of one item."""
+
+    def decorate(entry_of: Callable[[Any, Sheet, Item], Json]) -> Callable[[Any, Sheet], Json]:
+        def reply(self: Any, sheet: Sheet) -> Json:
+            return {entries: [{"id": n, **entry_of(self, sheet, item)} for n, item in sheet.items(field).items()]}
+
+        return reply
+
+    return decorate
 
 
 class Keepers:
-    """Judges without a fault, and mends what it is told to. Others inherit from it, and do something worse."""
+    """Judges without a fault, and corrects what a point asks for. Subclasses do something worse."""
 
     def __call__(self, sheet: Sheet) -> Said:
-        said: Said = getattr(self, sheet.prompt)(sheet)
-        return said
+        reply: Said = getattr(self, sheet.prompt)(sheet)
+        return reply
 
     def summarize_chunk(self, sheet: Sheet) -> Said:
-        """Tells of the first keepers of a part, as far as there is room."""
+        """Tell of the first keepers of a part, as far as there is room."""
         keepers = list(keepers_in(sheet.within("excerpt")))
         return told(*keepers[: max(1, sheet.limit(r"at most (\d+) words") // count_words(fact_of(1)))])
 
     def ask_document(self, sheet: Sheet) -> Said:
-        lines = re.finditer(r"The keeper number (\d+) is called (\w+) and lives", sheet.shown)
+        sentences = re.finditer(r"The keeper number (\d+) is called (\w+) and lives", sheet.shown)
         questions = [
-            {"question": named(int(line[1])), "kind": "who", "answer": line[2], "quote": line.group(), "weight": 1}
-            for line in lines
+            {"question": named(int(match[1])), "kind": "who", "answer": match[2], "quote": match.group(), "weight": 1}
+            for match in sentences
         ]
         return {"questions": questions[: sheet.limit(WANTED)]}
 
     def rank_questions(self, sheet: Sheet) -> Said:
         return {"essential": [], "important": [], "minor": sheet.ids}
 
-    def answer_from_summary(self, sheet: Sheet) -> Said:
+    @by_item("answers", "questions")
+    def answer_from_summary(self, sheet: Sheet, question: Item) -> Json:
+        number = asked_of(question["text"])
         sentences = {n: keepers_in(sentence_of(item)) for n, item in sheet.items("sentences").items()}
+        places = [n for n, keepers in sentences.items() if number in keepers]
+        answer = sentences[places[0]][number] if places else ""
+        return {"sentences": places[:1], "answered": bool(places), "answer": answer}
 
-        def answer(item: dict[str, str]) -> Json:
-            number = asked_of(item["text"])
-            places = [n for n, keepers in sentences.items() if number in keepers][:1]
-            name = sentences[places[0]][number] if places else ""
-            return {"sentences": places, "answered": bool(places), "answer": name}
+    @by_item("comparisons", "pairs")
+    def compare_answers(self, sheet: Sheet, pair: Item) -> Json:
+        """Compare names; a name that its sentence does not tell answers nothing."""
+        if "sentence" in pair and pair["summary"] not in keepers_in(pair["sentence"]).values():
+            return {"reason": "names", "verdict": "none"}
+        return {"reason": "names", "verdict": "full" if pair["document"] == pair["summary"] else "contradicts"}
 
-        return {"answers": sheet.entries("questions", answer)}
+    @by_item("sentences", "sentences")
+    def ask_summary(self, sheet: Sheet, sentence: Item) -> Json:
+        return {
+            "questions": [
+                {"question": named(number), "answer": name, "search": "is called", "importance": 3}
+                for number, name in keepers_in(sentence_of(sentence)).items()
+            ]
+        }
 
-    def compare_answers(self, sheet: Sheet) -> Said:
-        return {"comparisons": sheet.entries("pairs", lambda pair: {"reason": "names", "verdict": _compared(pair)})}
-
-    def ask_summary(self, sheet: Sheet) -> Said:
-        def questions(item: dict[str, str]) -> Json:
-            keepers, usual = keepers_in(sentence_of(item)).items(), {"search": "is called", "importance": 3}
-            return {"questions": [{"question": named(number), "answer": name, **usual} for number, name in keepers]}
-
-        return {"sentences": sheet.entries("sentences", questions)}
-
-    def answer_from_document(self, sheet: Sheet) -> Said:
-        known = keepers_in(sheet.shown)
-
-        def answer(item: dict[str, str]) -> Json:
-            name = known.get(number := asked_of(item["text"]), "")
-            quote = f"keeper number {number} is called" if name else ""
-            return {"quote": quote, "answered": bool(name), "answer": name}
-
-        return {"answers": sheet.entries("questions", answer)}
+    @by_item("answers", "questions")
+    def answer_from_document(self, sheet: Sheet, question: Item) -> Json:
+        keepers, number = keepers_in(sheet.shown), asked_of(question["text"])
+        quote = f"keeper number {number} is called" if number in keepers else ""
+        return {"quote": quote, "answered": number in keepers, "answer": keepers.get(number, "")}
 
     def write_answer(self, sheet: Sheet) -> Said:
-        """The name of the keeper that is asked about, with the words that have it."""
-        known, number = keepers_in(sheet.shown), asked_of(sheet.within("question"))
-        facts = [fact_of(number, known[number])] if number in known else []
-        sentences = [{"quote": fact[:-1], "sentence": fact} for fact in facts]
-        return {"answered": bool(facts), "sentences": sentences}
+        """Give the name of the keeper, with the words that have it."""
+        keepers, number = keepers_in(sheet.shown), asked_of(sheet.within("question"))
+        if number not in keepers:
+            return {"answered": False, "sentences": []}
+        sentence = fact_of(number, keepers[number])
+        return {"answered": True, "sentences": [{"quote": sentence[:-1], "sentence": sentence}]}
 
     def keyfacts_analytical(self, sheet: Sheet) -> Said:
         return tree_of(list(keepers_in(sheet.within("excerpt")).items()))
@@ -239,79 +267,75 @@ class Keepers:
     def keyfacts_narrative(self, sheet: Sheet) -> Said:
         return tree_of(list(keepers_in(sheet.within("excerpt")).items())[::-1])
 
-    def facts_faithful(self, sheet: Sheet) -> Said:
-        known = keepers_in(sheet.within("excerpt"))
+    @by_item("facts", "facts")
+    def facts_faithful(self, sheet: Sheet, fact: Item) -> Json:
+        ((number, name),) = keepers_in(fact["text"]).items()
+        verdict = "pass" if keepers_in(sheet.within("excerpt")).get(number) == name else "fail"
+        return {"reason": "names", "quote": f"keeper number {number} is called", "verdict": verdict}
 
-        def support(item: dict[str, str]) -> Json:
-            ((number, name),) = keepers_in(item["text"]).items()
-            verdict = "pass" if known.get(number) == name else "fail"
-            return {"reason": "names", "quote": f"keeper number {number} is called", "verdict": verdict}
+    @by_item("facts", "facts")
+    def facts_objective(self, sheet: Sheet, fact: Item) -> Json:
+        return {"reason": "a bare name", "verdict": "pass"}
 
-        return {"facts": sheet.entries("facts", support)}
-
-    def facts_objective(self, sheet: Sheet) -> Said:
-        return {"facts": [{"id": n, "reason": "a bare name", "verdict": "pass"} for n in sheet.ids]}
-
-    def facts_significant(self, sheet: Sheet) -> Said:
-        return {"facts": [{"id": n, "reason": "who they are", "verdict": "pass"} for n in sheet.ids]}
+    @by_item("facts", "facts")
+    def facts_significant(self, sheet: Sheet, fact: Item) -> Json:
+        return {"reason": "who they are", "verdict": "pass"}
 
     def query_analytical(self, sheet: Sheet) -> Said:
-        return {"query": f"Why are the keepers {_keepers_of(sheet)} called so?"}
+        return {"query": f"Why are the keepers {', '.join(map(str, _numbers_of(sheet)))} called so?"}
 
     def query_narrative(self, sheet: Sheet) -> Said:
-        return {"query": f"Who came after whom of the keepers {_keepers_of(sheet)}?"}
+        return {"query": f"Who came after whom of the keepers {', '.join(map(str, _numbers_of(sheet)))}?"}
 
-    def align_facts(self, sheet: Sheet) -> Said:
-        sentences = {n: keepers_in(sentence_of(item)) for n, item in sheet.items("sentences").items()}
+    @by_item("facts", "facts")
+    def align_facts(self, sheet: Sheet, fact: Item) -> Json:
+        keepers = keepers_in(fact["text"]).items()
+        sentences = sheet.items("sentences").items()
+        places = [n for n, item in sentences if keepers <= keepers_in(sentence_of(item)).items()]
+        return {"stated": "yes" if places else "no", "sentences": places}
 
-        def alignment(item: dict[str, str]) -> Json:
-            fact = keepers_in(item["text"]).items()
-            places = [n for n, keepers in sentences.items() if fact <= keepers.items()]
-            return {"stated": "yes" if places else "no", "sentences": places}
+    @by_item("sentences", "sentences")
+    def split_facts(self, sheet: Sheet, sentence: Item) -> Json:
+        return {"facts": [fact_of(*keeper) for keeper in keepers_in(sentence_of(sentence)).items()]}
 
-        return {"facts": sheet.entries("facts", alignment)}
+    @by_item("sentences", "sentences")
+    def verify_sentences(self, sheet: Sheet, sentence: Item) -> Json:
+        document = keepers_in(sheet.shown)
+        for number, name in keepers_in(sentence_of(sentence)).items():
+            if number not in document:
+                return {"reason": f"Keeper {number} is nowhere.", "quote": "", "category": "out_of_article"}
+            if document[number] != name:
+                reason = f"The sentence says {name}, the passages {document[number]}."
+                return {"reason": reason, "quote": fact_of(number, document[number])[4:-1], "category": "entity"}
+        return {"reason": "It is so.", "quote": "", "category": "none"}
 
-    def split_facts(self, sheet: Sheet) -> Said:
-        def facts(item: dict[str, str]) -> Json:
-            return {"facts": [fact_of(*keeper) for keeper in keepers_in(sentence_of(item)).items()]}
-
-        return {"sentences": sheet.entries("sentences", facts)}
-
-    def verify_sentences(self, sheet: Sheet) -> Said:
-        known = keepers_in(sheet.shown)
-        return {"sentences": sheet.entries("sentences", lambda item: _verified(keepers_in(sentence_of(item)), known))}
-
-    def find_confusion(self, sheet: Sheet) -> Said:
-        """Finds keepers confusing that have no name, are told again, or have two names."""
-        summary = sheet.within("summary")
-        lines = statements_of(summary)
-
-        def confusion(item: dict[str, str]) -> Json:
-            sentence = sentence_of(item)
-            places = [at for at, line in enumerate(lines) if line.sentence.split() == sentence.split()] or [0]
-            place = places[asked_of(item["place"]) - 1 if "place" in item else 0]
-            earlier, here = keepers_in(" ".join(line.sentence for line in lines[:place])), keepers_in(sentence)
-            found = [(named(number), "entity omission") for number in _unnamed(sentence, summary)]
-            found += [
-                (f"Is keeper number {number} called {name} or {earlier[number]}?", "inconsistency")
-                for number, name in here.items()
-                if earlier.get(number, name) != name
-            ]
-            if here and here.items() <= earlier.items():
-                found.append(("Why is this told again?", "duplication"))
-            types = list(dict.fromkeys(kind for _, kind in found)) or ["no confusion"]
-            return {"questions": [question for question, _ in found], "types": types}
-
-        return {"sentences": sheet.entries("sentences", confusion)}
+    @by_item("sentences", "sentences")
+    def find_confusion(self, sheet: Sheet, sentence: Item) -> Json:
+        """Say what confuses: keepers without a name, told again, or by two names."""
+        summary, text = sheet.within("summary"), sentence_of(sentence)
+        statements = [statement.sentence for statement in statements_of(summary)]
+        places = [at for at, statement in enumerate(statements) if statement.split() == text.split()] or [0]
+        place = places[asked_of(sentence["place"]) - 1 if "place" in sentence else 0]
+        earlier, keepers = keepers_in(" ".join(statements[:place])), keepers_in(text)
+        confusions = [(named(number), "entity omission") for number in _unnamed(text, summary)]
+        confusions += [
+            (f"Is keeper number {number} called {name} or {earlier[number]}?", "inconsistency")
+            for number, name in keepers.items()
+            if earlier.get(number, name) != name
+        ]
+        if keepers and keepers.items() <= earlier.items():
+            confusions.append(("Why is this told again?", "duplication"))
+        types = list(dict.fromkeys(kind for _, kind in confusions))
+        return {"questions": [question for question, _ in confusions], "types": types or ["no confusion"]}
 
     def find_stops(self, sheet: Sheet) -> Said:
-        """Stops where a keeper is spoken of without a name."""
+        """Stop where a keeper is spoken of without a name."""
         summary = sheet.within("summary")
-        numbers = [number for line in statements_of(summary) for number in _unnamed(line.sentence, summary)]
         return {
             "stops": [
                 {"words": f"keeper number {number}", "question": named(number), "type": "entity omission"}
-                for number in numbers
+                for statement in statements_of(summary)
+                for number in _unnamed(statement.sentence, summary)
             ]
         }
 
@@ -319,16 +343,16 @@ class Keepers:
         return {"kind": "other", "line": "Keepers live at stations by the sea.", "turning_points": [], "cast": []}
 
     def prefer_summary(self, sheet: Sheet) -> Said:
-        texts = [sheet.within("first"), sheet.within("second")]
-        drafts = [keepers_in(text) for text in texts]
-        known = keepers_in(sheet.within("document")).items() or (drafts[0] | drafts[1]).items()
-        right = [len(draft.items() & known) for draft in drafts]
-        wrong = [len(draft.items() - known) for draft in drafts]
-        again = [text.count(" is called ") - len(draft) for text, draft in zip(texts, drafts, strict=True)]
+        texts = [sheet.within(field) for field in ("first", "second")]
+        keepers = [keepers_in(text) for text in texts]
+        document = keepers_in(sheet.within("document")).items() or (keepers[0] | keepers[1]).items()
+        right = [len(own.items() & document) for own in keepers]
+        wrong = [len(own.items() - document) for own in keepers]
+        repeated = [len(_KEEPER.findall(text)) - len(own) for text, own in zip(texts, keepers, strict=True)]
         return {
             "reason": f"They tell of {right[0]} and {right[1]} keepers.",
             "detail": _choice(*right),
-            "structure": _choice(-again[0], -again[1]),
+            "structure": _choice(-repeated[0], -repeated[1]),
             "logic": _choice(-wrong[0], -wrong[1]),
             "overall": _choice(right[0] - wrong[0], right[1] - wrong[1]),
         }
@@ -339,13 +363,24 @@ class Keepers:
         return {"major_facts": facts, "connections": 0, "explanation": "A list of keepers.", **marks}
 
     def decide(self, sheet: Sheet) -> Said:
-        """Leads as a careful person would: the first findings there are."""
         return {"why": "They are the first.", "mend": list(sheet.items("findings"))[:6], "instruction": ""}
 
-    def rule_on_findings(self, sheet: Sheet) -> Said:
-        """Reads for itself, and goes by what stands there."""
-        known = keepers_in(sheet.within("document") or sheet.within("passages"))
-        return {"points": sheet.entries("points", lambda point: _ruled(point, known))}
+    @by_item("points", "points")
+    def rule_on_findings(self, sheet: Sheet, point: Item) -> Json:
+        document = keepers_in(sheet.within("document") or sheet.within("passages"))
+        keepers = keepers_in(point["sentence"])
+        number_asked = re.search(r"\d+", point.get("question", ""))
+        if number_asked and int(number_asked.group()) in keepers:
+            keepers = {int(number_asked.group()): keepers[int(number_asked.group())]}
+        for number, name in keepers.items():
+            if number not in document:
+                return {"reason": f"Keeper {number} is nowhere.", "quote": "", "verdict": "absent"}
+            if document[number] != name:
+                quote = fact_of(number, document[number])[:-1]
+                return {"reason": "Names.", "quote": quote, "verdict": "contradicted"}
+        if not keepers:
+            return {"reason": "It tells of nobody.", "quote": "", "verdict": "unclear"}
+        return {"reason": "It is so.", "quote": fact_of(*next(iter(keepers.items())))[:-1], "verdict": "supported"}
 
     def revise(self, sheet: Sheet) -> Said:
         text = sheet.within("summary")
@@ -354,28 +389,28 @@ class Keepers:
         return text
 
     def edit(self, sheet: Sheet) -> Said:
-        """Deals with the points, and tells what a reader must know as far as there is room."""
+        """Deal with the points, and tell what a reader must know as far as there is room."""
         text = Keepers.revise(self, sheet)
-        most = sheet.limit(r"at most (\d+) words") if "at most" in sheet.text else None
+        limit = sheet.limit(r"at most (\d+) words") if "at most" in sheet.text else None
         for item in sheet.items("must_know").values():
             longer = f"{text} {told(wrong=_answered_by(item))}"
-            if item.get("draft") == "not at all" and (most is None or count_words(longer) <= most):
+            if item.get("draft") == "not at all" and (limit is None or count_words(longer) <= limit):
                 text = longer
         return f"<revision>\n{text}\n</revision>"
 
     def choose_draft(self, sheet: Sheet) -> Said:
-        """Prefers the draft that tells more keepers by the name that a reader must know."""
-        known = {n: name for item in sheet.items("must_know").values() for n, name in _answered_by(item).items()}
-        right = [len(keepers_in(sheet.within(field)).items() & known.items()) for field in ("first", "second")]
-        choices = dict.fromkeys(("clear", "content", "overall"), _choice(*right))
-        return {"reason": f"They tell {right[0]} and {right[1]}.", **choices}
+        """Prefer the draft that tells more keepers by the name that a reader must know."""
+        names = {n: name for item in sheet.items("must_know").values() for n, name in _answered_by(item).items()}
+        right = [len(keepers_in(sheet.within(field)).items() & names.items()) for field in ("first", "second")]
+        aspects = dict.fromkeys(("clear", "content", "overall"), _choice(*right))
+        return {"reason": f"They tell {right[0]} and {right[1]}.", **aspects}
 
     def criticize(self, sheet: Sheet) -> Said:
         return "It could be better."
 
     def mended(self, text: str, point: dict[str, str]) -> str:
         """The summary when one point is dealt with."""
-        task, sentence = point["task"], point.get("sentence", "")
+        task, sentence, evidence = point["task"], point.get("sentence", ""), point.get("evidence", "")
         if task == "change":
             return f"{text} {point['instruction']}"
         if task in {"drop", "remove"}:
@@ -383,77 +418,43 @@ class Keepers:
             return "".join(text.rpartition(sentence)[::2]) if sentence else text
         if task == "connect":
             return text.replace(sentence, f"After that it is told: {sentence}", 1)
+        keepers = keepers_in(evidence)
+        supported = " ".join(fact_of(n, keepers[n]) for n in map(int, _MENTIONED.findall(sentence)) if n in keepers)
         if task == "clarify":
-            return text.replace(sentence, f"{sentence} {_borne_out(point)}".strip(), 1)
-        if "question" in point:
-            right = fact_of(asked_of(point["question"]), point["answer"]) if "answer" in point else _borne_out(point)
+            return text.replace(sentence, f"{sentence} {supported}".strip(), 1)
+        if "question" in point and "answer" not in point:
+            right = supported
+        elif "question" in point:
+            right = f"The keeper number {asked_of(point['question'])} is called {point['answer']}."
         else:
-            source = point.get("evidence", "") if task == "correct" else point["answer"]
+            source = evidence if task == "correct" else point["answer"]
             right = " ".join(fact_of(*keeper) for keeper in keepers_in(source).items())
         return text.replace(sentence, right) if task == "correct" else f"{text} {right}"
 
 
-def _answered_by(item: Mapping[str, str]) -> dict[int, str]:
+def _answered_by(item: Item) -> dict[int, str]:
     """The keepers that the answer to a question, or a fact, tells of."""
     return {asked_of(item["question"]): item["answer"]} if "question" in item else keepers_in(item["answer"])
 
 
-def _compared(pair: Mapping[str, str]) -> str:
-    """How the names in a pair compare; a name that its sentence does not tell answers nothing."""
-    if "sentence" in pair and pair["summary"] not in keepers_in(pair["sentence"]).values():
-        return "none"
-    return "full" if pair["document"] == pair["summary"] else "contradicts"
-
-
-def _keepers_of(sheet: Sheet) -> str:
-    return ", ".join(map(str, sorted(n for item in sheet.items("facts").values() for n in keepers_in(item["fact"]))))
-
-
-def _verified(keepers: Mapping[int, str], known: Mapping[int, str]) -> Json:
-    """What is wrong with a sentence that tells of these keepers, going by those that are known."""
-    for number, name in keepers.items():
-        if number not in known:
-            return {"reason": f"Keeper {number} is nowhere.", "quote": "", "category": "out_of_article"}
-        if known[number] != name:
-            reason = f"The sentence says {name}, the passages {known[number]}."
-            return {"reason": reason, "quote": fact_of(number, known[number])[4:-1], "category": "entity"}
-    return {"reason": "It is so.", "quote": "", "category": "none"}
-
-
-def _ruled(point: Mapping[str, str], known: Mapping[int, str]) -> Json:
-    """What the document says of the keepers that a point is about."""
-    keepers = keepers_in(point["sentence"])
-    numbers = [int(number) for number in re.findall(r"\d+", point.get("question", ""))[:1] if int(number) in keepers]
-    for number in numbers or keepers:
-        if number not in known:
-            return {"reason": f"Keeper {number} is nowhere.", "quote": "", "verdict": "absent"}
-        if known[number] != keepers[number]:
-            return {"reason": "Names.", "quote": fact_of(number, known[number])[:-1], "verdict": "contradicted"}
-    if not keepers:
-        return {"reason": "It tells of nobody.", "quote": "", "verdict": "unclear"}
-    number = (numbers or list(keepers))[0]
-    return {"reason": "It is so.", "quote": fact_of(number, keepers[number])[:-1], "verdict": "supported"}
+def _numbers_of(sheet: Sheet) -> list[int]:
+    return sorted(number for item in sheet.items("facts").values() for number in keepers_in(item["fact"]))
 
 
 def looked_up(point: dict[str, str], summary: str, shown: str) -> dict[str, str]:
-    """A point with what a question by itself leaves to be found: the answer, and the sentence that is wrong."""
+    """A point with what a question by itself leaves open: the answer, and the sentence that is wrong."""
     if "question" not in point or "sentence" in point or "evidence" in point:
         return point
-    number, own = asked_of(point["question"]), keepers_in(summary)
+    number = asked_of(point["question"])
+    own, right = keepers_in(summary), point.get("answer") or keepers_in(shown).get(number, "")
     sentence = {"sentence": fact_of(number, own[number])} if number in own else {}
-    return {**point, "answer": point.get("answer") or keepers_in(shown).get(number, ""), **sentence}
-
-
-def _borne_out(point: Mapping[str, str]) -> str:
-    """What the evidence tells of the keepers that a sentence speaks of."""
-    known = keepers_in(point.get("evidence", ""))
-    return " ".join(fact_of(n, known[n]) for n in map(int, _MENTIONED.findall(point["sentence"])) if n in known)
+    return {**point, "answer": right, **sentence}
 
 
 def _unnamed(sentence: str, summary: str) -> list[int]:
     """The keepers that a sentence speaks of and neither it nor the summary names."""
-    known = keepers_in(summary) | keepers_in(sentence)
-    return [number for number in map(int, _MENTIONED.findall(sentence)) if number not in known]
+    names = keepers_in(summary) | keepers_in(sentence)
+    return [number for number in map(int, _MENTIONED.findall(sentence)) if number not in names]
 
 
 def _choice(first: int, second: int) -> str:
@@ -488,6 +489,10 @@ class Saying(Keepers):
     edit = revise
 
 
+# What a template has filled in, and the least letters in between that tell it from another.
+_PLACE, _TELLING = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\n"), 12
+
+
 def shapes() -> frozenset[str]:
     """The names of the schemas that redraft's prompts are replied to in."""
     return frozenset(_SHAPES)
@@ -497,49 +502,55 @@ def seen_on(wire: Seen) -> Sheet:
     """The sheet in a request that a server has received, in any of the ways of asking for a structured reply."""
     body, text = wire.body, text_of(wire.messages[0])
     schema = (body.get("response_format") or {}).get("json_schema") or {}
-    tool = (body.get("tools") or [{}])[0].get("function", {})
-    plain = re.findall(r'"title":"(\w+)","type":"object"}$', text)
-    shape = schema.get("name") or tool.get("name") or "".join(plain)
-    free = {"Do not rewrite the summary.": "criticize", "write the whole summary anew": "edit"}
-    names = _SHAPES.get(shape) or [next((name for words, name in free.items() if words in text), "revise")]
-    # Of prompts that are replied to in the same shape, it is the one of whose template the text has most.
-    prompt = max(names, key=lambda name: _share_of_template(name, text))
-    return Sheet(prompt, text, len(wire.messages) > 1, body.get("max_completion_tokens") or body.get("max_tokens") or 0)
+    tools = body.get("tools") or [{}]
+    shape = schema.get("name") or tools[0].get("function", {}).get("name") or ""
+    plain = re.search(r'"title":"(\w+)","type":"object"}$', text)
+    shape = shape or (plain.group(1) if plain else "")
+    room = body.get("max_completion_tokens") or body.get("max_tokens") or 0
+    free = [
+        "criticize"
+        if "Do not rewrite the summary." in text
+        else "edit"
+        if "write the whole summary anew" in text
+        else "revise"
+    ]
+    return Sheet(_prompt_of(_SHAPES.get(shape) or free, text), text, len(wire.messages) > 1, room)
 
 
-def _share_of_template(name: str, text: str) -> float:
-    parts = [part.strip() for part in re.split(r"\{\{.*?\}\}|\{%.*?%\}|\n", _BOOK.source(name))]
-    telling = [part for part in parts if len(part) > 12]
-    return sum(part in text for part in telling) / len(telling)
+def _prompt_of(names: Sequence[str], text: str) -> str:
+    """Which of some prompts that are replied to in the same shape a text is: the one of whose words it has most."""
+    words = {
+        name: [part for part in _PLACE.split(_BOOK.source(name)) if len(part.strip()) > _TELLING] for name in names
+    }
+    return max(names, key=lambda name: sum(part.strip() in text for part in words[name]) / len(words[name]))
 
 
 def function_model(script: Script, identity: str = "function") -> FunctionModel:
     """The script as a model without a wire."""
 
     def answer(request: Request[Any, Any]) -> Line:
-        text = _BOOK.render(request.prompt, request.given)
-        again, room = request.complaint is not None, request.sampling.max_tokens or 0
-        said = script(Sheet(request.prompt.name, text, again, room))
-        shape = request.prompt.returns
+        sheet = Sheet(
+            request.prompt.name,
+            _BOOK.render(request.prompt, request.given),
+            request.complaint is not None,
+            request.sampling.max_tokens or 0,
+        )
+        said = script(sheet)
         if isinstance(said, ModelError):
             return said
-        reply = said if isinstance(said, str) else json.dumps(said)
+        shape = request.prompt.returns
+        text = said if isinstance(said, str) else json.dumps(said)
         if not issubclass(shape, BaseModel):
-            return reply
+            return text
         try:
-            value: Line = read_value(reply, shape, request.given)
+            value: Line = read_value(text, shape, request.given)
         except NoValueError as error:
-            failure = UnreadableReply(str(error), text=reply, usage=Usage())
+            failure = UnreadableReply(str(error), text=text, usage=Usage())
             failure.nameless = error.nameless
             return failure
         return value
 
     return FunctionModel(answer, identity)
-
-
-def behind(script: Script) -> Callable[[Seen], Said]:
-    """The replies of a server by a script."""
-    return lambda seen: script(seen_on(seen))
 
 
 class Court:
@@ -587,41 +598,63 @@ class Court:
         return Session(self.store, **{"model": self.model, **people})
 
     async def evaluate(
-        self, summary: str, *, document: Document | None = None, judges: Sequence[Model] = (), **asked: Any
+        self,
+        summary: str,
+        *,
+        document: Document | None = None,
+        judges: Sequence[Model] = (),
+        limits: Limits | None = None,
+        settings: Mapping[str, Any] | None = None,
+        observer: Observer = ignore_event,
+        **judging: Any,
     ) -> Result:
-        """Judge a summary. Limits, settings and an observer stand among what is asked for, beside the judging."""
-        people, settings, judging = self._divided(asked)
-        async with self.session(judges=judges, **people) as session:
-            return await session.evaluate(document or self.document, summary, settings=settings, judging=judging)
+        """Judge a summary."""
+        async with self.session(judges=judges, limits=limits, observer=observer) as session:
+            asked = JudgeConfig(**judging)
+            return await session.evaluate(
+                document or self.document, summary, settings=self.settings(settings), judging=asked
+            )
 
-    async def keyfacts(self, *, document: Document | None = None, **asked: Any) -> KeyFacts:
+    async def keyfacts(
+        self,
+        *,
+        document: Document | None = None,
+        limits: Limits | None = None,
+        settings: Mapping[str, Any] | None = None,
+        observer: Observer = ignore_event,
+        **judging: Any,
+    ) -> KeyFacts:
         """Grow the key facts of a document."""
-        people, settings, judging = self._divided(asked)
-        async with self.session(**people) as session:
-            result = await session.build(document or self.document, "keyfacts", settings=settings, judging=judging)
+        async with self.session(limits=limits, observer=observer) as session:
+            asked = JudgeConfig(**judging)
+            result = await session.build(
+                document or self.document, "keyfacts", settings=self.settings(settings), judging=asked
+            )
         assert result.run.judging is not None
         return self.store.keyfacts.get(result.run.judging.keyfacts or "")
-
-    def _divided(self, asked: Json) -> tuple[Json, DraftConfig, JudgeConfig]:
-        people = {name: asked.pop(name) for name in ("limits", "observer") if name in asked}
-        return people, self.settings(asked.pop("settings", None)), JudgeConfig(**asked)
 
     async def refine(
         self,
         summary: str,
         *,
+        reviewer: Reviewer | None = None,
+        limits: Limits | None = None,
         judging: JudgeConfig | None = None,
         settings: Mapping[str, Any] | None = None,
-        **asked: Any,
+        **refinement: Any,
     ) -> Result:
-        """Refine a summary. A reviewer and limits stand among what is asked for, beside the refinement."""
-        people = {name: asked.pop(name) for name in ("limits", "reviewer") if name in asked}
-        wanted = RefineConfig(**{"goals": {"coverage": 0.9, "consistency": 1.0}, **asked})
-        async with self.session(**people) as session:
+        """Refine a summary."""
+        wanted = RefineConfig(**{"goals": {"coverage": 0.9, "consistency": 1.0}, **refinement})
+        async with self.session(limits=limits, reviewer=reviewer) as session:
             chosen = self.settings(settings)
             return await session.refine(self.document, summary, settings=chosen, judging=judging, refinement=wanted)
 
-    async def resume(self, run: str, limits: Limits | None = None, **people: Any) -> Result:
+    async def resume(self, run: str, limits: Limits | None = None, reviewer: Reviewer | None = None) -> Result:
         """Go on with a run."""
-        async with self.session(settings=self.settings(), **people) as session:
+        async with self.session(settings=self.settings(), reviewer=reviewer) as session:
             return await session.resume(run, limits=limits)
+
+
+def behind(script: Script) -> Callable[[Seen], Said]:
+    """The replies of a server by a script."""
+    return lambda seen: script(seen_on(seen))

@@ -89,7 +89,7 @@ class Budget:
             await self._changed.wait()
         elif {run for _, run in lack.in_flight} - self._runs:
             await asyncio.sleep(_POLL_SECONDS)
-        elif lost := [self._unsettled[one] for one, _ in lack.in_flight if one in self._unsettled]:
+        elif lost := [self._unsettled[call_id] for call_id, _ in lack.in_flight if call_id in self._unsettled]:
             raise lost[0]
         else:
             raise self._used_up(call, lack)
@@ -115,7 +115,7 @@ class Budget:
         )
 
 
-_DATE = re.compile(r"-\d{4}(\d{4}|-\d{2}-\d{2})?")
+_DATE = re.compile(r"-\d{4}(\d{4}|-\d{2}-\d{2})?\Z")
 
 
 FREE = Price(prompt=0, completion=0)
@@ -132,10 +132,7 @@ class PriceTable:
     def price(self, name: str, *, at_openai: bool) -> Price | None:
         """Return the price of a model, or of the model that it is a dated version of; None if unknown."""
         prices = {**self.builtin, **self.own} if at_openai else self.own
-        if name in prices:
-            return prices[name]
-        dated = (known for known in prices if name.startswith(known) and _DATE.fullmatch(name, len(known)))
-        return next((prices[known] for known in dated), None)
+        return prices.get(name) or prices.get(_DATE.sub("", name))
 
 
 @lru_cache(maxsize=1)
@@ -151,7 +148,7 @@ def price_table(path: str | Path | None) -> PriceTable:
     if path is None:
         return builtin
     try:
-        own = _TABLE.validate_python(
+        prices = _TABLE.validate_python(
             tomllib.loads(read_file(Path(path).expanduser(), MAX_SETTINGS_BYTES).decode())["prices"]
         )
     except OSError as error:
@@ -162,7 +159,7 @@ def price_table(path: str | Path | None) -> PriceTable:
             place=str(path),
             hint='write [prices] and lines such as "my-model" = { prompt = 0.25, completion = 2.0 }',
         ) from error
-    return PriceTable(builtin.builtin, own)
+    return PriceTable(builtin.builtin, prices)
 
 
 def _reason(error: KeyError | ValueError) -> str:

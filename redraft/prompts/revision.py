@@ -51,8 +51,8 @@ class Point(TaggedItem):
     @property
     def texts(self) -> tuple[str, ...]:
         """The texts of the point, without its metric and task."""
-        shown = {name: getattr(self, name) for name in type(self).model_fields}
-        return tuple(text for name, text in shown.items() if name not in ("id", "metric", "task") and text)
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return tuple(text for name, text in fields.items() if name not in ("id", "metric", "task") and text)
 
 
 class _RevisionInput(PromptInput):
@@ -182,7 +182,7 @@ def _listed(value: object) -> list[object]:
 
 def _named(value: object) -> list[object]:
     """Return whatever may name a finding, word by word."""
-    return [name for one in _listed(value) for name in (_WORD.findall(one) if isinstance(one, str) else [one])]
+    return [name for part in _listed(value) for name in (_WORD.findall(part) if isinstance(part, str) else [part])]
 
 
 def _text(value: object) -> str:

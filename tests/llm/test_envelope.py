@@ -72,14 +72,6 @@ async def test_usage_that_cannot_be_counts_as_untold(desk: Desk, usage: object) 
     assert desk.outcomes() == ["ok"]
 
 
-async def test_usage_that_can_be_made_out_is_used(desk: Desk) -> None:
-    told = {"prompt_tokens": "12", "completion_tokens": 3.7, "prompt_tokens_details": {"cached_tokens": 99}}
-    async with desk.serving([envelope(told)]) as (_, model):
-        reply = await model.ask(story())
-    assert reply.usage == Usage(12, 4, cached_prompt_tokens=12)
-    assert reply.odd == ("prompt_tokens is '12'", "completion_tokens is 3.7")
-
-
 @pytest.mark.parametrize(
     "content", [[{"type": "text", "text": TEXT}], [TEXT], [{"text": "Once upon "}, {"text": "a time."}], {"text": TEXT}]
 )
