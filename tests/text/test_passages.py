@@ -175,14 +175,14 @@ def test_an_encoder_finds_what_shares_no_word() -> None:
     assert encoder.encoded == [], "nothing is encoded before it is needed"
     assert [passage.index for passage in passages.nearest("bacca", 1)] == [1]
     assert passages.nearest(" ", 1) == []
-    assert encoder.encoded == ["# a", "zzz yyy.", "# b", "abba cab.", "bacca"], "the sentences, as position has them"
+    assert encoder.encoded == ["# a\n\nzzz yyy.", "# b\n\nabba cab.", "bacca"]
 
 
 def test_the_name_says_what_the_order_depends_on() -> None:
-    assert Passages(document("x"), ESTIMATE).name == "words 120-240 estimate"
+    assert Passages(document("x"), ESTIMATE).name == "bm25 120-240 estimate"
     letters = Letters()
     letters.name = "as the user calls it, which another model may be called tomorrow"
-    assert Passages(document("x"), ESTIMATE, letters).name == "words and letters 120-240 estimate"
+    assert Passages(document("x"), ESTIMATE, letters).name == "bm25 and letters 120-240 estimate"
 
 
 @pytest.mark.parametrize("text", ["", " \n ", "...", "?"])
