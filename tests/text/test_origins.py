@@ -270,10 +270,7 @@ ENGLISH = (
 IN_OTHER_LANGUAGES = {
     "German": "Im März 1924 setzt Hester Vane auf die Insel über, um das Buch ihres Vaters zu suchen.",
     "French": "En mars 1924, Hester Vane passe sur l'île pour chercher le registre de son père.",
-    "Russian": "В марте Эстер Вейн приезжает на остров, чтобы найти книгу отца. Её спрятал Элиас Корран.",
-    "Greek": "Τον Μάρτιο η Έστερ Βέιν περνά στο νησί για να βρει το βιβλίο του πατέρα της.",
-    "Japanese": "三月、ヘスター・ヴェインは父の帳簿を探しに島へ渡る。灯台守のイライアス・コランが塔に隠していた。",
-    "Japanese, by the year": "一九二四年三月、彼女は父の帳簿を探しに島へ渡る。",
+    "Japanese": "一九二四年三月、彼女は父の帳簿を探しに島へ渡る。",
     "Chinese": "1924年3月，海丝特·维恩渡海到岛上寻找父亲的账簿。",
     "Arabic": "في مارس ١٩٢٤ عبرت هستر فين إلى الجزيرة بحثًا عن دفتر أبيها.",
 }
