@@ -255,6 +255,20 @@ def test_a_nested_contents_of_a_book_and_its_pages() -> None:
     assert pages == [("iv", "## One\n\nFirst."), ("5", "## Two\n\nLast.")]
 
 
+def test_chapters_of_a_book_end_on_their_last_page_and_are_listed_once() -> None:
+    """Each chapter begins a page, and with an ornament above its title."""
+    items = "".join(f'<li><a href="c{at}.xhtml">{title}</a></li>' for at, title in enumerate(("One", "Author's note")))
+    breaks = '<p>*</p><h2>{}</h2><p>Text.</p><span epub:type="pagebreak" title="{}"/><p>More text.</p>'
+    opening = '<span epub:type="pagebreak" title="{}"/>'
+    files = {
+        f"OEBPS/c{at}.xhtml": makers.page(opening.format(page) + breaks.format(title, page + 1))
+        for at, (title, page) in enumerate((("One", 3), ("Author's note", 5)))
+    }
+    document = read("epub", makers.epub("A book", [("One", []), ("Author's note", [])], nav=items, extra=files))
+    pages = [(section.title, pages_of(document, section.span)) for section in document.sections]
+    assert pages == [("A book", ""), ("One", "3-4"), ("Author's note", "5-6")]
+
+
 TRACKED = """<w:p><w:r><w:t>Kept </w:t></w:r><w:ins><w:r><w:t>added </w:t></w:r></w:ins>
 <w:del><w:r><w:delText>gone</w:delText></w:r></w:del><w:moveFrom><w:r><w:t>here</w:t></w:r></w:moveFrom>
 <w:moveTo><w:r><w:t>there</w:t></w:r></w:moveTo><w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r>

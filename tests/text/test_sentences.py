@@ -301,7 +301,7 @@ def test_the_sample_book_is_cut_at_paragraphs_and_covers_all_but_the_authors_not
     body = body_of(document)
     chunks = chunk(document, EstimatingTokenizer(), 2048, body.span.end, start=body.span.start, natural=True)
 
-    assert body.said == "not part of the main text, so left out: “Author's note”"
+    assert body.note == "not part of the main text, so left out: “Author's note”"
     assert "".join(document.text[slice(*one.span)] for one in chunks) == document.text[slice(*body.span)]
     for one in chunks:
         assert document.text[: one.span.end].endswith("\n\n")
@@ -325,7 +325,7 @@ def test_what_surrounds_a_text_is_left_out_at_its_ends_alone(text: str, left: st
     body = body_of(Document.from_text(text))
 
     assert text[slice(*body.span)] == (text if left is None else left)
-    assert bool(body.said) is (left is not None)
+    assert bool(body.note) is (left is not None)
 
 
 def test_of_a_beginning_nothing_is_left_out_at_its_end() -> None:
