@@ -6,7 +6,6 @@ import io
 import os
 import sys
 from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -53,13 +52,6 @@ def test_unicode_encodings(codec: str, named: str) -> None:
     text = ENGLISH + RUSSIAN + JAPANESE
     document = parse(text.encode(codec), name="x.txt")
     assert (document.text, document.encoding) == (text, named)
-
-
-@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"], ids=["little", "big"])
-def test_both_orders_of_bytes(mark: bytes) -> None:
-    codec = "utf-16-le" if mark == b"\xff\xfe" else "utf-16-be"
-    document = parse(mark + RUSSIAN.encode(codec), name="x.txt")
-    assert (document.text, document.encoding) == (RUSSIAN, "utf-16")
 
 
 @pytest.mark.parametrize("times", [3, 30, 4_000], ids=["short", "long", "longer than what is looked at"])
@@ -242,14 +234,6 @@ def test_markdown_sections() -> None:
     assert document.title == "The Tide"
 
 
-def test_a_section_ends_where_the_next_of_its_rank_begins() -> None:
-    document = markdown(MARKDOWN)
-    spans = {section.title: section.span for section in document.sections}
-    assert spans["The Tide"].end == spans["Another Part"].start
-    assert spans["One"].end == spans["Two"].start == spans["Within `one`"].end
-    assert spans["Another Part"].end == len(document.text)
-
-
 headings = st.lists(
     st.sampled_from(["# A\n\n", "## B\n\n", "### C\n\n", "text\n\n", "Set\n===\n\n", "```\n"]), max_size=14
 )
@@ -319,15 +303,6 @@ def test_plain_headings(heading: str, title: str, level: int, gap: str) -> None:
 )
 def test_prose_is_no_heading(prose: str) -> None:
     assert titles(plain(f"It rose.\n\n{prose}\n\nIt fell.\n")) == []
-
-
-def test_plain_sections_follow_each_other() -> None:
-    document = plain("Tide\n\nPART ONE\n\nI\n\nIt rose.\n\nII\n\nIt fell.\n\nPART TWO\n\nI\n\nIt rose.\n")
-    assert titles(document) == ["PART ONE", "I", "II", "PART TWO", "I"]
-    one, first, second, two, _ = (section.span for section in document.sections)
-    assert first.end == second.start
-    assert second.end == one.end == two.start
-    assert all(a.span.start < b.span.start for a, b in pairwise(document.sections))
 
 
 @pytest.mark.parametrize(

@@ -126,23 +126,6 @@ def test_a_page_whose_title_is_a_chapters_is_called_what_it_calls_itself(head: s
     assert read("html", named.encode()).title == "Salt", "a title that is no heading is kept"
 
 
-def test_a_title_that_the_running_heads_repeat_is_no_head() -> None:
-    made = makers.new_pdf("The salt of Sarn")
-    made.head = ""
-    made.add_page()
-    made.set_font_size(20)
-    made.text(30, 15, "The salt of Sarn")
-    made.head = "The salt of Sarn"
-    made.set_font_size(11)
-    made.ln(20)
-    for at in range(60):
-        made.set_font_size(11)
-        made.multi_cell(0, 5.5, f"Paragraph {at} tells of salt and of the sea. " * 4, new_x="LMARGIN", new_y="NEXT")
-    text = read("pdf", bytes(made.output())).text
-    assert text.count("The salt of Sarn") == 1
-    assert text.startswith("# The salt of Sarn")
-
-
 def test_two_columns_are_read_one_after_the_other_though_the_file_goes_across() -> None:
     left = [f"left column line {at} goes on and on" for at in range(30)]
     right = [f"right column line {at} goes on as well" for at in range(30)]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from pathlib import Path
 from random import Random
-from typing import Any, cast
 
 import pytest
 
-from redraft.errors import DocumentError
 from redraft.readers.documents import load
-from redraft.readers.pdf.file import _PdfReader, read
+from redraft.readers.pdf.file import read
 from redraft.readers.pdf.lines import Letter, is_leftward, leftward_pieces
 from redraft.text.places import pages_of
 from tests.browser import browser, need_browser
@@ -193,24 +190,6 @@ def test_three_justified_columns_are_read_one_after_the_other() -> None:
             columns.ln()
             columns.ln()
     assert paragraphs(made) == list(said)
-
-
-def test_an_outline_without_end_is_refused() -> None:
-    class Entry:
-        level = 0
-
-        def get_dest(self) -> None:
-            return None
-
-        def get_title(self) -> str:
-            return "Chapter"
-
-    class Endless:
-        def get_toc(self, max_depth: int) -> Any:
-            return itertools.repeat(Entry())
-
-    with pytest.raises(DocumentError, match="its outline has more than 30,000 entries"):
-        _PdfReader(cast(Any, Endless()), b"", "book.pdf")._outline()
 
 
 ARABIC = (Path(__file__).parent.parent / "languages" / "arabic.md").read_text("utf-8")

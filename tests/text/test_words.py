@@ -47,17 +47,6 @@ def test_counts(text: str, count: int) -> None:
     assert count_words(text) == count
 
 
-@given(raw_texts, raw_texts)
-def test_words_of_two_paragraphs_add_up(first: str, second: str) -> None:
-    assert count_words(f"{first}\n\n{second}") == count_words(first) + count_words(second)
-
-
-@given(raw_texts)
-def test_blanks_do_not_count(text: str) -> None:
-    assert count_words(f" \n{text}\t ") == count_words(text)
-    assert 0 <= count_words(text) <= len(text)
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
