@@ -236,7 +236,7 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
         body = body_of(document, end) if settings.chunking == "natural" else DocumentBody(Span(0, end))
         strategy, why = choose_strategy(document, body.span, settings, tokenizer, book)
     settings = settings.model_copy(update={"strategy": strategy, "chosen": why or settings.chosen})
-    warnings += [one for one in (body.said, why) if one]
+    warnings += [one for one in (body.note, why) if one]
     return _Reading(document, known_as, settings, tokenizer, book, tuple(warnings), body.span)
 
 
