@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 from redraft.errors import RejectedRequest, ReplyError, UnreadableReply
 from redraft.llm.base import Reply
@@ -20,25 +20,6 @@ async def gather_all(tasks: Iterable[Coroutine[Any, Any, ResultT]]) -> list[Resu
         if isinstance(result, BaseException):
             raise result
     return [result for result in results if not isinstance(result, BaseException)]
-
-
-class TaskCache:
-    """Creates each named thing once for all concurrent callers; the next caller retries a failed creation."""
-
-    def __init__(self) -> None:
-        self._tasks: dict[str, asyncio.Task[Any]] = {}
-
-    async def get_or_create(self, name: str, create: Callable[[], Coroutine[Any, Any, ResultT]]) -> ResultT:
-        """Return the named object, creating it if needed."""
-        task = self._tasks.get(name)
-        if task is None or (task.done() and (task.cancelled() or task.exception())):
-            task = self._tasks[name] = asyncio.create_task(create())
-        try:
-            return cast("ResultT", await asyncio.shield(task))
-        except asyncio.CancelledError:
-            # Cancelling one caller cancels the shared task.
-            task.cancel()
-            raise
 
 
 VerdictT = TypeVar("VerdictT")

@@ -18,9 +18,9 @@ from redraft.domain import Evaluation, Finding, PackQuestion, Span
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.metric_info import UNSUPPORTED
-from redraft.evaluators.panel import JudgeVerdicts, PanelVerdicts, disputed_items, mean_evaluation, panel_verdicts
 from redraft.evaluators.reference.questions import evenly_spread
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
+from redraft.evaluators.votes import JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
@@ -151,9 +151,7 @@ class Consistency(Evaluator):
             self,
             panel,
             unasked=unasked,
-            findings=distinct_errors(
-                _finding(n, claims[n], panel) for n in disputed_items(panel.items, CONSISTENT, order)
-            ),
+            findings=distinct_errors(_finding(n, claims[n], panel) for n in panel.disputed_items(CONSISTENT, order)),
             details={
                 "sentences": len(case.statements),
                 "examined": len(examined) - passed_over,
@@ -164,7 +162,7 @@ class Consistency(Evaluator):
     async def _verdicts(
         self, case: Case, alike: Similarity, judge: Judge, claims: Sequence[_Claim]
     ) -> JudgeVerdicts[_ScoredAnswer]:
-        pack = case.yardstick.pack.questions if case.yardstick.pack else ()
+        pack = case.pack.questions if case.pack else ()
         queries = [claim.wanted(case) for claim in claims]
         results = await Examiner(judge).answers_from_document(queries, case.reader)
         answers: dict[int, StoredAnswer] = {}
@@ -263,7 +261,7 @@ def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:
         found=claim.asked.answer,
         expected="" if silent else answer.answer,
         evidence=None if silent else answer.as_evidence,
-        said_by=item.said_against(CONSISTENT),
+        said_by=item.said_by(CONSISTENT),
         read=read,
         value=item.value,
     )

@@ -17,16 +17,9 @@ from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, conciseness
 from redraft.evaluators.figures import weighted_mean
 from redraft.evaluators.findings import distinct_errors
-from redraft.evaluators.panel import (
-    ItemVotes,
-    JudgeVerdicts,
-    PanelVerdicts,
-    disputed_items,
-    mean_evaluation,
-    panel_verdicts,
-)
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
+from redraft.evaluators.votes import ItemVotes, JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
 from redraft.prompts import qa
 from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
@@ -102,8 +95,8 @@ class Coverage(Evaluator):
         """Score the draft, and find what it does not answer or answers differently from the document."""
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
-        questions = case.yardstick.pack.questions[: self.top_k] if case.yardstick.pack else ()
-        if case.yardstick.pack is None or not questions:
+        questions = case.pack.questions[: self.top_k] if case.pack else ()
+        if not questions:
             return self.not_applicable("the document's pack has no questions")
         weights = [question.weight for question in questions] if self.formula == "weighted" else []
         ones = weights or [1] * len(questions)
@@ -119,7 +112,7 @@ class Coverage(Evaluator):
             # Questions without a full answer: those with most votes first, then by importance.
             findings=distinct_errors(
                 _finding(case, n, questions[n], panel, weights[n] if weights else 0)
-                for n in disputed_items(panel.items, ANSWERED)
+                for n in panel.disputed_items(ANSWERED)
             ),
             held=[statement.sentence for statement in case.statements if statement.id in needed],
             details={
@@ -209,7 +202,7 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight
         question=question.text,
         expected=question.answer,
         evidence=question.evidence,
-        said_by=item.said_against(ANSWERED),
+        said_by=item.said_by(ANSWERED),
         value=item.value,
         weight=weight,
         counts=weight or 1,

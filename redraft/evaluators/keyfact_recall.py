@@ -11,8 +11,8 @@ from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import Case, Evaluator, conciseness
 from redraft.evaluators.figures import mean, total
-from redraft.evaluators.panel import JudgeVerdicts, PanelVerdicts, disputed_items, mean_evaluation, panel_verdicts
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
+from redraft.evaluators.votes import JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
 from redraft.prompts.factual import FACT_PROMPTS
 from redraft.text.words import words_key
 
@@ -151,7 +151,7 @@ def _shown(n: int, item: ListedFact, aligned: PanelVerdicts[FactAlignment]) -> d
 
 def _findings(items: Sequence[ListedFact], aligned: PanelVerdicts[FactAlignment]) -> list[Finding]:
     order = sorted(aligned.items, key=lambda n: (LEVELS.index(items[n].fact.level), n))
-    missing = disputed_items(aligned.items, STATED, order)
+    missing = aligned.disputed_items(STATED, order)
     # A fact that several trees share is added once.
     once = set({words_key(items[n].fact.text): n for n in reversed(missing)}.values())
     return [
@@ -162,7 +162,7 @@ def _findings(items: Sequence[ListedFact], aligned: PanelVerdicts[FactAlignment]
             "The summary does not state this key fact.",
             expected=items[n].fact.text,
             evidence=items[n].fact.evidence,
-            said_by=aligned.items[n].said_against(STATED),
+            said_by=aligned.items[n].said_by(STATED),
             value=aligned.items[n].value,
         )
         for n in missing

@@ -16,7 +16,7 @@ from redraft.agents.accounts import gather_all
 from redraft.agents.referee import Referee, SwappedAnswers
 from redraft.domain import Document, Evaluation
 from redraft.evaluators.metric_info import PREFERENCE
-from redraft.evaluators.panel import DISPUTED, ItemVerdicts, agreement, majority
+from redraft.evaluators.votes import DISPUTED, ItemVerdicts, agreement, majority
 from redraft.prompts.coherence import ASPECTS, Aspect, Choice, PreferenceReply
 from redraft.prompts.contract import UNSURE
 

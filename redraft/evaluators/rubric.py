@@ -14,7 +14,7 @@ from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, content_id
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.metric_info import ABSTAINED, MetricAim
-from redraft.evaluators.panel import JudgeVerdicts, PanelVerdicts, mean_evaluation
+from redraft.evaluators.votes import JudgeVerdicts, PanelVerdicts, mean_evaluation
 from redraft.fields import validated
 from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import Statement

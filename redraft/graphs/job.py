@@ -103,7 +103,7 @@ class Job:
     async def outline(self) -> Outline | None:
         """Return the outline of the document, if there is or can be one."""
         if self.panel is not None:
-            return await self.panel.outline()
+            return await self.panel.reference.outline()
         return await self.outliner.known() if self.outliner else None
 
     async def outlined(self, summaries: Sequence[tuple[Span, str]]) -> Outline | None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from redraft import JudgeConfig, Session
 from redraft.domain import Evaluation
-from redraft.evaluators.panel import DISPUTED, ItemVerdicts, agreement, majority, spread
+from redraft.evaluators.votes import DISPUTED, ItemVerdicts, agreement, majority
 from tests.judges import KEY, UNANSWERABLE, Court, Keepers, Said, Sheet, asked_of, function_model, island, told
 
 BALLOTS = st.lists(st.dictionaries(st.integers(0, 4), st.sampled_from("abc")), max_size=5)
@@ -48,17 +48,6 @@ def test_agreement_is_the_share_of_equal_verdicts_on_what_two_have_judged() -> N
     assert agreement([{0: "a", 1: "b"}, {0: "a", 1: "a", 2: "c"}, {1: "a"}]) == 2 / 4
     assert agreement([{0: "a"}]) is None
     assert agreement([{0: "a"}, {1: "a"}]) is None
-
-
-def test_the_spread_of_scores() -> None:
-    assert spread([0.25, 0.75]) == {
-        "n": 2,
-        "mean": 0.5,
-        "sd": pytest.approx(0.125**0.5),
-        "lowest": 0.25,
-        "highest": 0.75,
-    }
-    assert spread([0.5])["sd"] == 0.0
 
 
 class Blind(Keepers):

@@ -16,7 +16,7 @@ from redraft.errors import RejectedRequest
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.evaluators.coverage import wrong_sentence
 from redraft.evaluators.findings import without_conflicts, without_overruled
-from redraft.evaluators.metric_info import OWN, withdrawn
+from redraft.evaluators.metric_info import METRICS, withdrawn
 from redraft.prompts.qa import Statement, SummaryAnswer
 from tests.judges import Court, Keepers, Said, Sheet, island, told
 
@@ -95,19 +95,19 @@ async def test_a_judge_that_numbers_its_entries_gives_the_verdicts_of_one_that_d
     assert sizes[0] > 1 == sizes[-1]
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", METRICS)
 def test_a_metric_is_as_it_is_listed(name: str) -> None:
     metric = BUILT_IN[name]
 
-    assert (metric.name, metric.aim) == (name, OWN[name].aim)
-    assert tuple(prompt.name for prompt in metric.prompts) == OWN[name].prompts
+    assert (metric.name, metric.aim) == (name, METRICS[name].aim)
+    assert tuple(prompt.name for prompt in metric.prompts) == METRICS[name].prompts
 
 
 def test_what_is_known_by_name_needs_no_judge() -> None:
     program = (
         "import sys\n"
-        "from redraft.evaluators.metric_info import aim_of\n"
-        "assert aim_of('coverage') == 'content'\n"
+        "from redraft.evaluators.metric_info import metric_info\n"
+        "assert metric_info('coverage').aim == 'content'\n"
         "assert not {'numpy', 'redraft.evaluators.coverage', 'redraft.agents.judge'} & set(sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

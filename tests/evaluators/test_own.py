@@ -19,9 +19,10 @@ from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
 from redraft.errors import BudgetError, ProviderError, StoreError, TransientError, UsageError
 from redraft.evaluators.base import Case, Evaluator, PackPart
-from redraft.evaluators.catalog import BUILT_IN, TAKEN, check_goals, evaluators, names
-from redraft.evaluators.metric_info import MetricAim, aim_of
+from redraft.evaluators.catalog import BUILT_IN, RESERVED_NAMES, check_goals, evaluators, names
+from redraft.evaluators.metric_info import MetricAim, metric_info
 from redraft.evaluators.panel import Panel
+from redraft.evaluators.reference.library import Reference
 from redraft.events import Event, Notice
 from redraft.graphs.review import REVIEW
 from redraft.llm.base import FunctionModel, ScriptError
@@ -130,7 +131,8 @@ def panel(court: Court, *own: Evaluator, model: Any = None, events: list[Event] 
     judge = Judge(model or function_model(court.hear), PromptBook(), court.store.judgments)
     judging = JudgeConfig(metrics=tuple(one.name for one in own))
     observer = events.append if events is not None else lambda event: None
-    return Panel(court.store, reader, (judge,), evaluators(judging, None, own)[:-1], judging, observer, judge)
+    reference = Reference(court.store, reader, (judge,), judge, judging, observer)
+    return Panel(court.store, reader, (judge,), evaluators(judging, None, own)[:-1], observer, reference)
 
 
 def begun(court: Court, *own: Evaluator, metrics: tuple[str, ...] = (), **refinement: Any) -> tuple[Run, RunSpec]:
@@ -299,8 +301,8 @@ async def test_two_that_need_the_questions_have_them_built_once(court: Court) ->
         needs: PackPart | None = "questions"
 
         async def evaluate(self, case: Case) -> Evaluation:
-            assert case.yardstick.pack is not None
-            return self.measured({"questions": len(case.yardstick.pack.questions)})
+            assert case.pack is not None
+            return self.measured({"questions": len(case.pack.questions)})
 
     class Known(Asked):
         name = "known"
@@ -358,7 +360,7 @@ async def test_an_installed_metric_is_a_goal_under_every_policy(
     # What it says stays readable when it is not there any more.
     (Path(court.store.path).parent / "site" / "wordy-1.0.dist-info" / "entry_points.txt").unlink()
     plugins.names.cache_clear()
-    assert aim_of("mentions") is None
+    assert metric_info("mentions") is None
     assert [turn.evaluations["mentions"].score for turn in read_trace(court.store, result.run.id).rounds][-1] == 1.0
 
 
@@ -373,7 +375,7 @@ def test_what_is_not_there_is_told_with_what_is(install: Any) -> None:
 
     install("mentions", f"{__name__}:Mentions")
     assert names() == (*BUILT_IN, "mentions")
-    assert aim_of("mentions") == "content"
+    assert getattr(metric_info("mentions"), "aim", None) == "content"
 
 
 def test_a_goal_needs_a_score() -> None:
@@ -452,7 +454,7 @@ def test_what_is_handed_over_has_a_name_of_its_own(own: Any, complaint: str) -> 
     with pytest.raises(UsageError) as caught:
         names(own)
     assert complaint in caught.value.message
-    assert REVIEW in TAKEN
+    assert REVIEW in RESERVED_NAMES
 
 
 @pytest.mark.parametrize(

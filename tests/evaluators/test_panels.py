@@ -15,17 +15,9 @@ from redraft.domain import Evaluation
 from redraft.evaluators.coverage import shares
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import recalls
-from redraft.evaluators.panel import (
-    DISPUTED,
-    ItemVotes,
-    JudgeVerdicts,
-    PanelVerdicts,
-    aggregate,
-    disputed_items,
-    mean_evaluation,
-)
 from redraft.evaluators.reference.keyfacts import LEVELS, items_of
 from redraft.evaluators.statistics import Statistics
+from redraft.evaluators.votes import DISPUTED, ItemVotes, JudgeVerdicts, PanelVerdicts, mean_evaluation
 from tests.evaluators.test_keyfacts import GROWN, tree
 from tests.judges import Court, Keepers, Said, Sheet, asked_of, function_model, island, told
 
@@ -80,12 +72,12 @@ def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[JudgeVer
 @settings(max_examples=40)
 @given(panels())
 def test_where_something_is_lost_there_is_a_finding_that_says_by_how_many(sittings: list[JudgeVerdicts]) -> None:
-    items = aggregate(sittings, range(len(ITEMS)))
-    found = disputed_items(items, GOOD)
+    verdicts = PanelVerdicts.of(sittings, len(ITEMS))
+    items, found = verdicts.items, verdicts.disputed_items(GOOD)
 
     assert set(found) == {n for sitting in sittings for n, verdict in sitting.by_item.items() if verdict != GOOD}
     for n in items:
-        says, of = items[n].against(GOOD)
+        says, of = items[n].objections(GOOD), items[n].votes.total()
         assert (says, of) == (
             sum(sitting.by_item.get(n, GOOD) != GOOD for sitting in sittings),
             sum(n in sitting.by_item for sitting in sittings),
@@ -93,7 +85,7 @@ def test_where_something_is_lost_there_is_a_finding_that_says_by_how_many(sittin
         assert (n in found) == (says > 0)
         assert items[n].value <= 1 - says / of + 1e-12
     # What most judges say comes first, and nothing else of the order is changed.
-    by_most = [2 * items[n].against(GOOD)[0] > items[n].against(GOOD)[1] for n in found]
+    by_most = [2 * items[n].objections(GOOD) > items[n].votes.total() for n in found]
     assert by_most == sorted(by_most, reverse=True)
     for most in (True, False):
         some = [n for n, says in zip(found, by_most, strict=True) if says is most]
@@ -102,7 +94,9 @@ def test_where_something_is_lost_there_is_a_finding_that_says_by_how_many(sittin
 
 def test_what_most_of_those_say_who_object_is_the_objection() -> None:
     def said(*verdicts: str) -> ItemVotes:
-        return aggregate([JudgeVerdicts(str(n), {0: one}, {0: 0.0}) for n, one in enumerate(verdicts)], [0])[0]
+        return PanelVerdicts.of([JudgeVerdicts(str(n), {0: one}, {0: 0.0}) for n, one in enumerate(verdicts)], 1).items[
+            0
+        ]
 
     assert said(GOOD, BAD).objection(GOOD) == BAD
     assert said(GOOD, WORSE, BAD, BAD).objection(GOOD) == BAD

@@ -182,10 +182,10 @@ async def test_a_run_goes_on_with_the_pack_that_it_began_with(court: Court) -> N
         broken = True
 
         async def evaluate(self, case: Case) -> Evaluation:
-            assert case.yardstick.pack is not None
+            assert case.pack is not None
             if self.broken:
                 raise ProviderError("down")
-            return self.scored(0.5, judged=len(case.yardstick.pack.questions))
+            return self.scored(0.5, judged=len(case.pack.questions))
 
     metric = Fatal()
     with pytest.raises(ProviderError):

@@ -23,8 +23,8 @@ from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.figures import Interval, interval_of_share
 from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
-from redraft.evaluators.panel import OPEN
 from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
+from redraft.evaluators.votes import OPEN
 from redraft.lab.agreement.people import FileProblem, read_text
 from redraft.report.history.certificates import judges_of
 from redraft.report.history.results import Result, document_read, read_result
