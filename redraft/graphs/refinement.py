@@ -4,7 +4,7 @@ better draft."""
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from langgraph.graph import StateGraph
@@ -68,72 +68,75 @@ _EDITED_BY_HAND = "edited by hand"
 _NO_ROOM = "the reviser had no room for"
 
 
+@dataclass(frozen=True, slots=True)
+class _Revised:
+    """The best draft and the latest one, a revision of it, with their evaluations."""
+
+    best: Draft
+    draft: Draft
+    before: Mapping[str, Evaluation]
+    after: Mapping[str, Evaluation]
+
+    @classmethod
+    async def of(cls, state: State, job: Job) -> _Revised:
+        """Load them."""
+        best, draft = [await job.draft(state[name]) for name in ("best", "draft")]
+        return cls(best, draft, await job.judged(best.id), await job.judged(draft.id))
+
+
 async def settle(state: State, job: Job) -> Update:
     """Accept the latest draft as the best, or stay with the best; a new text with errors is corrected first."""
-    number, draft, settings = state["round"], state["draft"], job.refinement
-    status = draft_status(await job.judged(draft), settings)
+    number, settings, follows_paper = state["round"], job.refinement, job.refinement.policy == "paper"
+    status = draft_status(await job.judged(state["draft"]), settings)
     if number == 0:
-        job.observe(RoundSettled(0, draft, accepted=True, reason="the first draft", **status))
-        return {"best": draft, "accepted": True, "reason": "the first draft", "next": "decide", **status}
-    if errors := await _errors_to_correct(state, job):
-        return {"mending": [error.id for error in errors], "next": "revise"}
-    comparison = await _comparison(state, job) if await _is_compared(state, job) else None
-    ruling = await _ruling(state, job, comparison)
+        job.observe(RoundSettled(0, state["draft"], accepted=True, reason="the first draft", **status))
+        return {"best": state["draft"], "accepted": True, "reason": "the first draft", "next": "decide", **status}
+    is_new_text = state["way"] == "edit" and not state["by_hand"] and not follows_paper
+    if is_new_text and not state["mending"]:
+        # The confirmed errors that a text written anew has brought are corrected, once.
+        await confirm(state, job, state["draft"])
+        revised = await _Revised.of(state, job)
+        if errors := new_errors(revised.before, revised.after, job.judges.aims):
+            return {"mending": [error.id for error in errors], "next": "revise"}
+    revised = await _Revised.of(state, job)
+    comparison = await _comparison(state, job, revised) if is_new_text else None
     answers = await _answers(job, number)
-    round_ = _round(state, number, draft, answers, accepted=ruling.accepted, reason=ruling.reason)
+    ruling = _ruling(state, job, revised, answers, comparison)
+    round_ = _round(state, number, revised.draft.id, answers, accepted=ruling.accepted, reason=ruling.reason)
     await job.keep_round(replace(round_, comparison=comparison))
-    job.observe(RoundSettled(number, draft, ruling.accepted, ruling.reason, round_.aims, **status))
+    job.observe(RoundSettled(number, revised.draft.id, ruling.accepted, ruling.reason, round_.aims, **status))
     settled: Update = {"accepted": ruling.accepted, "reason": ruling.reason, "mending": [], "next": "decide"}
     if ruling.accepted:
-        await _pass_on_requests(state, job, draft)
-        return {**settled, **status, "best": draft, "tried": [], "refused": 0}
+        await _pass_on_requests(state, job, revised, answers)
+        return {**settled, **status, "best": revised.draft.id, "tried": [], "refused": 0}
     # What a new text was to solve may still be corrected in place; what a correction could not fix is not tried again.
-    judged, is_over = await job.judged(state["best"]), state["way"] == "correct" and settings.policy != "paper"
-    tried = with_same_errors(state["to_fix"], judged) if is_over else _requests_in(state, judged)
+    is_over = state["way"] == "correct" and not follows_paper
+    tried = with_same_errors(state["to_fix"], revised.before) if is_over else _requests_in(state, revised.before)
     return {**settled, "refused": state["refused"] + 1, "tried": [*state["tried"], *tried]}
 
 
-def _requests_in(state: State, judged: Mapping[str, Evaluation]) -> list[str]:
+def _requests_in(state: State, evaluations: Mapping[str, Evaluation]) -> list[str]:
     """Return a person's requests, by id, among what the round was to fix."""
-    return [finding.id for finding in open_requests(judged, []) if finding.id in state["to_fix"]]
+    return [finding.id for finding in open_requests(evaluations, []) if finding.id in state["to_fix"]]
 
 
-async def _errors_to_correct(state: State, job: Job) -> list[Finding]:
-    """Return the confirmed errors that a text written anew has brought, once."""
-    follows = job.refinement.policy == "paper"
-    if state["way"] != "edit" or state["by_hand"] or state["mending"] or follows:
-        return []
-    await confirm(state, job, state["draft"])
-    best, draft = [await job.judged(state[name]) for name in ("best", "draft")]
-    return new_errors(best, draft, job.judges.aims)
-
-
-async def _is_compared(state: State, job: Job) -> bool:
-    """Return whether judges compare the latest draft with the best one: a new text without new errors, for which no
-    person has asked."""
-    settings = job.refinement
-    if state["way"] != "edit" or state["by_hand"] or not job.referees or settings.policy == "paper":
-        return False
-    best, draft = [await job.draft(state[name]) for name in ("best", "draft")]
-    before, after = await job.judged(best.id), await job.judged(draft.id)
-    if _requests_in(state, before):
-        return False
-    return best.text != draft.text and not new_errors(before, after, job.judges.aims)
-
-
-async def _comparison(state: State, job: Job) -> DraftComparison | None:
-    """Return how the judges compare the latest draft with the best one; None if none of them could."""
-    best, draft = [await job.draft(state[name]) for name in ("best", "draft")]
-    judged = [await job.judged(one.id) for one in (best, draft)]
+async def _comparison(state: State, job: Job, revised: _Revised) -> DraftComparison | None:
+    """Return how the judges compare a new text with the best draft; None if none of them could, if it has new errors,
+    or if a person has asked for it."""
+    is_same_text, is_requested = revised.best.text == revised.draft.text, bool(_requests_in(state, revised.before))
+    if not job.referees or is_same_text or is_requested:
+        return None
+    if new_errors(revised.before, revised.after, job.judges.aims):
+        return None
     errors = [
         f"{error.sentence} (the document: {error.answer or error.why or 'nothing supports this'})"
-        for one in judged
-        for error in errors_in(one, job.judges.aims)
+        for evaluations in (revised.before, revised.after)
+        for error in errors_in(evaluations, job.judges.aims)
     ]
     notes = ChooseInput(
         must_know=[
             item.model_copy(update={"draft": "", "lacks": "", "quote": ""})
-            for item in must_know_in(judged[0])[:MOST_NEEDED]
+            for item in must_know_in(revised.before)[:MOST_NEEDED]
         ],
         errors=list(dict.fromkeys(errors)),
         query=job.run.settings.query,
@@ -141,7 +144,9 @@ async def _comparison(state: State, job: Job) -> DraftComparison | None:
         second="",
     )
     job.observe(StageStarted("comparing the revision with the best draft", 2 * len(job.referees)))
-    readings = await gather_all(referee.choose(notes, draft.text, best.text) for referee in job.referees)
+    readings = await gather_all(
+        referee.choose(notes, revised.draft.text, revised.best.text) for referee in job.referees
+    )
     votes, reasons = {"revision": 0, "best": 0, "neither": 0}, list[str]()
     places = ({"first": "revision", "second": "best"}, {"first": "best", "second": "revision"})
     for replies in readings:
@@ -150,51 +155,51 @@ async def _comparison(state: State, job: Job) -> DraftComparison | None:
         for place, reply in zip(places, replies, strict=False):
             votes[place.get(reply.overall, "neither")] += 1
             reasons.append(reply.reason)
-    if not reasons:
-        return None
-    return DraftComparison(**votes, reasons=tuple(reasons))
+    return DraftComparison(**votes, reasons=tuple(reasons)) if reasons else None
 
 
-async def _ruling(state: State, job: Job, comparison: DraftComparison | None) -> AcceptanceDecision:
+def _ruling(
+    state: State,
+    job: Job,
+    revised: _Revised,
+    answers: Sequence[PointAnswer],
+    comparison: DraftComparison | None,
+) -> AcceptanceDecision:
     """Decide whether to accept the latest draft."""
-    settings, follows = job.refinement, job.refinement.policy == "paper"
-    revised, base = await job.draft(state["draft"]), await job.draft(state["best"])
+    settings, follows_paper = job.refinement, job.refinement.policy == "paper"
     if state["by_hand"]:
         return AcceptanceDecision(True, _EDITED_BY_HAND)
-    if revised.text == base.text:
+    if revised.draft.text == revised.best.text:
         # Without a revision there is nothing to accept, whatever the policy.
-        flaws = [note for note in revised.notes if not note.startswith(_NO_ROOM)]
-        failed = f"the revision could not be used: {flaws[0]}" if flaws else ""
-        return AcceptanceDecision(follows and not failed, failed or "nothing was changed")
-    if follows:
+        flaws = [note for note in revised.draft.notes if not note.startswith(_NO_ROOM)]
+        failure = f"the revision could not be used: {flaws[0]}" if flaws else ""
+        return AcceptanceDecision(follows_paper and not failure, failure or "nothing was changed")
+    if follows_paper:
         return AcceptanceDecision(True, "the policy accepts every revision")
-    before, after = await job.judged(base.id), await job.judged(revised.id)
+    before, after, aims = revised.before, revised.after, job.judges.aims
     if _requests_in(state, before):
-        if all_requests_refused(before, await _answers(job, state["round"])):
+        if all_requests_refused(before, answers):
             return AcceptanceDecision(False, "no request was met")
-        if not new_errors(before, after, job.judges.aims):
+        if not new_errors(before, after, aims):
             return AcceptanceDecision(True, "requested by a person")
-    return acceptance(
-        settings.goals, job.judges.aims, before, after, state["way"], comparison, compared=bool(job.referees)
-    )
+    return acceptance(settings.goals, aims, before, after, state["way"], comparison, compared=bool(job.referees))
 
 
-async def _pass_on_requests(state: State, job: Job, draft: str) -> None:
+async def _pass_on_requests(state: State, job: Job, revised: _Revised, answers: Sequence[PointAnswer]) -> None:
     """Pass a person's requests on to the new best draft: the open ones, and those that it meets."""
-    judged = await job.judged(state["best"])
-    if REVIEW not in judged:
+    if REVIEW not in revised.before:
         return
-    dealt_with = _requests_in(state, judged)
-    left = {answer.finding for answer in await _answers(job, state["round"]) if answer.became == "left"}
+    dealt_with = _requests_in(state, revised.before)
+    refused = {answer.finding for answer in answers if answer.became == "left"}
     met = [
         f"{finding.explanation} {finding.expected}".strip()
-        for finding in open_requests(judged, [])
-        if finding.id in dealt_with and finding.id not in left
+        for finding in open_requests(revised.before, [])
+        if finding.id in dealt_with and finding.id not in refused
     ]
-    findings = open_requests(judged, [*dealt_with, *state["tried"], *state["dropped"]])
-    held = [*judged[REVIEW].held, *met]
-    if findings or held:
-        await off_loop(job.store.judgments.keep, draft, reviewed(None, findings, held))
+    findings = open_requests(revised.before, [*dealt_with, *state["tried"], *state["dropped"]])
+    requests_met = [*revised.before[REVIEW].held, *met]
+    if findings or requests_met:
+        await off_loop(job.store.judgments.keep, revised.draft.id, reviewed(None, findings, requests_met))
 
 
 async def confirm(state: State, job: Job, draft: str, among: Sequence[Finding] | None = None) -> bool:
