@@ -16,7 +16,7 @@ from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPla
 from redraft.domain import Document, Span
 from redraft.evaluators.base import statements_of
 from redraft.prompts.coherence import FIND_STOPS
-from redraft.prompts.factual import FACT_PROMPTS, RULE_ON_FINDINGS
+from redraft.prompts.factual import RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import CHOOSE_DRAFT, EDIT, REVISE
 from redraft.settings import EvidenceName
@@ -53,24 +53,6 @@ async def test_no_request_is_larger_than_the_window(tmp_path: Path) -> None:
     assert [(prompt, size) for prompt, size in sizes if size > window] == []
 
 
-@pytest.mark.nightly
-async def test_no_request_about_key_facts_is_larger_than_the_window(tmp_path: Path) -> None:
-    court, window = Court(tmp_path, document=island(130)), 4096
-    found = await court.keyfacts(settings={"context_tokens": window})
-    summary = told(*range(1, 100), wrong=dict.fromkeys(range(100, 250, 20), "Bob"))
-    for query in (None, found.trees[0].query):
-        result = await court.evaluate(
-            summary, metrics=("keyfact_recall", "faithfulness"), settings={"context_tokens": window, "query": query}
-        )
-
-    count = tokenizer_named(result.run.tokenizer).count
-    # What a query comes to depends on the writer; this one names all keepers of the tree.
-    sizes = [(sheet.prompt, count(sheet.text) + sheet.wanted) for sheet in court.sheets]
-    assert {prompt for prompt, _ in sizes} == {prompt.name for prompt in FACT_PROMPTS}
-    assert [(prompt, size) for prompt, size in sizes if size > window] == []
-    assert max(len(sheet.items("facts")) for sheet in court.asked("align_facts")) > 15
-
-
 def test_in_every_part_of_a_summary_what_a_sentence_points_back_to_is_there() -> None:
     tokenizer = EstimatingTokenizer()
     statements = statements_of(" ".join(f"Hester came to station {n}. She left it." for n in range(60)))
@@ -84,29 +66,6 @@ def test_in_every_part_of_a_summary_what_a_sentence_points_back_to_is_there() ->
         assert first == statements[first.id - 1]
         assert all(one.before == "" for one in others)
         assert sum(tokenizer.count(one.sentence) for one in part) < reader.room
-
-
-@pytest.mark.slow
-async def test_a_long_document_is_sent_in_passages(tmp_path: Path) -> None:
-    court = Court(tmp_path, document=island(800))
-    result = await court.evaluate(told(1, 400, 800), metrics=("consistency",))
-
-    assert result.scores == {"consistency": 1.0}
-    assert max(len(sheet.text) for sheet in court.sheets) < len(court.document.text) / 3
-    assert len(court.asked("answer_from_document")) == 1
-
-
-@pytest.mark.nightly
-async def test_a_finding_says_what_was_read(tmp_path: Path) -> None:
-    for keepers in (40, 800):
-        court = Court(tmp_path / str(keepers), document=island(keepers))
-        consistency = (await court.evaluate(told(1777), metrics=("consistency",))).evaluations["consistency"]
-        (finding,) = consistency.findings
-        assert finding.kind == "unsupported"
-        assert finding.read.startswith("the whole document (")
-    contradicted = await court.evaluate(told(wrong={7: "Bob"}), metrics=("consistency",), evidence="retrieved")
-    (finding,) = contradicted.evaluations["consistency"].findings
-    assert finding.read.endswith(" passages")
 
 
 @pytest.mark.slow
@@ -144,18 +103,6 @@ async def test_only_the_questions_without_an_answer_are_held_against_all_parts(t
     assert len(parts) > 2
     assert set(parts) == {1}
     assert [one.kind for one in result.evaluations["consistency"].findings] == ["unsupported"]
-
-
-@pytest.mark.nightly
-async def test_the_cost_grows_with_the_questions_and_not_with_the_document(tmp_path: Path) -> None:
-    spent = []
-    for keepers in (100, 1000):
-        court = Court(tmp_path / str(keepers), document=island(keepers))
-        with court.served() as server:
-            await court.evaluate(told(*range(5, 100, 5)), metrics=("consistency",))
-            spent.append(sum(seen.prompt_tokens for seen in server.answered))
-
-    assert spent[1] == pytest.approx(spent[0], rel=0.25)
 
 
 async def test_what_a_judge_quotes_is_found_in_the_document(tmp_path: Path) -> None:

@@ -13,22 +13,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from redraft.agents.evidence import EvidenceReader, TokenRates
-from redraft.agents.fact_checker import ALIGNMENT, OPINION, SUPPORT, FactAlignment, FactChecker, facts_per_request
-from redraft.agents.judge import Judge
+from redraft.agents.fact_checker import facts_per_request
 from redraft.domain import Document, KeyFacts
 from redraft.errors import JudgingError
-from redraft.evaluators.base import statements_of
 from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.events import Event, Notice
-from redraft.llm.base import FunctionModel
 from redraft.llm.replies import NoValueError, read_value
-from redraft.prompts.book import PromptBook
-from redraft.prompts.factual import Alignments, FactTree, Query, Verifications
+from redraft.prompts.factual import FactTree, Query, Verifications
 from redraft.readers.documents import parse
 from redraft.report.history.results import Result
-from redraft.text.retrieval import Passages
-from redraft.text.tokens import EstimatingTokenizer
 from tests.agents.test_holes import FREE, Fault, Holey, spoiled
 from tests.chatserver import Answer, text_of
 from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, fact_of, island, keepers_in, told, tree_of
@@ -148,19 +141,6 @@ async def test_a_fact_that_is_never_aligned_is_unjudged(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_sentence_that_is_never_verified_is_unjudged(tmp_path: Path) -> None:
-    result, _ = await judged(tmp_path, Picky("verify_sentences"), keepers=12)
-
-    faithfulness = result.evaluations["faithfulness"]
-    # The second, "Bob", has no verdict: of the other five, two err.
-    assert (faithfulness.score, faithfulness.judged, faithfulness.unjudged) == (3 / 5, 5, 1)
-    sentences: Any = faithfulness.details["sentences"]
-    found = [one["verdict"] for one in sentences]
-    assert found == ["none", "unjudged", "none", "entity", "out_of_article", "none"]
-    assert [finding.sentence for finding in faithfulness.findings] == [fact_of(5, "Joe"), fact_of(77, "Jim")]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("prompt", VETTING[:2])
 async def test_a_fact_that_is_never_validated_is_no_yardstick_and_is_named(tmp_path: Path, prompt: str) -> None:
     events: list[Event] = []
@@ -176,20 +156,6 @@ async def test_a_fact_that_is_never_validated_is_no_yardstick_and_is_named(tmp_p
     assert len(found.missing) == 1
     assert found.missing[0].startswith("2 of the 24 key facts of chunk 1/1 have no verdict from a validator")
     assert found.missing[0] in [event.message for event in events if isinstance(event, Notice)]
-
-
-@pytest.mark.slow
-async def test_a_judge_that_never_aligns_anything_leaves_the_levels_unknown(tmp_path: Path) -> None:
-    class Mute(Keepers):
-        def align_facts(self, sheet: Sheet) -> Said:
-            return "I would rather not."
-
-    result, _ = await judged(tmp_path, Mute(), keepers=12)
-
-    recall, faithfulness = result.evaluations["keyfact_recall"], result.evaluations["faithfulness"]
-    assert (recall.outcome, recall.score, recall.unjudged) == ("failed", None, 24)
-    assert (faithfulness.outcome, faithfulness.score) == ("scored", 3 / 6)
-    assert faithfulness.details["by_level"] is None
 
 
 @pytest.mark.slow
@@ -210,17 +176,6 @@ async def test_a_fact_that_is_stated_by_no_sentence_that_there_is_is_stated_all_
     details: Any = recall.details
     assert [one["sentences"] for one in details["facts"] if one["verdict"] == "stated"] == [[]] * 4
     assert (recall.held, calls["align_facts"]) == ((), 1)
-
-
-async def test_a_sentence_that_was_not_shown_states_no_fact(tmp_path: Path) -> None:
-    court, tokenizer = Court(tmp_path), EstimatingTokenizer()
-    passages, tokens = Passages(court.document, tokenizer), tokenizer.count(court.document.text)
-    reply = Alignments.model_validate({"facts": [{"id": 1, "stated": "yes", "sentences": [1, 99]}]})
-    judge = Judge(FunctionModel(lambda request: reply), PromptBook(), court.store.judgments)
-    reader = EvidenceReader(court.document, passages, tokenizer, 8192, tokens)
-    found = await FactChecker(judge).align(statements_of(told(1)), [fact_of(1)], reader)
-    assert found.verdicts == {0: FactAlignment(True, frozenset({1}))}
-    court.store.close()
 
 
 @pytest.mark.parametrize(
@@ -393,54 +348,9 @@ async def test_facts_that_are_said_twice_are_validated_and_kept_once(
         assert court.items(prompt) == before.items(prompt) == len(once)
 
 
-class Leafy(Keepers):
-    """Finds a leaf in every sentence but two, and is cut off where its reply does not fit."""
-
-    def __call__(self, sheet: Sheet) -> Said:
-        said = super().__call__(sheet)
-        text = said if isinstance(said, str) else json.dumps(said)
-        room = 4 * sheet.wanted
-        return Answer(text[:room], "length") if len(text) > room else said
-
-    def keyfacts_analytical(self, sheet: Sheet) -> Said:
-        root, branch, *leaves = (fact_of(*known) for known in keepers_in(sheet.within("excerpt")).items())
-        return {"roots": [{"fact": root, "branches": [{"fact": branch, "leaves": leaves}]}]}
-
-    def query_analytical(self, sheet: Sheet) -> Said:
-        return {"query": "Why is everybody called so?"}
-
-
 def roll(keepers: int) -> Document:
     """A document that says of each keeper no more than the name."""
     return parse("\n\n".join(fact_of(n) for n in range(1, keepers + 1)).encode(), name="roll.txt")
-
-
-@pytest.mark.nightly
-async def test_hundreds_of_leaves_are_split_and_batched_and_none_gets_lost(tmp_path: Path) -> None:
-    court = Court(tmp_path, Leafy(), document=roll(300))
-    with court.served() as server:
-        result = await court.evaluate(
-            told(*range(1, 301, 3)), metrics=METRICS, perspective="analytical", settings={"context_tokens": 65536}
-        )
-
-    (tree,) = court.store.keyfacts.get(str(result.evaluations["keyfact_recall"].details["keyfacts"])).trees
-    assert sorted(number for fact in tree.facts for number in keepers_in(fact.text)) == list(range(1, 301))
-    assert len(tree.kept) == 300
-    assert [fact.level for fact in tree.facts].count("leaf") == 296
-    # The whole was cut off; then each half was asked for.
-    assert len(court.asked("keyfacts_analytical")) == 3
-    for prompt, entry in (("facts_faithful", SUPPORT), ("facts_objective", OPINION), ("align_facts", ALIGNMENT)):
-        sizes = [len(sheet.items("facts")) for sheet in court.asked(prompt)]
-        assert sum(sizes) == 300
-        assert 1 < max(sizes) <= facts_per_request(3000, entry.frame)
-        assert max(sizes) >= facts_per_request(3000, entry.tokens(TokenRates(2.5, 40)))
-    over = [seen for seen in server.seen if seen.completion_tokens >= seen.body["max_completion_tokens"]]
-    assert len(over) == 1
-    assert result.scores == {"keyfact_recall": 100 / 300, "faithfulness": 1.0}
-    facts: Any = result.evaluations["keyfact_recall"].details["facts"]
-    assert [one["verdict"] for one in facts] == [
-        "stated" if min(keepers_in(one["fact"])) % 3 == 1 else "missing" for one in facts
-    ]
 
 
 @pytest.mark.parametrize("context", [2048, 4096, 8192, 32768])

@@ -129,22 +129,3 @@ async def test_a_repair_works_in_every_way_of_asking_for_a_structure(
 ) -> None:
     faulty, _ = await judged(tmp_path, Holey(["answer_from_summary"], spoiled(fault)), refuses=refuses)
     assert faulty == perfect[0]
-
-
-@pytest.mark.nightly
-async def test_a_pack_is_the_same_after_a_repair(tmp_path: Path) -> None:
-    prompts, found = ("ask_document", "rank_questions"), {}
-    for fault in ("none", "chatters", "breaks off", "wraps"):
-        script = Keepers() if fault == "none" else Holey(prompts, spoiled(fault))
-        court = Court(tmp_path / fault, script, document=island(150))
-        with court.served():
-            # Of so many stretches the questions are ranked.
-            settings = {"context_tokens": 3200}
-            result = await court.evaluate(SUMMARY, metrics=("coverage",), stretch_tokens=500, settings=settings)
-        court.store.close()
-        found[fault] = result.evaluations, [len(court.asked(prompt)) for prompt in prompts]
-
-    expected, calls = found["none"]
-    assert min(calls) > 0
-    assert found["wraps"] == (expected, calls)
-    assert found["chatters"] == found["breaks off"] == (expected, [2 * n for n in calls])

@@ -240,25 +240,6 @@ async def test_the_same_evaluation_asks_nothing(court: Court) -> None:
 
 
 @pytest.mark.slow
-async def test_the_pack_is_built_once_for_all_drafts(court: Court) -> None:
-    first = await court.evaluate(told(1, 2))
-    second = await court.evaluate(told(3), metrics=("coverage",))
-
-    assert len(court.asked("ask_document")) == 1
-    packs = {result.evaluations["coverage"].details["pack"] for result in (first, second)}
-    assert packs == {court.store.packs.all()[0][0].id}
-    # It is found in the store, and not made once more out of replies that are there.
-    assert (second.usage.calls, second.usage.cached) == (1, 0)
-
-
-async def test_the_sentences_of_one_draft_that_say_the_same_are_asked_about_once(court: Court) -> None:
-    result = await court.evaluate(f"{told(1)} {told(2)} {told(1)}", metrics=("consistency",))
-
-    assert court.items("ask_summary") == 2
-    assert result.evaluations["consistency"].judged == 3
-
-
-@pytest.mark.slow
 async def test_another_judge_gives_verdicts_of_his_own(court: Court) -> None:
     await court.evaluate(told(1, wrong={2: "Bob"}))
     court.forget()
@@ -308,19 +289,6 @@ async def test_another_temperature_of_the_judge_means_new_verdicts_and_another_o
         assert await asked(None, None) == ["ask_summary", "answer_from_document"]
         assert await asked(None, 1) == []
         assert await asked(1, None) == ["ask_summary", "answer_from_document"]
-
-
-async def test_what_got_no_verdict_is_asked_about_again_later(court: Court) -> None:
-    class Shy(Keepers):
-        def ask_summary(self, sheet: Sheet) -> Said:
-            return {"sentences": []}
-
-    court.script = Shy()
-    assert (await court.evaluate(told(1), metrics=("consistency",))).evaluations["consistency"].unjudged == 1
-    court.script = Keepers()
-    again = await court.evaluate(f"{told(1)} {told(2)}", metrics=("consistency",))
-
-    assert (again.scores, again.evaluations["consistency"].unjudged) == ({"consistency": 1.0}, 0)
 
 
 @pytest.mark.nightly

@@ -331,24 +331,6 @@ def test_a_text_that_loops_is_told_so_and_its_first_turn_is_kept() -> None:
     assert kept.flaw == "says the same over and over, kept up to its first repetition"
 
 
-def test_lines_and_rows_of_sentences_loop_too_and_what_is_said_twice_does_not() -> None:
-    other = "Nobody was ever found in the ruins."
-    assert written(Model([f"{TURN} {other} " * 4 + "End."] * 7)).text == f"{TURN} {other} End."
-    assert written(Model(["\n".join([TURN[:-1]] * 3)] * 7)).text == TURN[:-1]
-    assert not written(Model([f"{TURN} {other} {TURN}"])).flaw
-    assert not written(Model([f"So it was. So it was. So it was. {TURN}"])).flaw
-
-
-def test_a_few_words_over_and_over_loop_where_nothing_else_stands_between_or_the_text_breaks_off_in_them() -> None:
-    rows = written(Model([f"{TURN}\n\n" + "The text is:\n\n" * 9 + "THE TEXT IS:\n\n" * 9 + "The text i"] * 7))
-    assert rows.text == TURN
-    assert "says the same over and over" in rows.flaw
-    within = written(Model([f"{TURN} Tom is the son of his " + "father's " * 12 + "fath"] * 7))
-    assert within.text == TURN
-    assert "says the same over and over" in within.flaw
-    assert not written(Model([f"{TURN} Tom said " + "no " * 9 + "and left."])).flaw
-
-
 @pytest.mark.parametrize(
     ("said", "complaint"),
     [("The excerpt is: \n" * 20 + "The excerpt", "over and over"), (f"{prose(60)} And then the", "too many")],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,9 +17,7 @@ from redraft.prompts.coherence import ERROR_TYPES
 from redraft.prompts.contract import UNSURE
 from redraft.readers.documents import parse
 from redraft.report.history.results import Result
-from redraft.runs.dry_run import dry_run
-from redraft.runs.prepare import RunSpec, prepare
-from redraft.settings import Evaluate, JudgeConfig
+from redraft.settings import JudgeConfig
 from tests.judges import (
     KEY,
     Court,
@@ -136,16 +133,6 @@ async def test_a_finding_holds_the_sentence_the_questions_and_where_they_are_ans
     assert evidence.span is not None
     assert island().text[evidence.span.start : evidence.span.end] == evidence.text
     assert "station 49" in evidence.text
-
-
-@pytest.mark.parametrize(("kind", "place"), [("entity omission", "station 49"), ("event omission", "Tom3")])
-async def test_who_somebody_is_stands_elsewhere_than_what_happened(tmp_path: Path, kind: str, place: str) -> None:
-    said = {"stranger": {"questions": ["Who lives at station 49?"], "types": [kind]}}
-    summary = "A stranger tells that the keeper number 3 is called Tom3 and lives at station 21 by the cold sea."
-    (finding,) = (await judged(tmp_path, summary, Reader(said))).findings
-    assert finding.evidence is not None
-    assert place in finding.evidence.text
-    assert ("station 49" in finding.evidence.text) == (place == "station 49")
 
 
 async def test_whom_a_pronoun_means_stands_where_the_document_has_the_sentence(tmp_path: Path) -> None:
@@ -292,44 +279,6 @@ async def test_several_judges_decide_by_majority_and_their_questions_are_joined(
     assert Counter(each["verdict"] for each in sentences) == {"clear": 3, "disputed": 2}
 
 
-@pytest.mark.parametrize("wired", [False, True], ids=["at hand", "at a server"])
-async def test_findings_act_in_the_refinement(tmp_path: Path, wired: bool) -> None:
-    said = {
-        "stranger": {"questions": ["Who lives at station 49?"], "types": ["entity omission"]},
-        "Tom2": {"questions": ["Why is this told?"], "types": ["salience"]},
-    }
-    court = Court(tmp_path, Reader(said))
-    if wired:
-        with court.served():
-            result = await court.refine(
-                SUMMARY,
-                goals={"booookscore": 1.0},
-                policy="paper",
-                feedback="findings",
-                judging=JudgeConfig(metrics=METRICS),
-            )
-    else:
-        result = await court.refine(
-            SUMMARY,
-            goals={"booookscore": 1.0},
-            policy="paper",
-            feedback="findings",
-            judging=JudgeConfig(metrics=METRICS),
-        )
-
-    assert result.initial_scores["booookscore"] == pytest.approx(2 / 5)
-    assert (result.scores["booookscore"], result.run.stop_reason) == (1.0, "goals_met")
-    assert result.summary is not None
-    assert "keeper of station 49" in result.summary
-    assert "Tom2" not in result.summary
-    (revised,) = court.asked("revise")
-    points = list(revised.items("points").values())
-    assert [point["task"] for point in points] == ["drop", "clarify", "clarify"]
-    assert points[1]["question"] == "Who lives at station 49?"
-    assert "station 49" in points[1]["evidence"]
-    court.store.close()
-
-
 @pytest.mark.parametrize(("types", "questions", "task", "looked_up"), TASKS)
 async def test_whatever_is_found_is_mended_as_it_says(
     tmp_path: Path, types: list[str], questions: list[str], task: Task, looked_up: bool
@@ -364,21 +313,4 @@ async def test_a_window_without_room_for_the_prompt_is_refused_before_anything_i
     assert least is not None
     result = await court.evaluate(SUMMARY, metrics=METRICS, settings={"context_tokens": int(least[1])})
     assert result.scores["booookscore"] == 3 / 5
-    court.store.close()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", [1, 7, 10])
-def test_as_much_is_asked_as_a_dry_run_says(tmp_path: Path, batch: int) -> None:
-    summary = told(*range(1, 61))
-    court = Court(tmp_path, Reader())
-    judging = JudgeConfig(metrics=METRICS, batch=batch)
-    prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, summary)
-    (stage,) = dry_run(prepared, RunSpec(Evaluate(judging=judging), given=summary)).stages
-    asyncio.run(court.evaluate(summary, **judging.model_dump()))
-
-    assert stage.name == "booookscore"
-    assert len(court.sheets) == stage.calls == -(-60 // batch)
-    tokens = sum(prepared.tokenizer.count(sheet.text) for sheet in court.sheets)
-    assert tokens <= stage.prompt_tokens <= 1.1 * tokens  # with the schema of the replies
     court.store.close()

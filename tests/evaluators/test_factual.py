@@ -14,7 +14,6 @@ from redraft import JudgeConfig, Limits
 from redraft.domain import Evaluation, KeyFacts, Span
 from redraft.errors import BudgetError, UsageError
 from redraft.events import CallAnswered, Event
-from redraft.llm.base import Model
 from redraft.report.history.results import Result
 from redraft.text.tokens import EstimatingTokenizer
 from tests.judges import (
@@ -25,7 +24,6 @@ from tests.judges import (
     Said,
     Sheet,
     fact_of,
-    function_model,
     island,
     keepers_in,
     sentence_of,
@@ -164,22 +162,6 @@ async def test_a_fact_that_fails_anything_is_pruned_with_the_reasons(tmp_path: P
     assert [item["fact"] for item in sheet.items("facts").values()] == [fact_of(1), fact_of(4)]
     assert [item["level"] for item in sheet.items("facts").values()] == ["root", "branch"]
     assert found.trees[0].query == "Why are the keepers 1, 4 called so?"
-    court.store.close()
-
-
-@pytest.mark.slow
-async def test_a_tree_of_which_nothing_is_left_is_asked_nothing_about_and_holds_nothing_up(tmp_path: Path) -> None:
-    class Harsh(Keepers):
-        def facts_significant(self, sheet: Sheet) -> Said:
-            verdict = "fail" if "number 1 is" in sheet.within("excerpt") else "pass"
-            return {"facts": [{"id": n, "reason": "", "verdict": verdict} for n in sheet.ids]}
-
-    court = Court(tmp_path, Harsh(), document=island(TWO))
-    found = await court.keyfacts(settings=SMALL)
-
-    assert [bool(tree.kept) for tree in found.trees] == [False, False, True, True]
-    assert [bool(tree.query) for tree in found.trees] == [bool(tree.kept) for tree in found.trees]
-    assert len(court.asked("query_analytical", "query_narrative")) == 2
     court.store.close()
 
 
@@ -344,20 +326,6 @@ async def test_what_a_finding_tells_the_reviser_to_do_is_said_in_our_own_words(c
 
 
 @pytest.mark.nightly
-async def test_recall_by_position(long_court: Court) -> None:
-    found = await long_court.keyfacts(settings=SMALL)
-    chunks = [keepers_in(long_court.document.text[slice(*tree.span)]) for tree in found.trees[::2]]
-    middle = sorted(chunks[1])[::2]
-    recall = await judged(long_court, told(*chunks[0], *middle), "keyfact_recall", settings=SMALL)
-
-    details: Any = recall.details
-    expected = {"0-20%": 1.0, "40-60%": len(middle) / len(chunks[1]), "80-100%": 0.0}
-    assert {name: levels["all"]["recall"] for name, levels in details["by_position"].items()} == expected
-    assert details["gap"]["all"] == 1.0
-    assert recall.score == pytest.approx((len(chunks[0]) + len(middle)) / LONG)
-
-
-@pytest.mark.nightly
 async def test_a_summary_too_long_for_a_prompt_is_read_in_parts(long_court: Court) -> None:
     recall = await judged(long_court, told(*range(1, LONG + 1)), "keyfact_recall", settings=SMALL)
 
@@ -387,32 +355,6 @@ async def test_only_all_parts_of_a_summary_together_can_be_silent(tmp_path: Path
     assert recall.score == 1.0
     assert recall.unjudged == sum(2 * (verdict == "unjudged") for verdict in verdicts.values()) > 2
     court.store.close()
-
-
-async def test_several_judges_of_which_one_sees_less(court: Court) -> None:
-    class Blind(Keepers):
-        def align_facts(self, sheet: Sheet) -> Said:
-            said = super().align_facts(sheet)
-            blind = {"stated": "no", "sentences": []}
-            return {"facts": [one | (blind if fact_of(1) in sheet.judged[one["id"]] else {}) for one in said["facts"]]}
-
-    panel: list[Model] = [function_model(Keepers(), "a"), function_model(Keepers(), "b"), function_model(Blind(), "c")]
-    recall = await judged(court, told(1, 2, 3), "keyfact_recall", judges=panel)
-    # 6, 6 and 4 of 24.
-    assert recall.score == pytest.approx((6 + 6 + 4) / 24 / 3)
-    details: Any = recall.details
-    assert details["by_level"]["all"]["stated"] == pytest.approx((6 + 6 + 4) / 3)
-    assert details["by_level"]["all"]["recall"] == recall.score
-    assert details["agreement"] == pytest.approx((24 + 22 + 22) / 72)
-    assert {one["judge"]: one["score"] for one in details["judges"]} == {"a": 6 / 24, "b": 6 / 24, "c": 4 / 24}
-
-    two = await judged(court, told(1, 2, 3), "keyfact_recall", judges=[panel[0], panel[2]])
-    verdicts: Any = {one["fact"]: one["verdict"] for one in two.details["facts"]}  # type: ignore[attr-defined]
-    assert (verdicts[fact_of(1)], verdicts[fact_of(2)], verdicts[fact_of(4)]) == ("disputed", "stated", "missing")
-    # What both miss comes first; of the fact that one of them finds, it is said that it was one.
-    assert [one.expected for one in two.findings if one.said_by == (1, 2)] == [fact_of(1)]
-    assert two.findings[-1].expected == fact_of(1)
-    assert two.details["by_level"]["all"]["recall"] == two.score == 5 / 24  # type: ignore[index]
 
 
 # Faithfulness.
@@ -593,18 +535,6 @@ async def test_a_query_that_no_tree_answers_has_no_key_facts_of_its_own(court: C
     assert "redraft keyfacts" in recall.reason
     # It is held against the document, and nobody can say which facts it should carry.
     assert (faithfulness.score, faithfulness.details["by_level"]) == (1 / 2, None)
-
-
-@pytest.mark.slow
-async def test_a_query_of_the_other_perspective_is_none(court: Court) -> None:
-    found = await court.keyfacts()
-    query = found.trees[1].query
-    recall = await judged(
-        court, told(1), "keyfact_recall", keyfacts=found.id, perspective="analytical", settings={"query": query}
-    )
-
-    assert found.trees[1].perspective == "narrative"
-    assert recall.outcome == "not_applicable"
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from redraft.readers.documents import parse
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
 from tests.evaluators.test_open_items import ruling
-from tests.judges import KEY, Court, Json, Keepers, Said, Sheet, behind, fact_of, function_model, island, told
+from tests.judges import KEY, Court, Json, Keepers, Said, Sheet, behind, fact_of, island, told
 from tests.replies.refusals import IN_OTHER_WORDS, SILENT
 from tests.replies.test_thirty import NOT_STATED
 
@@ -198,24 +198,6 @@ async def test_what_a_draft_adds_to_half_an_answer_is_read(court: Court) -> None
     court.forget()
     again, _ = await judged(court, f"{SUMMARY} He gave the alarm and died opening the sluice.")
     assert (again.details, court.sheets) == (second.details, [])
-
-
-async def test_several_judges_may_differ_by_a_half(court: Court) -> None:
-    panel = [
-        function_model(Clerk(ANSWERS, {**VERDICTS, "Crane is cleared": verdict}), f"judge {n}")
-        for n, verdict in enumerate(("part", "full", "none"))
-    ]
-    result = await court.evaluate(SUMMARY, metrics=("coverage",), judges=panel, pack="dam-pack")
-    coverage = result.evaluations["coverage"]
-
-    questions: Any = coverage.details["questions"]
-    assert (questions[0]["verdict"], questions[0]["value"]) == ("disputed", pytest.approx(0.5))
-    assert coverage.score == pytest.approx((3 * 0.5 + 2) / 7)
-    details: Any = coverage.details
-    assert [one["score"] for one in details["judges"]] == pytest.approx([3.5 / 7, 5 / 7, 2 / 7])
-    assert {one.kind: one.said_by for one in coverage.findings if one.question == _QUESTIONS[0][0]} == {
-        "partly answered": (2, 3)
-    }
 
 
 def test_a_pair_shows_the_sentences_that_an_answer_cites_with_what_they_refer_back_to() -> None:

@@ -6,8 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree
 from redraft.evaluators.faithfulness import by_level
@@ -100,12 +98,6 @@ def test_what_is_said_twice_is_listed_once_where_it_was_first(roots: list[Reply]
     assert all(fact.parent is None or levels[fact.parent] == above[fact.level] for fact in found)
 
 
-def test_the_halves_of_a_tree_are_one_list() -> None:
-    assert (
-        letters(flatten([reply({"A": {"B": ["C"]}}), reply({"G": {"H": ["I"]}}), reply({"A": {"E": []}})])) == "ABCEGHI"
-    )
-
-
 def test_a_fact_is_one_line_and_not_endless() -> None:
     found = flatten([reply({"A\nline": {"B" * 900: []}})])
 
@@ -133,11 +125,6 @@ def test_what_was_pruned_stays_on_record_with_the_reason() -> None:
     assert said["B"] == said["E"] == [("orphaned", "the root above it was pruned")]
     assert said["D"] == said["F"] == [("orphaned", "the branch above it was pruned")]
     assert said["G"] == said["H"] == said["I"] == []
-
-
-def test_pruning_again_changes_nothing() -> None:
-    once = tree(GROWN, "B", "I").facts
-    assert pruned(once) == once
 
 
 def test_rates_of_pruning_by_level() -> None:
@@ -171,13 +158,6 @@ def test_a_summary_is_held_against_all_trees_or_against_that_of_its_query() -> N
     assert trees_for(known, "who LEFT", BOTH) == (who,)
     assert trees_for(known, "Who left?", ("analytical",)) == ()
     assert trees_for(known, "Who came?", BOTH) == ()
-
-
-def test_a_tree_without_a_query_answers_none_and_of_two_with_one_query_it_is_the_first() -> None:
-    mute, first, second = tree(GROWN, query=""), tree(GROWN), tree(GROWN, perspective="narrative")
-
-    assert trees_for(keyfacts(mute, first, second), "why", BOTH) == (first,)
-    assert trees_for(keyfacts(mute), "", BOTH) == ()
 
 
 def test_the_same_trees_have_the_same_id_and_any_other_has_another() -> None:
@@ -233,42 +213,6 @@ def test_facts_that_were_pruned_or_not_judged_do_not_count() -> None:
         "branch": (1, 2, 1 / 2),
         "leaf": (0, 1, 0.0),
     }
-
-
-def test_a_level_without_any_verdict_has_no_recall() -> None:
-    items = items_of([tree({"A": {"B": []}})])
-
-    assert counts(recalls(items, {0: 0.5}, range(2))) == {
-        "all": (0.5, 1, 0.5),
-        "root": (0.5, 1, 0.5),
-        "branch": (0, 0, None),
-        "leaf": (0, 0, None),
-    }
-
-
-_some = st.sampled_from([0.0, 0.5, 1.0])
-
-
-@pytest.mark.slow
-@given(st.lists(st.tuples(st.sampled_from("abcdefghi"), st.floats(0, 1)), max_size=5), st.data())
-def test_every_recall_is_a_share_of_what_was_judged(places: list[tuple[str, float]], data: st.DataObject) -> None:
-    items = items_of([tree(GROWN, wrong.upper(), position=position) for wrong, position in places])
-    verdicts = data.draw(st.dictionaries(st.integers(0, max(0, len(items) - 1)), _some)) if items else {}
-    fifths = {
-        name: recalls(items, verdicts, [n for n, item in enumerate(items) if item.bin == name])
-        for name in sorted({item.bin for item in items})
-    }
-    whole = recalls(items, verdicts, range(len(items)))
-
-    for shares in (whole, *fifths.values()):
-        for one in shares.values():
-            assert one["recall"] == (one["stated"] / one["judged"] if one["judged"] else None)  # type: ignore[operator]
-            assert one["recall"] is None or 0 <= one["recall"] <= 1
-    for level, shares_of_level in whole.items():
-        for number in ("stated", "judged"):
-            assert shares_of_level[number] == sum(shares[level][number] or 0 for shares in fifths.values())
-    assert whole["all"]["judged"] == len(verdicts)
-    assert all(gap is None or 0 <= gap <= 1 for gap in gaps(fifths).values())
 
 
 @pytest.mark.parametrize(

@@ -79,15 +79,6 @@ def test_the_judge_is_shown_the_summary_and_the_question_and_nothing_of_the_docu
     assert request.body["temperature"] == 0
 
 
-def test_no_stop_is_an_answer() -> None:
-    with judge({"stops": []}) as server:
-        found = judged(server)
-
-    assert (found.outcome, found.judged, found.findings) == ("measured", 3, ())
-    assert stops_in_words(found) == "a newcomer stops nowhere"
-    assert len(server.seen) == 1
-
-
 @pytest.mark.parametrize(
     "reply",
     [
@@ -184,13 +175,6 @@ def test_the_stops_in_a_summary_are_asked_for_once(tmp_path: Path) -> None:
         judged(server, store=tmp_path / "redraft.db", query="Why does Ada row out?")
         assert len(server.seen) == 2
     assert first.findings == again.findings
-
-
-def test_of_several_judges_the_first_alone_reads() -> None:
-    with judge({"stops": [QUARREL]}) as server:
-        found = judged(server, judges=["openai:one", "openai:two"])
-    assert [request.model for request in server.seen] == ["one"]
-    assert found.findings[0].said_by is None
 
 
 LONG = " ".join(

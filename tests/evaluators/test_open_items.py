@@ -135,11 +135,6 @@ def test_the_score_rises_by_what_the_item_was_short_of() -> None:
     assert both.details["claims"] == 4
 
 
-def test_in_two_steps_it_comes_to_the_same() -> None:
-    steps = without_overruled(without_overruled(SAID, ruling(ONE)), ruling(ONE) | ruling(OTHER))
-    assert steps == without_overruled(SAID, ruling(ONE) | ruling(OTHER))
-
-
 @pytest.mark.parametrize(
     "changes", [{"verdict": "contradicted"}, {"verdict": "absent"}, {"verdict": "unclear"}, {"start": None}]
 )

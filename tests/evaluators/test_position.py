@@ -14,7 +14,6 @@ from redraft.errors import UsageError
 from redraft.evaluators.position import UNTOLD
 from redraft.readers.documents import parse
 from redraft.report.markdown.figures import brief_figures
-from tests.cli.inside import Inside, facts
 from tests.judges import Court
 
 NAMES = "Hester Tobias Josiah Philip Duchess Wickmouth Sarnholm Pettifer Lomax Dunne Gannet Harrow"
@@ -113,34 +112,6 @@ async def test_what_cannot_be_traced_is_no_even_spread(court: Court) -> None:
     assert (found.outcome, found.score) == ("failed", None)
     assert "only 1 of 3 sentences" in found.reason
     assert (await judged(court, FACTS[0], "spread")).outcome == "not_applicable"
-
-
-@pytest.mark.slow
-def test_it_can_be_a_goal(tmp_path: Path) -> None:
-    command = Inside(tmp_path)
-    (tmp_path / "marsh.md").write_text(book().text, "utf-8")
-    (tmp_path / "early.md").write_text(" ".join(FACTS[:4]), "utf-8")
-    options = ("--goal", "spread=0.8", "--words", "100", "--json")
-    found = command.run("refine", str(tmp_path / "marsh.md"), str(tmp_path / "early.md"), *options).json
-
-    assert found["initial_scores"]["spread"] < 0.8 <= found["scores"]["spread"]
-    assert found["goals"]["spread"]["met"]
-
-
-@pytest.mark.slow
-def test_the_command_shows_where_the_summary_comes_from_beside_a_reference(tmp_path: Path) -> None:
-    command = Inside(tmp_path)
-    for name, text in (("marsh.md", book().text), ("early.md", f"{FACTS[0]} {FACTS[1]}"), ("human.md", FACTS[11])):
-        (tmp_path / name).write_text(text, "utf-8")
-    done = command.run("evaluate", "marsh.md", "early.md", "--metric", "position", "--reference", "human.md", "--all")
-
-    assert done.code == 0
-    assert "position: thirds 100.0%, 0.0%, 0.0%, spread 0.00, 2 sentences traced to the document\n" in done.out
-    assert "- reference: 1 sentence traced to the document\n" in done.out
-    shown = facts(done.out)
-    for row in ("first third 100.0% 0.0% 33.3%", "last third 0.0% 100.0% 33.3%", "tenths 50% 50% 0%"):
-        assert row in shown
-    assert "- spread 0.00, by chance 0.50, of the reference –\n" in done.out
 
 
 def test_the_figures_of_a_metric_that_nobody_here_knows_are_shown_as_they_are() -> None:

@@ -185,20 +185,6 @@ def test_a_rubric_is_a_goal_also_of_a_run_that_goes_on_from_it(tmp_path: Path) -
     assert forked.scores["plain_tone"] == 1.0
 
 
-def test_workers_of_a_batch_know_a_rubric_and_no_function() -> None:
-    def short(case: redraft.Case) -> bool:
-        return True
-
-    def refusal(metric: Any) -> str:
-        with redraft.Session(":memory:") as session, pytest.raises(UsageError) as caught:
-            session.wait(redraft.batch(session.session, [MINUTES], metrics=[metric], workers=2))
-        return caught.value.message
-
-    assert refusal(short) == "short is an object of this process, and other workers can only be given names"
-    # The next thing that is wrong.
-    assert refusal(PLAIN) == "other workers cannot see a database in memory"
-
-
 def test_functions_are_metrics() -> None:
     def short(case: redraft.Case) -> bool:
         """It has at most
@@ -235,15 +221,6 @@ def test_functions_are_metrics() -> None:
     assert "said returned 'yes', which is not a number from 0 to 1" in found["said"].reason
 
 
-@pytest.mark.parametrize(
-    ("metric", "message"),
-    [(lambda case: 1.0, "'<lambda>' is not a valid name"), (Rubric, "is not a metric"), (7, "is not a metric")],
-)
-def test_what_is_no_metric_is_refused(metric: Any, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        redraft.evaluate(MINUTES, TEXT, store=":memory:", metrics=[metric])
-
-
 @pytest.mark.parametrize("kind", ["function", "coroutine"])
 def test_a_function_that_raises_is_named_with_its_line(kind: str) -> None:
     def broken(case: redraft.Case) -> float:
@@ -255,8 +232,3 @@ def test_a_function_that_raises_is_named_with_its_line(kind: str) -> None:
     found = judged(judge({"level": 5}), metric=broken if kind == "function" else awaited)
     line = broken.__code__.co_firstlineno + 1
     assert (found.outcome, found.reason) == ("failed", f"KeyError: 'score' (test_rubric.py, line {line})")
-
-
-def test_a_reply_without_faults_or_reason_is_a_verdict() -> None:
-    found = RubricVerdict.model_validate({"faults": None, "reason": None, "level": "2"})
-    assert (found.faults, found.level) == ([], 2)

@@ -18,7 +18,6 @@ from tests.judges import (
     Sheet,
     asked_of,
     fact_of,
-    island,
     named,
     sentence_of,
     told,
@@ -226,37 +225,12 @@ async def test_claims_that_the_document_does_not_bear_out_are_found_the_most_imp
     assert [one.task for one in found] == ["remove", "correct", "correct"]
 
 
-async def test_consistency_by_the_most_important_claims(court: Court) -> None:
-    scores = [(await scored(court, "consistency", top_k=top_k)).score for top_k in (1, 4, 99)]
-    assert scores == pytest.approx([0.0, (4 / 6) / 4, (1 + 4 / 6) / 5])
-
-
-async def test_unjudged_claims_count_neither_way(court: Court) -> None:
-    court.script = Scripted(skipped=(1, 5))
-    consistency = await scored(court, "consistency")
-
-    assert consistency.score == pytest.approx((4 / 6) / 3)
-    assert (consistency.judged, consistency.unjudged) == (3, 2)
-
-
 async def test_a_summary_that_claims_nothing_has_no_consistency(tmp_path: Path) -> None:
     court = Court(tmp_path)
     consistency = await scored(court, "consistency", "The sea is cold. It is wide.")
 
     assert (consistency.outcome, consistency.score) == ("not_applicable", None)
     assert "claims anything" in consistency.reason
-
-
-async def test_sentences_that_were_passed_over_are_counted(tmp_path: Path) -> None:
-    class Hasty(Keepers):
-        def ask_summary(self, sheet: Sheet) -> Said:
-            said = super().ask_summary(sheet)
-            return {"sentences": [one for one in said["sentences"] if fact_of(2) not in sheet.judged[one["id"]]]}
-
-    consistency = await scored(Court(tmp_path, Hasty()), "consistency", told(1, 2, 3))
-
-    assert (consistency.score, consistency.judged, consistency.unjudged) == (1.0, 2, 1)
-    assert (consistency.details["sentences"], consistency.details["examined"]) == (3, 2)
 
 
 @pytest.mark.parametrize("spoilt", [None, [{"question": "Who?", "answer": "", "search": "", "importance": 3}], "", {}])
@@ -345,13 +319,6 @@ async def test_an_answer_is_an_answer(tmp_path: Path, answer: str) -> None:
     assert (await scored(Court(tmp_path, Terse()), "coverage", told(1), top_k=1)).score == 1.0
 
 
-async def test_the_document_as_its_own_summary_covers_all_and_contradicts_nothing(tmp_path: Path) -> None:
-    result = await Court(tmp_path).evaluate(told(*range(1, 13)))
-
-    assert result.scores == {"coverage": 1.0, "consistency": 1.0}
-    assert not [finding for one in result.evaluations.values() for finding in one.findings]
-
-
 @pytest.mark.parametrize("number", [1, 12])
 async def test_one_wrong_name_is_found_on_its_very_sentence(tmp_path: Path, number: int) -> None:
     faithful = set(range(1, 13)) - {number}
@@ -361,10 +328,3 @@ async def test_one_wrong_name_is_found_on_its_very_sentence(tmp_path: Path, numb
     assert [(one.sentence, one.question) for one in consistency.findings] == [
         (told(wrong={number: "Nobody"}), named(number))
     ]
-
-
-@pytest.mark.slow
-async def test_a_summary_of_another_document_scores_nothing(tmp_path: Path) -> None:
-    result = await Court(tmp_path, document=island(12)).evaluate(told(50, 51, 52))
-
-    assert result.scores == {"coverage": 0.0, "consistency": 0.0}

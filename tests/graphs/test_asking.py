@@ -17,12 +17,9 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 from redraft import (
-    BudgetError,
     DraftConfig,
-    Limits,
     RefineConfig,
     Result,
-    ReviewAnswer,
     ReviewQuestion,
     RunError,
     Session,
@@ -131,34 +128,6 @@ WRONG = {
     "a text": ("go on", "give an object such as"),
     "a list": ([1, 3], "give an object such as"),
 }
-
-
-@pytest.mark.slow
-async def test_an_answer_is_an_object_as_well_as_its_fields(bench: Bench) -> None:
-    replies: list[ReviewAnswer | dict[str, Any]] = [ReviewAnswer(stop=True), {"stop": True}]
-    ends = []
-    for reply in replies:
-        async with bench.session(settings=bench.settings({"strategy": "direct", **ROOM})) as session:
-            waiting = await session.summarize(bench.document, goals=GOALS, review=True)
-            await session.resume(waiting.run.id, answer=ReviewAnswer(drop=[99]))
-            again = await session.question(waiting.run.id)
-            assert again is not None
-            assert again["problem"].startswith("drop: there is no finding '99'")
-            result = await session.resume(waiting.run.id, answer=reply)
-            ends.append((result.run.status, result.run.stop_reason))
-    assert ends == [("done", "cancelled")] * 2
-
-
-@pytest.mark.slow
-async def test_a_reviewer_returns_an_object(bench: Bench) -> None:
-    async def reviewer(question: ReviewQuestion) -> ReviewAnswer:
-        return ReviewAnswer(edited=told(1, 2, 3, 4, 5, 6))
-
-    settings = bench.settings({"strategy": "direct", **ROOM})
-    async with bench.session(reviewer=reviewer, settings=settings) as session:
-        result = await session.summarize(bench.document, goals=GOALS, review=True)
-    assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
-    assert keepers_in(result.summary or "").keys() == {1, 2, 3, 4, 5, 6}
 
 
 @pytest.mark.slow
@@ -324,27 +293,3 @@ async def test_a_fork_that_ends_sooner_leaves_no_round_of_the_way_that_was_aband
     assert after.rounds == before.rounds[: number + 1]
     assert after.run.draft == before.rounds[number].draft
     assert after.summary == [POOR, told(1, 2)][number]
-
-
-@pytest.mark.slow
-async def test_a_fork_that_stops_on_its_way_has_the_best_draft_of_that_way(bench: Bench) -> None:
-    graph = compiled()
-    async with bench.session() as session:
-        before = await gone(graph, bench, session)
-        past = await at(graph, "decide", 0)
-        other = {"aims": ["review"], "to_fix": [], "instruction": "Say it all again.", "next": "revise"}
-        fork = await graph.aupdate_state(past.config, other, as_node="decide")
-    author = bench.script
-    # The revision is paid for, and the judging of what comes of it is not.
-    bench.script = lambda sheet: told(1, 3) if sheet.prompt == "edit" else author(sheet)
-    async with bench.session(limits=Limits(max_calls=before.usage.calls + 1)) as session:
-        with pytest.raises(BudgetError):
-            await graph.ainvoke(None, fork, context=session)
-        stopped = await session.result(before.run.id)
-    assert (stopped.run.status, stopped.summary) == ("stopped", POOR)
-    assert [made.number for made in stopped.rounds] == [0, 1]
-
-    async with bench.session(limits=Limits()) as session:
-        config = {"configurable": {"thread_id": "theirs"}}
-        left = await graph.ainvoke(None, config, context=session)
-    assert bench.store.runs.get(left["run"]).status == "done"

@@ -68,12 +68,6 @@ async def test_the_others_are_no_runs_of_their_own_in_lists_and_go_with_the_whol
     assert set(desk.store.forget([result.run.id]).runs) == {result.run.id, other.run}
 
 
-async def test_one_draft_has_no_candidates(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, sampled)
-    result = await desk.summarize(story(200), **SAMPLED)
-    assert desk.store.candidates.of(result.run.id) == []
-
-
 @pytest.mark.slow
 async def test_where_the_strategy_was_found_out_one_candidate_is_drafted_the_other_way(tmp_path: Path) -> None:
     desk = Desk(tmp_path, sampled)
@@ -160,15 +154,6 @@ def test_a_dry_run_counts_all_drafts_their_judging_and_their_comparison() -> Non
     stages = {stage.name: stage.calls for stage in plan_run(document, settings, judged, PriceTable({}, {})).stages}
     more = {stage.name: stage.calls for stage in plan_run(document, three, judged, PriceTable({}, {})).stages}
     assert more["coverage"] == 3 * stages["coverage"]
-
-
-@pytest.mark.slow
-async def test_the_built_in_model_takes_the_first(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    async with desk.session(model="extractive") as session:
-        result = await session.summarize(story(200), settings=DraftConfig(words=100), drafts=2)
-    assert result.run.status == "done"
-    assert not any(one.chosen for one in desk.store.candidates.of(result.run.id)[1:])
 
 
 async def test_chapters_and_several_drafts_do_not_go_together(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from typing_extensions import TypedDict
 
 from redraft import (
     BudgetError,
-    CallAnswered,
     DraftConfig,
     Limits,
     MetricScored,
@@ -226,34 +225,6 @@ async def test_without_a_loop_it_is_said_what_to_call(bench: Bench, way: str, bu
 
 async def seen(graph: Any, task: Any, session: Session, **options: Any) -> list[Any]:
     return [one async for one in graph.astream(task, thread(), context=session, **options)]
-
-
-@STRATEGIES
-@pytest.mark.parametrize("subgraphs", [False, True])
-async def test_no_update_is_empty_and_every_event_has_a_type(tmp_path: Path, strategy: str, subgraphs: bool) -> None:
-    desk = Desk(tmp_path)
-    settings = DraftConfig(chunk_tokens=128, context_tokens=4096 if strategy == "direct" else 1024, words=60)
-    async with desk.session(settings=settings) as session:
-        graph = graphs.draft(strategy).compile(checkpointer=InMemorySaver())
-        task = {"source": await session.add(story(60))}
-        streamed = await seen(graph, task, session, stream_mode=["updates", "custom"], subgraphs=subgraphs)
-    kept = desk.store.runs.latest(1)[0].draft
-    desk.store.close()
-
-    updates = [one[-1] for one in streamed if one[-2] == "updates"]
-    assert len(updates) >= (4 if subgraphs else 3)
-    for update in updates:
-        for node, changed in update.items():
-            assert changed, f"{node} tells nothing"
-    drafted = next(update["draft"] for update in updates if "draft" in update)
-    assert drafted["draft"] == kept
-    assert sum(drafted["pieces"].values()) >= 1
-    events = [one[-1] for one in streamed if one[-2] == "custom"]
-    assert all(isinstance(event, Event) for event in events)
-    assert [type(event) for event in (events[0], events[-1])] == [RunStarted, RunDone]
-    assert sum(isinstance(event, CallAnswered) for event in events) == len(desk.asked)
-    pieces = [(event.level, event.index) for event in events if isinstance(event, PieceDone)]
-    assert len(set(pieces)) == sum(drafted["pieces"].values())
 
 
 async def test_the_updates_of_a_refinement_say_what_goes_on(bench: Bench) -> None:

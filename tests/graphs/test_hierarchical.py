@@ -51,19 +51,6 @@ async def test_chunks_are_summarized_in_order_and_merged_to_the_limit(tmp_path: 
 
 
 @pytest.mark.slow
-async def test_the_limits_of_the_levels_are_those_of_the_plan(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-
-    await desk.summarize(story(400), context_tokens=1500)
-
-    asked: dict[str, int] = {}
-    for request in untidied(desk):
-        level = request.label.split(" merge")[0] if "merge" in request.label else "chunk"
-        asked[level] = max(asked.get(level, 0), request.given.words)
-    assert asked == {"chunk": 42, "level 1": 65, "level 2": 100}
-
-
-@pytest.mark.slow
 async def test_as_many_summaries_are_merged_as_fit(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     result = await desk.summarize(story(400))
@@ -126,15 +113,6 @@ async def test_the_top_of_the_tree_is_tidied(tmp_path: Path) -> None:
     assert desk.asked[-1].prompt.name == "tidy"
     assert desk.asked[-1].given.summary.startswith("In this excerpt")
     assert "excerpt" not in (result.summary or "")
-
-
-@pytest.mark.slow
-async def test_what_is_in_order_is_not_tidied(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    result = await desk.summarize(story(200))
-
-    assert not desk.asked_for("tidy")
-    assert result.summary == next(one.text for one in desk.store.runs.pieces(result.run.id) if one.level == 2)
 
 
 async def test_a_tidying_that_is_refused_leaves_the_summary_as_it_is(tmp_path: Path) -> None:
@@ -242,26 +220,6 @@ async def test_the_budget_ends_a_run_with_the_best_text_and_it_can_go_on(tmp_pat
 
 
 @pytest.mark.slow
-async def test_each_stop_at_a_budget_leaves_the_best_text_there_is_by_then(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    first = await desk.summarize(story(200), Limits(max_calls=4, concurrency=2))
-    second = await desk.resume(first.run.id, Limits(max_calls=9, concurrency=2))
-    same = await desk.resume(first.run.id, Limits(max_calls=9, concurrency=2))
-
-    for stopped, covered in ((first, 4), (second, 9), (same, 9)):
-        assert (stopped.run.status, stopped.run.stop_reason) == ("stopped", "budget")
-        assert stopped.draft is not None
-        assert f"only {covered} of {stopped.chunks} chunks are covered" in stopped.draft.notes[0]
-    assert second.summary != first.summary
-    assert "max_calls=9" in second.draft.notes[0] if second.draft else False
-
-    done = await desk.resume(first.run.id, Limits())
-    assert done.complete
-    assert done.draft is not None
-    assert done.draft.node == "hierarchical"
-
-
-@pytest.mark.slow
 async def test_a_budget_too_small_for_any_text_is_an_error(tmp_path: Path) -> None:
     desk = Desk(tmp_path, lambda request: TransientError("busy"))
     with pytest.raises(BudgetError, match=r"Limits\(max_calls=1\) is used up"):
@@ -280,21 +238,6 @@ async def test_the_same_settings_give_the_same_summary_without_a_call(tmp_path: 
     assert second.usage.calls == 0
     assert second.usage.cached == first.usage.calls
     assert first.run.identity == second.run.identity
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "change",
-    [{"words": 90}, {"query": "Who keeps the lamp?"}, {"chunk_tokens": 200}, {"sample": 1}, {"temperature": 0}],
-)
-async def test_settings_that_change_the_result_are_part_of_the_identity(tmp_path: Path, change: dict[str, Any]) -> None:
-    desk = Desk(tmp_path)
-    first = await desk.summarize(story(100))
-    calls = len(desk.asked)
-    second = await desk.summarize(story(100), **change)
-
-    assert first.run.identity != second.run.identity
-    assert len(desk.asked) > calls
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from redraft.errors import ModelError, RefusedReply, RejectedRequest, UsageError
 from redraft.llm.base import Line, Request
 from redraft.readers.documents import parse
 from redraft.runs.prepare import prepare
-from redraft.text.chunks import beginning, chunk
+from redraft.text.chunks import beginning
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words
 from tests.support import Desk, betraying, obedient, prose, story
@@ -49,15 +49,6 @@ async def test_one_summary_takes_in_chunk_after_chunk(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_the_target_grows_with_the_share_that_was_read(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, betraying)
-    result = await run(desk)
-
-    targets = [request.given.words for request in desk.asked[:-1]]
-    assert targets == [max(15, int(100 * (index + 1) / result.chunks)) for index in range(result.chunks)]
-
-
-@pytest.mark.slow
 async def test_a_summary_over_the_limit_is_compressed_to_its_target_at_a_temperature_of_its_own(tmp_path: Path) -> None:
     desk = Desk(tmp_path, growing)
     result = await run(desk)
@@ -87,14 +78,6 @@ async def test_no_more_is_asked_than_was_planned_where_every_chunk_makes_the_sum
 
     assert len(desk.asked_for("compress")) == result.chunks == plan.compressions
     assert len(desk.asked) == plan.calls - 1, "there is nothing to tidy"
-
-
-@pytest.mark.slow
-async def test_a_temperature_of_the_user_holds_for_compression_too(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, growing)
-    await run(desk, temperature=0)
-
-    assert {request.sampling.temperature for request in desk.asked} == {0.0}
 
 
 @pytest.mark.slow
@@ -149,20 +132,6 @@ async def test_the_query_goes_into_every_prompt_but_the_tidying(tmp_path: Path) 
     await run(desk, query="Who keeps the lamp?")
 
     assert {request.given.query for request in desk.asked if request.prompt.name != "tidy"} == {"Who keeps the lamp?"}
-
-
-@pytest.mark.nightly
-async def test_a_compression_does_not_hide_the_gap_before_it(tmp_path: Path) -> None:
-    def answer(request: Request[Any, Any]) -> Line:
-        if request.prompt.name == "tidy":
-            return str(request.given.summary)
-        if request.label.startswith("chunk 4/"):
-            return RefusedReply("the model declined", text="No.", usage=Usage(1, 1))
-        return prose(150, f"m{len(request.label)}")
-
-    result = await run(Desk(tmp_path, answer))
-
-    assert [gap.chunk for gap in result.gaps] == [3]
 
 
 @pytest.mark.slow
@@ -222,17 +191,6 @@ async def test_no_strategy_reads_further_and_offsets_stay_those_of_the_document(
     lineage = read_lineage(desk.store, result.run.id)
     assert lineage.document.text == document.text
     assert all(place.span.end <= end for one in lineage.sentences for place in (*one.origins, *one.direct))
-
-
-@pytest.mark.slow
-async def test_the_same_beginning_is_drafted_once(tmp_path: Path) -> None:
-    document, desk = story(60), Desk(tmp_path)
-    first, longer = await desk.summarize(document, until=400), await desk.summarize(document, until=800)
-    asked = len(desk.asked)
-    again = await desk.summarize(document, until=400)
-    assert len(desk.asked) == asked
-    assert first.run.identity == again.run.identity != longer.run.identity
-    assert longer.chunks == len(chunk(document, COUNTER, 128, beginning(document.text, COUNTER, 800)))
 
 
 def test_a_document_that_is_no_longer_is_read_whole_and_says_so() -> None:

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from redraft import DraftConfig, Limits, Session, Store
-from redraft.domain import Parent, Span, Usage
-from redraft.errors import RefusedReply
+from redraft.domain import Parent, Span
 from redraft.events import CallAnswered, Event
 from redraft.llm.base import Line, Request
 from redraft.report.history.results import Result
@@ -130,34 +129,6 @@ async def test_what_a_used_up_budget_leaves_was_made_from_the_pieces_that_there_
     assert last.step == 1
     assert shown(desk.store, parents) == [("piece", last.text)]
     assert stopped.summary == last.text
-
-
-@pytest.mark.nightly
-async def test_what_is_written_anew_has_no_parents_of_before(tmp_path: Path) -> None:
-    refusing = True
-
-    def answer(request: Request[Any, Any]) -> Line:
-        refused = refusing and request.label.startswith("chunk 3/")
-        return RefusedReply("no", text="No.", usage=Usage(1, 1)) if refused else growing(request)
-
-    for strategy in ("hierarchical", "incremental"):
-        refusing = True
-        desk = Desk(tmp_path / strategy, answer)
-        first = await desk.summarize(story(200), strategy=strategy)
-        refusing = False
-        mended = await desk.resume(first.run.id)
-        assert mended.complete
-
-        whole = Desk(tmp_path / f"whole {strategy}", growing)
-        undisturbed = await whole.summarize(story(200), strategy=strategy)
-        drafts = {draft.id for draft in desk.store.runs.drafts(first.run.id)}
-        old = drafts - {mended.run.draft}
-        known = {name: of for name, of in desk.store.ancestry.of(first.run.id).items() if name not in old}
-        named = {name.replace(first.run.id, "run"): of for name, of in known.items()}
-        assert named == {
-            name.replace(undisturbed.run.id, "run"): of
-            for name, of in whole.store.ancestry.of(undisturbed.run.id).items()
-        }
 
 
 async def test_an_excerpt_is_a_place_of_the_document(tmp_path: Path) -> None:

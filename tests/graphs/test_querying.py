@@ -419,11 +419,3 @@ def test_the_plan_leaves_room_for_the_source() -> None:
     top = plan.levels[-1]
     assert top.sources == pytest.approx((top.sources + top.room) * SOURCE_SHARE, abs=1)
     assert without.levels[-1].sources == 0
-
-
-def test_runs_of_before_are_found_again() -> None:
-    usual, hashes = DraftConfig(words=100), {"merge": "1"}
-    same = usual.model_copy(update={"merge": "summaries", "drafts": 1})
-    assert usual.identity("d", "t", hashes) == same.identity("d", "t", hashes)
-    for other in ({"merge": "source"}, {"drafts": 2}, {"by_chapter": True}):
-        assert usual.model_copy(update=other).identity("d", "t", hashes) != usual.identity("d", "t", hashes)

@@ -12,10 +12,8 @@ import pytest
 from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
-from redraft import Document, DraftConfig, RunStarted, Session, UsageError, event_json, graphs
-from redraft.events import Event
+from redraft import Document, Session, UsageError, event_json, graphs
 from redraft.graphs import GraphOutput, Task
-from tests.support import Desk, prose, story
 
 TEXT = "# Minutes\n\nThe board met at seven. Edith Marlow was in the chair. It was cold, and nothing was agreed on."
 OTHER = "# Notes\n\nThe board met at nine. Nobody was in the chair. It was warm, and a bridge was agreed on."
@@ -147,25 +145,6 @@ async def test_no_update_is_empty_and_every_event_has_its_kind(name: str, sessio
             sent = orjson.dumps(part, default=lambda value: value._asdict())  # as LangGraph's server does
             assert orjson.loads(sent)["kind"] == part.kind == event_json(part)["kind"]
     assert {"started", "done"} < kinds
-
-
-async def test_a_tree_that_does_not_shrink_leaves_no_empty_update(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, lambda request: prose(400, f"m{request.label}"))
-    settings = DraftConfig(chunk_tokens=128, context_tokens=1024, words=60)
-    async with desk.session(settings=settings) as session:
-        task: Task = {"source": await session.add(story(30))}
-        graph = graphs.draft("hierarchical").compile()
-        parts = [part async for _, part in graph.astream(task, context=session, subgraphs=True)]
-    (drafted,) = [part["tidy"] for part in parts if "tidy" in part]
-    assert "merging did not make it shorter" in desk.store.runs.draft(drafted["draft"]).notes[0]
-    desk.store.close()
-    assert all(value for part in parts for value in part.values())
-
-
-def test_an_event_is_written_as_before() -> None:
-    event: Event = RunStarted("f00d")
-    assert repr(event) == "RunStarted(run='f00d')"
-    assert event_json(event) == {"kind": "started", "run": "f00d"}
 
 
 def test_the_input_and_output_have_schemas() -> None:

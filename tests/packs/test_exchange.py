@@ -93,22 +93,6 @@ def test_an_exported_pack_is_the_same_elsewhere_and_used_there(
     assert len(elsewhere.packs.all()) == 1
 
 
-@pytest.mark.slow
-async def test_the_pack_that_was_imported_last_is_the_one_that_counts(court: Court) -> None:
-    small, large = await build(court, 2), await build(court, 4)
-    assert choose(court.store, court.document).questions == large
-    assert choose(court.store, court.document, small.id[:8]).questions == small
-
-    for wanted in (small, large, small):
-        # It was built here, so it is known already: importing it decides which one is used.
-        bring(court.store, json.loads(json.dumps(pack_json(court.document, wanted, None))), court.document)
-        chosen = choose(court.store, court.document).questions
-        assert chosen is not None
-        assert chosen.id == wanted.id
-        result = await court.evaluate(told(1), metrics=("coverage",))
-        assert result.evaluations["coverage"].details["pack"] == wanted.id
-
-
 def test_weights_travel_and_a_pack_without_them_weighs_all_questions_the_same(
     exporter: Court, elsewhere: Store, exported: Json
 ) -> None:

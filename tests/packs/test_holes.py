@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 
 from redraft import Store
-from redraft.domain import Evaluation, Pack, Usage, record_json
+from redraft.domain import Evaluation, Pack, Usage
 from redraft.errors import ProviderError, RefusedReply
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.reference.exchange import import_pack
 from redraft.evaluators.reference.pack_file import pack_json
 from redraft.events import Event, Notice
 from redraft.report.history.results import Result, built
-from redraft.report.history.trace import read_trace
 from tests.judges import Court, Keepers, Said, Sheet, asked_of, island, told
 from tests.store.support import pack as some_pack
 
@@ -129,32 +128,6 @@ async def test_resuming_what_built_it_or_was_judged_by_it_tries_again(court: Cou
     rebuilt = await court.resume(made.run.id)
     assert built(court.store, rebuilt).missing == ()
     assert built(court.store, rebuilt).id == mended.evaluations["coverage"].details["pack"]
-    assert court.sheets == []
-
-
-@pytest.mark.nightly
-async def test_a_refinement_that_rested_on_it_is_done_over_by_the_whole_of_it(court: Court) -> None:
-    # A revision so short that its prompt has room for several points in so small a window.
-    options: dict[str, Any] = {"settings": {**SMALL, "words": 100}, "rounds": 6}
-    first = await court.refine(POOR, **options)
-    rounds = record_json(read_trace(court.store, first.run.id))["rounds"]
-    assert rounds
-    for one in rounds:
-        assert {name: of["details"].get("missing") for name, of in one["metrics"].items()}["coverage"] == [HOLE]
-    again = await court.resume(first.run.id)
-    assert (again.summary, again.rounds, again.scores) == (first.summary, first.rounds, first.scores)
-    heal(court)
-    mended = await court.resume(first.run.id)
-    court.forget()
-    straight = await court.refine(POOR, **options)
-
-    assert (mended.missing, mended.status) == ({}, "done")
-    assert mended.summary != first.summary
-    assert (mended.summary, mended.initial_scores, mended.scores) == (
-        straight.summary,
-        straight.initial_scores,
-        straight.scores,
-    )
     assert court.sheets == []
 
 

@@ -107,16 +107,6 @@ def test_what_is_no_number_of_questions_is_refused(wrong: Any) -> None:
         JudgeConfig(questions=wrong)
 
 
-@pytest.mark.nightly
-async def test_the_number_grows_with_the_document_up_to_the_limit(tmp_path: Path) -> None:
-    sizes = []
-    for keepers in (300, 800, 3000):
-        pack = await built(Court(tmp_path / str(keepers), document=island(keepers)))
-        sizes.append(len(pack.questions))
-
-    assert 12 < sizes[0] < sizes[1] < sizes[2] == 40
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 25])
 async def test_the_limit_is_the_users(tmp_path: Path, limit: int) -> None:

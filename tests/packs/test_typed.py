@@ -210,16 +210,6 @@ def test_typed_questions_come_out_elsewhere_as_they_went_in(store: Store) -> Non
     assert len(store.typed.all()) == 1
 
 
-def test_the_last_import_counts(store: Store) -> None:
-    other = replace(questions(), questions=questions().questions[:1])
-    other = replace(other, id=typed_id(DOCUMENT.id, other.end, other.questions))
-    for one in (questions(), other, questions()):
-        bring(store, pack_json(DOCUMENT, None, None, one))
-        found = store.typed.imported(DOCUMENT.id)
-        assert found is not None
-        assert found.id == one.id
-
-
 @pytest.mark.parametrize(
     ("path", "value", "why"),
     [
@@ -249,13 +239,6 @@ def test_what_was_changed_is_refused_whole(store: Store, path: str, value: objec
     with pytest.raises(PackError, match=why):
         bring(store, content)
     assert store.typed.all() == []
-
-
-@pytest.mark.parametrize(("version", "why"), [(2, "version: "), (4, "update redraft")])
-def test_a_pack_of_another_version_is_refused(store: Store, version: int, why: str) -> None:
-    with pytest.raises(PackError) as refused:
-        bring(store, {**exported(), "version": version})
-    assert why in f"{refused.value.message} {refused.value.hint}"
 
 
 def test_a_pack_may_have_no_typed_questions(store: Store) -> None:
