@@ -97,7 +97,7 @@ def perfect(tmp_path_factory: pytest.TempPathFactory) -> Judged:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
-async def test_a_faulty_list_is_asked_for_again_and_changes_nothing(tmp_path: Path, perfect: Judged, name: str) -> None:
+async def test_faulty_list_is_repeated_without_effect(tmp_path: Path, perfect: Judged, name: str) -> None:
     expected, calls = perfect
     prompts = {*VETTING, "align_facts", "verify_sentences"}
     script = Holey(prompts, fault(name))
@@ -126,7 +126,7 @@ class Picky(Keepers):
 
 
 @pytest.mark.slow
-async def test_a_fact_that_is_never_aligned_is_unjudged(tmp_path: Path) -> None:
+async def test_never_aligned_fact_is_unjudged(tmp_path: Path) -> None:
     result, calls = await judged(tmp_path, Picky("align_facts"), keepers=12)
 
     recall = result.evaluations["keyfact_recall"]
@@ -142,7 +142,7 @@ async def test_a_fact_that_is_never_aligned_is_unjudged(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("prompt", VETTING[:2])
-async def test_a_fact_that_is_never_validated_is_no_yardstick_and_is_named(tmp_path: Path, prompt: str) -> None:
+async def test_never_validated_fact_is_pruned_and_named(tmp_path: Path, prompt: str) -> None:
     events: list[Event] = []
     found, _ = await grown(tmp_path, Picky(prompt), keepers=12, observer=events.append)
 
@@ -160,9 +160,7 @@ async def test_a_fact_that_is_never_validated_is_no_yardstick_and_is_named(tmp_p
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sentences", [[], [99, 0, -1, 7]], ids=["none", "some that are not there"])
-async def test_a_fact_that_is_stated_by_no_sentence_that_there_is_is_stated_all_the_same(
-    tmp_path: Path, sentences: list[int]
-) -> None:
+async def test_stated_fact_needs_no_sentence(tmp_path: Path, sentences: list[int]) -> None:
     class Vague(Keepers):
         def align_facts(self, sheet: Sheet) -> Said:
             said = super().align_facts(sheet)
@@ -196,7 +194,7 @@ async def test_a_fact_that_is_stated_by_no_sentence_that_there_is_is_stated_all_
         ("Entity Error: the wrong name", "entity"),
     ],
 )
-def test_a_category_is_known_however_it_is_spelt(spelt: str, category: str) -> None:
+def test_categories_are_read_in_any_spelling(spelt: str, category: str) -> None:
     text = json.dumps({"sentences": [{"id": 1, "reason": "", "quote": "", "category": spelt}]})
     assert read_value(text, Verifications).sentences[0].category == category
 
@@ -267,9 +265,7 @@ MALFORMED_ON_THE_WIRE = pytest.mark.parametrize("name", ["empty branches", "pros
 
 @MALFORMED_ON_THE_WIRE
 @pytest.mark.slow
-async def test_a_tree_that_stays_malformed_is_named_and_stops_no_other(
-    tmp_path: Path, whole: tuple[KeyFacts, Court], name: str
-) -> None:
+async def test_malformed_tree_is_named_and_isolated(tmp_path: Path, whole: tuple[KeyFacts, Court], name: str) -> None:
     perfect, before = whole
     events: list[Event] = []
     found, court = await grown(tmp_path, Clumsy(MALFORMED[name], learns=False), observer=events.append)
@@ -286,7 +282,7 @@ async def test_a_tree_that_stays_malformed_is_named_and_stops_no_other(
     assert more == (1 if name == "empty branches" else 2)
 
 
-async def test_without_any_tree_recall_alone_has_failed_and_nothing_is_paid_for_twice(tmp_path: Path) -> None:
+async def test_recall_without_trees_pays_nothing_twice(tmp_path: Path) -> None:
     class Mute(Keepers):
         def __call__(self, sheet: Sheet) -> Said:
             return "No." if sheet.prompt.startswith("keyfacts") else super().__call__(sheet)
@@ -309,7 +305,7 @@ async def test_without_any_tree_recall_alone_has_failed_and_nothing_is_paid_for_
 
 
 @pytest.mark.slow
-async def test_facts_of_which_none_passes_are_not_told_as_replies_that_were_cut_off(tmp_path: Path) -> None:
+async def test_facts_without_passing_are_named_as_such(tmp_path: Path) -> None:
     class Strict(Keepers):
         def facts_faithful(self, sheet: Sheet) -> Said:
             said = super().facts_faithful(sheet)
@@ -325,9 +321,7 @@ async def test_facts_of_which_none_passes_are_not_told_as_replies_that_were_cut_
 
 
 @pytest.mark.slow
-async def test_facts_that_are_said_twice_are_validated_and_kept_once(
-    tmp_path: Path, whole: tuple[KeyFacts, Court]
-) -> None:
+async def test_repeated_facts_are_validated_once(tmp_path: Path, whole: tuple[KeyFacts, Court]) -> None:
     class Stammering(Keepers):
         def keyfacts_analytical(self, sheet: Sheet) -> Said:
             said = super().keyfacts_analytical(sheet)
@@ -354,7 +348,7 @@ def roll(keepers: int) -> Document:
 
 
 @pytest.mark.parametrize("context", [2048, 4096, 8192, 32768])
-def test_a_batch_of_facts_leaves_room_for_the_text_that_they_are_from(context: int) -> None:
+def test_batch_of_facts_leaves_room_for_text(context: int) -> None:
     room = min(3000, int(0.3 * context))
     for tokens in (30, 45, 90):
         most = facts_per_request(room, tokens)
@@ -378,7 +372,7 @@ class Breathless(Keepers):
 
 
 @pytest.mark.slow
-async def test_a_tree_that_is_cut_off_is_asked_for_in_halves_and_quarters(tmp_path: Path) -> None:
+async def test_cut_tree_is_asked_in_halves(tmp_path: Path) -> None:
     found, court = await grown(tmp_path, Breathless(6), keepers=24)
 
     first, second = found.trees
@@ -404,7 +398,7 @@ class Looping(Keepers):
 
 
 @pytest.mark.slow
-async def test_a_tree_that_loops_is_drawn_once_with_some_temperature_and_not_asked_for_in_parts(tmp_path: Path) -> None:
+async def test_looping_tree_is_sampled_loosely_once(tmp_path: Path) -> None:
     court = Court(tmp_path, Looping(1), document=island(24))
     with court.served() as server:
         found = await court.keyfacts()
@@ -425,7 +419,7 @@ async def test_a_tree_that_loops_is_drawn_once_with_some_temperature_and_not_ask
 
 
 @pytest.mark.slow
-async def test_a_tree_that_is_cut_off_however_little_is_asked_for_is_named(tmp_path: Path) -> None:
+async def test_tree_without_any_room_is_named(tmp_path: Path) -> None:
     court = Court(tmp_path, Breathless(2))
     with court.served():
         with pytest.raises(JudgingError, match="no key fact could be built") as caught:
@@ -449,13 +443,13 @@ async def test_a_tree_that_is_cut_off_however_little_is_asked_for_is_named(tmp_p
         " ?",
     ],
 )
-def test_a_query_that_speaks_of_the_tree_is_refused(query: str) -> None:
+def test_query_about_the_tree_is_refused(query: str) -> None:
     with pytest.raises(ValidationError):
         Query(query=query)
 
 
 @pytest.mark.slow
-async def test_a_tree_for_which_no_query_comes_stays_without(tmp_path: Path, whole: tuple[KeyFacts, Court]) -> None:
+async def test_tree_without_query_stays_without(tmp_path: Path, whole: tuple[KeyFacts, Court]) -> None:
     class Stubborn(Keepers):
         def query_narrative(self, sheet: Sheet) -> Said:
             first = "number 1 is" in sheet.text
@@ -471,7 +465,7 @@ async def test_a_tree_for_which_no_query_comes_stays_without(tmp_path: Path, who
     assert len(court.asked("query_narrative")) == 3
 
 
-async def test_validators_see_each_facts_level_and_whoever_asks_for_its_answer_the_excerpt(tmp_path: Path) -> None:
+async def test_validators_see_levels_and_excerpt(tmp_path: Path) -> None:
     found, court = await grown(tmp_path, Keepers(), settings={"context_tokens": 8192}, keepers=12)
 
     levels = {(fact.level, fact.text) for tree in found.trees for fact in tree.facts}

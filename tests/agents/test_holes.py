@@ -108,9 +108,7 @@ def perfect(tmp_path_factory: pytest.TempPathFactory) -> Judged:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_a_faulty_reply_costs_one_call_at_most_and_changes_nothing(
-    tmp_path: Path, perfect: Judged, fault: str
-) -> None:
+async def test_faulty_reply_costs_at_most_one_call(tmp_path: Path, perfect: Judged, fault: str) -> None:
     expected, calls = perfect
     faulty, more = await judged(tmp_path, Holey(JUDGING, spoiled(fault)))
 
@@ -124,7 +122,7 @@ async def test_a_faulty_reply_costs_one_call_at_most_and_changes_nothing(
 @pytest.mark.slow
 @pytest.mark.parametrize("refuses", [("json_schema",), ("json_schema", "tools")], ids=["tools", "plain"])
 @pytest.mark.parametrize("fault", ["leaves out", "chatters"])
-async def test_a_repair_works_in_every_way_of_asking_for_a_structure(
+async def test_repair_works_in_every_structure_mode(
     tmp_path: Path, perfect: Judged, fault: str, refuses: tuple[str, ...]
 ) -> None:
     faulty, _ = await judged(tmp_path, Holey(["answer_from_summary"], spoiled(fault)), refuses=refuses)

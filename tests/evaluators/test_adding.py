@@ -50,7 +50,7 @@ for words in json.loads(sys.argv[1]):
 
 
 @pytest.mark.slow
-def test_one_file_and_one_entry_add_a_metric(tmp_path: Path) -> None:
+def test_one_file_and_entry_add_a_metric(tmp_path: Path) -> None:
     package = tmp_path / "redraft"
     shutil.copytree(SAMPLE.parent.parent / "redraft", package, ignore=shutil.ignore_patterns("__pycache__"))
     (package / "evaluators" / "mood.py").write_text(MOOD, "utf-8")

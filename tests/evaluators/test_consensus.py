@@ -30,7 +30,7 @@ def test_more_than_half_of_the_votes_decide(votes: str, verdict: str) -> None:
     assert majority([{0: vote} for vote in votes], [0]) == {0: verdict}
 
 
-def test_agreement_is_the_share_of_equal_verdicts_on_what_two_have_judged() -> None:
+def test_agreement_is_the_share_of_equal_verdicts() -> None:
     assert agreement([{0: "a", 1: "b"}, {0: "a", 1: "a", 2: "c"}, {1: "a"}]) == 2 / 4
     assert agreement([{0: "a"}]) is None
     assert agreement([{0: "a"}, {1: "a"}]) is None
@@ -59,7 +59,7 @@ async def panel(folder: Path, *scripts: Keepers) -> tuple[Evaluation, list[list[
     return result.evaluations["coverage"], [sorted({sheet.prompt for sheet in court.sheets}) for court in courts]
 
 
-async def test_judges_decide_each_item_by_majority_and_the_score_is_their_mean(tmp_path: Path) -> None:
+async def test_majority_decides_items_and_mean_the_score(tmp_path: Path) -> None:
     coverage, _ = await panel(tmp_path, Blind(1, 2, 3), Blind(1, 2), Blind(1, 4))
 
     assert coverage.score == pytest.approx((3 / 6 + 2 / 6 + 2 / 6) / 3)
@@ -72,7 +72,7 @@ async def test_judges_decide_each_item_by_majority_and_the_score_is_their_mean(t
     assert details["spread"]["highest"] == 3 / 6
 
 
-async def test_what_judges_are_split_over_is_disputed_and_a_finding_of_half_of_them(tmp_path: Path) -> None:
+async def test_split_judges_give_a_disputed_finding(tmp_path: Path) -> None:
     coverage, _ = await panel(tmp_path, Blind(1, 2), Blind(1, 3))
 
     details: Any = coverage.details
@@ -90,14 +90,14 @@ async def test_what_judges_are_split_over_is_disputed_and_a_finding_of_half_of_t
     assert (coverage.judged, coverage.unjudged) == (6, 0)
 
 
-async def test_the_first_judge_asks_the_questions_and_all_answer(tmp_path: Path) -> None:
+async def test_first_judge_asks_and_all_answer(tmp_path: Path) -> None:
     _, asked = await panel(tmp_path, Blind(1), Blind(2))
     both = ["answer_from_summary", "compare_answers"]
     assert asked == [sorted([*both, "ask_document"]), both]
 
 
 @pytest.mark.slow
-async def test_one_judge_several_times_draws_anew_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_repeated_judge_samples_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
     class Fickle(Keepers):
@@ -135,7 +135,7 @@ class Mute(Keepers):
         return "I would rather not."
 
 
-async def test_a_judge_that_fails_leaves_the_decision_to_the_others(tmp_path: Path) -> None:
+async def test_failing_judge_leaves_the_others_to_decide(tmp_path: Path) -> None:
     coverage, _ = await panel(tmp_path, Blind(1, 2, 3), Mute())
 
     assert (coverage.score, coverage.judged, coverage.unjudged) == (3 / 6, 6, 0)

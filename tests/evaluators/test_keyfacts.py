@@ -88,7 +88,7 @@ def test_a_tree_becomes_a_list_depth_first() -> None:
     ],
     ids=["a leaf twice", "in two branches", "as a branch or a root", "a root twice", "its branch too", "in two roots"],
 )
-def test_what_is_said_twice_is_listed_once_where_it_was_first(roots: list[Reply], facts: str) -> None:
+def test_repeated_facts_are_listed_once(roots: list[Reply], facts: str) -> None:
     found = flatten([reply(one) for one in roots])
 
     assert letters(found) == facts
@@ -98,7 +98,7 @@ def test_what_is_said_twice_is_listed_once_where_it_was_first(roots: list[Reply]
     assert all(fact.parent is None or levels[fact.parent] == above[fact.level] for fact in found)
 
 
-def test_a_fact_is_one_line_and_not_endless() -> None:
+def test_fact_is_one_short_line() -> None:
     found = flatten([reply({"A\nline": {"B" * 900: []}})])
 
     assert found[0].text == "A line"
@@ -112,11 +112,11 @@ def test_a_fact_is_one_line_and_not_endless() -> None:
     ("wrong", "kept"),
     [("", "ABCDEFGHI"), ("C", "ABDEFGHI"), ("B", "AEFGHI"), ("A", "GHI"), ("BI", "AEFGH"), ("AG", "")],
 )
-def test_what_hangs_from_a_fact_that_fails_goes_with_it(wrong: str, kept: str) -> None:
+def test_descendants_of_failed_facts_are_pruned(wrong: str, kept: str) -> None:
     assert letters(tree(GROWN, *wrong).kept) == kept
 
 
-def test_what_was_pruned_stays_on_record_with_the_reason() -> None:
+def test_pruned_facts_stay_with_their_reasons() -> None:
     found = tree(GROWN, "A", "C").facts
 
     assert letters(found) == "ABCDEFGHI"
@@ -149,7 +149,7 @@ def keyfacts(*trees: Tree) -> KeyFacts:
 BOTH: tuple[Perspective, ...] = ("analytical", "narrative")
 
 
-def test_a_summary_is_held_against_all_trees_or_against_that_of_its_query() -> None:
+def test_summary_is_judged_by_its_query_tree() -> None:
     why, who = tree(GROWN, query="Why did she leave?"), tree(GROWN, perspective="narrative", query="Who left?")
     known = keyfacts(why, who)
 
@@ -160,7 +160,7 @@ def test_a_summary_is_held_against_all_trees_or_against_that_of_its_query() -> N
     assert trees_for(known, "Who came?", BOTH) == ()
 
 
-def test_the_same_trees_have_the_same_id_and_any_other_has_another() -> None:
+def test_id_follows_from_the_trees() -> None:
     one = tree(GROWN, "C")
     others = [
         tree(GROWN),
@@ -202,7 +202,7 @@ def test_recall_by_hand() -> None:
     }
 
 
-def test_facts_that_were_pruned_or_not_judged_do_not_count() -> None:
+def test_pruned_and_unjudged_facts_do_not_count() -> None:
     # Without B, C, D: A E F G H I are left, and on F nothing is known.
     items = items_of([tree(GROWN, "B")])
     verdicts = told(items, stated="AFH", open_="F")
@@ -237,7 +237,7 @@ def test_a_position_is_where_the_middle_is() -> None:
     assert (middle_of(Span(0, 100), 100), middle_of(Span(20, 40), 200), middle_of(Span(0, 0), 0)) == (0.5, 0.15, 0.0)
 
 
-def test_the_gap_is_between_the_best_and_the_worst_fifth_that_have_facts() -> None:
+def test_gap_is_between_best_and_worst_fifth() -> None:
     first = tree(GROWN, position=0.1)
     second = tree({"A": {"B": ["C"]}}, position=0.5)
     third = tree({"A": {"B": []}}, position=0.9)
@@ -283,7 +283,7 @@ def test_faithfulness_by_hand() -> None:
     }
 
 
-def test_sentences_without_a_verdict_count_at_no_level() -> None:
+def test_unjudged_sentences_count_at_no_level() -> None:
     found = by_level({0: 1.0, 2: 0.0}, {0: {"root"}, 1: {"root"}, 2: set()})
 
     assert {level: (one["faithful"], one["judged"], one["faithfulness"]) for level, one in found.items()} == {
@@ -295,7 +295,7 @@ def test_sentences_without_a_verdict_count_at_no_level() -> None:
     }
 
 
-def test_along_the_path_a_fact_counts_only_with_all_above_it() -> None:
+def test_fact_counts_only_with_its_ancestors() -> None:
     """Facts A(root) B(branch) C D(leaves) E(branch) F(leaf) G(root) H(branch) I(leaf)."""
     items = items_of([tree(GROWN)])
     values = {0: 1.0, 1: 0.0, 2: 1.0, 3: 0.0, 4: 0.5, 5: 1.0, 7: 1.0, 8: 1.0}

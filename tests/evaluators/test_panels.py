@@ -44,7 +44,7 @@ def weighted(parts: Any, name: str) -> float:
 
 @settings(max_examples=40)
 @given(panels())
-def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[JudgeVerdicts]) -> None:
+def test_score_is_the_mean_of_its_breakdowns(sittings: list[JudgeVerdicts]) -> None:
     panel = PanelVerdicts.of(sittings, len(ITEMS))
     items, evaluation = panel.items, mean_evaluation(Statistics(), panel)
 
@@ -69,7 +69,7 @@ def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[JudgeVer
     assert all(one is not None and isclose(one, score, abs_tol=1e-12) for one in breakdowns)
 
 
-def test_what_most_of_those_say_who_object_is_the_objection() -> None:
+def test_objection_is_the_most_common_one() -> None:
     def said(*verdicts: str) -> ItemVotes:
         return PanelVerdicts.of([JudgeVerdicts(str(n), {0: one}, {0: 0.0}) for n, one in enumerate(verdicts)], 1).items[
             0

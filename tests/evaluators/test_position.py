@@ -48,7 +48,7 @@ async def judged(court: Court, summary: str, metric: str = "position", **given: 
     return result.evaluations[metric]
 
 
-async def test_every_sentence_has_its_paragraph_and_what_comes_from_nowhere_is_counted(court: Court) -> None:
+async def test_sentences_have_paragraphs_or_count_as_untraced(court: Court) -> None:
     found = await judged(court, " ".join([FACTS[1], INVENTED, FACTS[10]]))
     details: Any = found.details
 
@@ -70,7 +70,7 @@ async def test_every_sentence_has_its_paragraph_and_what_comes_from_nowhere_is_c
     assert json.loads(json.dumps(details, allow_nan=False)) == details
 
 
-async def test_it_gives_no_score_and_is_no_goal(court: Court) -> None:
+async def test_position_gives_no_score(court: Court) -> None:
     result = await court.evaluate(FACTS[0], metrics=("position",))
     assert result.scores == {}
     assert result.complete
@@ -87,11 +87,11 @@ async def test_a_reference_stands_beside_it(court: Court) -> None:
 
 
 @pytest.mark.parametrize("metric", ["position", "spread"])
-async def test_a_summary_without_a_word_has_no_position(court: Court, metric: str) -> None:
+async def test_summary_without_words_has_no_position(court: Court, metric: str) -> None:
     assert (await judged(court, "…", metric)).outcome == "not_applicable"
 
 
-async def test_a_summary_of_all_parts_is_spread_and_one_of_the_beginning_is_not(court: Court) -> None:
+async def test_spread_tells_even_from_early_summaries(court: Court) -> None:
     even = await judged(court, " ".join(FACTS), "spread")
     early = await judged(court, " ".join(FACTS[:3]), "spread")
 
@@ -107,14 +107,14 @@ async def test_a_summary_of_all_parts_is_spread_and_one_of_the_beginning_is_not(
 
 
 @pytest.mark.slow
-async def test_what_cannot_be_traced_is_no_even_spread(court: Court) -> None:
+async def test_untraced_summary_has_no_spread(court: Court) -> None:
     found = await judged(court, f"{FACTS[0]} {INVENTED} {INVENTED.replace('forty', 'sixty')}", "spread")
     assert (found.outcome, found.score) == ("failed", None)
     assert "only 1 of 3 sentences" in found.reason
     assert (await judged(court, FACTS[0], "spread")).outcome == "not_applicable"
 
 
-def test_the_figures_of_a_metric_that_nobody_here_knows_are_shown_as_they_are() -> None:
+def test_figures_of_unknown_metrics_are_shown() -> None:
     measured = Evaluation("rhythm", 1, "measured", details={"beats_a_line": 4.5, "metre": "iambic", "feet": [1, 2]})
     assert brief_figures(measured) == "rhythm: beats a line 4.5, metre iambic"
     assert brief_figures(Evaluation("rhythm", 1, "measured")) == "rhythm: measured"

@@ -121,7 +121,7 @@ def test_what_holds_for_every_measure(name: Literal["exact", "rouge1", "cosine"]
 @pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(st.one_of(ascii_texts, ascii_prose), st.one_of(ascii_texts, ascii_prose))
-def test_ascii_answers_have_the_score_of_rouge_score(one: str, other: str) -> None:
+def test_ascii_scores_equal_rouge_score(one: str, other: str) -> None:
     expected = RougeScorer(["rouge1"], use_stemmer=True).score(one, other)["rouge1"].fmeasure
     assert f1(words(one), words(other), "en") == expected
     if not language_of("\n".join(sorted((one, other)))):
@@ -139,7 +139,7 @@ READ = {name: (LANGUAGES / f"{name}.md").read_text("utf-8") for name in (*INFLEC
 
 
 @pytest.mark.parametrize("language", INFLECTED)
-def test_answers_are_stemmed_by_the_language_that_is_read(language: str) -> None:
+def test_answers_are_stemmed_by_language(language: str) -> None:
     one, other, like, unlike = INFLECTED[language]
     threshold = JudgeConfig().threshold
     assert alike("rouge1", one, other) <= threshold, "which as English are not alike"
@@ -148,7 +148,7 @@ def test_answers_are_stemmed_by_the_language_that_is_read(language: str) -> None
         assert alike("rouge1", like, unlike) <= threshold
 
 
-def test_words_of_english_are_no_more_alike_in_another_language_than_they_are_there() -> None:
+def test_english_words_are_stemmed_by_document_language() -> None:
     # By the rules of English "Preis" is a plural, and "Einigungen" is none.
     assert alike("rouge1", "Preis", "Prei") == 1
     with language_context(Document.from_text(READ["german"])):

@@ -54,7 +54,7 @@ async def test_the_figures_of_a_summary(court: Court) -> None:
     assert json.loads(json.dumps(details, allow_nan=False)) == details
 
 
-async def test_where_nothing_can_be_divided_by_there_is_no_figure(court: Court) -> None:
+async def test_undefined_ratios_have_no_figure(court: Court) -> None:
     details: Any = (await measured(court, "Harbour")).details
 
     assert details["novel_ngrams"] == {"1": 1.0, "2": None, "3": None, "4": None}
@@ -65,7 +65,7 @@ async def test_where_nothing_can_be_divided_by_there_is_no_figure(court: Court) 
 
 
 @pytest.mark.parametrize("summary", ["", "… — !"])
-async def test_a_summary_without_a_word_is_not_measured(court: Court, summary: str) -> None:
+async def test_summary_without_words_is_not_measured(court: Court, summary: str) -> None:
     result = await court.evaluate(summary, metrics=("statistics",))
     found = result.evaluations["statistics"]
 
@@ -77,7 +77,7 @@ async def test_a_summary_without_a_word_is_not_measured(court: Court, summary: s
 
 
 @pytest.mark.parametrize("metrics", [("consistency",), ("statistics", "consistency")])
-async def test_they_stand_once_beside_the_metrics_and_have_no_score(court: Court, metrics: tuple[str, ...]) -> None:
+async def test_statistics_stand_beside_metrics_without_score(court: Court, metrics: tuple[str, ...]) -> None:
     result = await court.evaluate(told(1, 2), document=island(), metrics=metrics)
 
     assert list(result.evaluations) == ["consistency", "statistics"]

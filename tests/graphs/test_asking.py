@@ -131,7 +131,7 @@ WRONG = {
 
 
 @pytest.mark.slow
-async def test_a_wrong_answer_is_asked_again_and_told_what_is_wrong(bench: Bench) -> None:
+async def test_wrong_answer_is_asked_again(bench: Bench) -> None:
     graph = compiled()
     async with bench.session() as session:
         await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=session)
@@ -151,7 +151,7 @@ async def test_a_wrong_answer_is_asked_again_and_told_what_is_wrong(bench: Bench
     assert len(bench.sheets) == calls
 
 
-async def test_it_is_asked_and_answered_within_somebody_elses_graph(bench: Bench) -> None:
+async def test_question_is_answered_in_a_nested_graph(bench: Bench) -> None:
     theirs = StateGraph(Theirs)
     theirs.add_node("summary", graphs.summarizer("direct").compile())
     theirs.add_edge(START, "summary")
@@ -223,7 +223,7 @@ async def test_another_process_answers_and_goes_on(bench: Bench, tmp_path: Path)
             await session.resume(run, answer={})
 
 
-async def test_a_run_that_is_begun_by_hand_is_answered_there(bench: Bench) -> None:
+async def test_manual_run_is_answered_in_its_graph(bench: Bench) -> None:
     graph = compiled()
     async with bench.session() as session:
         left = await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=session)
@@ -261,7 +261,7 @@ async def at(graph: Graph, node: str, number: int) -> Any:
     return next(one for one in history if one.next == (node,) and one.values["round"] == number)
 
 
-async def test_it_goes_on_from_a_checkpoint_with_other_aims(bench: Bench) -> None:
+async def test_checkpoint_continues_with_other_aims(bench: Bench) -> None:
     graph = compiled()
     async with bench.session() as session:
         before = await gone(graph, bench, session)
@@ -280,7 +280,7 @@ async def test_it_goes_on_from_a_checkpoint_with_other_aims(bench: Bench) -> Non
 
 
 @pytest.mark.parametrize("number", [0, 1])
-async def test_a_fork_that_ends_sooner_leaves_no_round_of_the_way_that_was_abandoned(bench: Bench, number: int) -> None:
+async def test_shorter_fork_leaves_no_abandoned_round(bench: Bench, number: int) -> None:
     graph = compiled()
     async with bench.session() as session:
         before = await gone(graph, bench, session)

@@ -256,9 +256,7 @@ class Saver(InMemorySaver):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.partition(" ")[2] in DRAFTED])
-async def test_nor_does_one_where_somebody_else_drives_the_graph(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+async def test_stops_elsewhere_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     writes = Writes(monkeypatch, Saver)
     undisturbed, work = Work(kind, tmp_path / "whole"), Work(kind, tmp_path / "stopped")
     savers = {undisturbed: Saver(), work: Saver()}

@@ -27,7 +27,7 @@ async def session() -> AsyncIterator[Session]:
         yield opened
 
 
-async def test_a_text_goes_in_and_the_summary_comes_out(session: Session) -> None:
+async def test_text_goes_in_and_summary_out(session: Session) -> None:
     left = await graphs.draft("direct").compile().ainvoke({"text": TEXT, "words": 12}, context=session)
 
     result = await session.result(left["run"])
@@ -52,7 +52,7 @@ async def test_scores_and_findings_come_out(session: Session) -> None:
 
 
 @pytest.mark.parametrize("kind", ["text", "path", "name", "id"])
-async def test_a_summary_is_a_text_or_a_path_or_an_id(
+async def test_summary_is_text_path_or_id(
     kind: str, session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "summary.txt").write_text(WRONG, "utf-8")
@@ -100,7 +100,7 @@ class Letter(TypedDict, total=False):
 
 
 @pytest.mark.slow
-async def test_a_draft_is_refined_by_the_next_node(session: Session) -> None:
+async def test_draft_is_refined_by_the_next_node(session: Session) -> None:
     mine = StateGraph(Letter, context_schema=Session)
     mine.add_node("draft", graphs.draft("direct").compile())
     mine.add_node("refine", graphs.refine().compile())
@@ -132,7 +132,7 @@ _EVERY: dict[str, tuple[Any, dict[str, Any]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _EVERY)
-async def test_no_update_is_empty_and_every_event_has_its_kind(name: str, session: Session) -> None:
+async def test_updates_and_events_are_never_empty(name: str, session: Session) -> None:
     graph, task = _EVERY[name]
     kinds = set()
     modes = ["updates", "custom", "debug"]

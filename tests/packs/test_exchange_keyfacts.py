@@ -57,7 +57,7 @@ def bring(store: Store, content: object, document: Document | None) -> PackConte
     return import_pack(store, json.dumps(content).encode(), document, "pack.json")
 
 
-def test_exported_key_facts_are_the_same_elsewhere_and_those_that_count(
+def test_exported_key_facts_are_used_elsewhere(
     world: tuple[Court, KeyFacts, str], document: Document, elsewhere: Store, exported: Json
 ) -> None:
     _, keyfacts, _ = world
@@ -71,7 +71,7 @@ def test_exported_key_facts_are_the_same_elsewhere_and_those_that_count(
     assert pack_json(*choose(elsewhere, document)) == exported
 
 
-def test_a_pack_may_hold_nothing_but_key_facts(document: Document, elsewhere: Store, exported: Json) -> None:
+def test_pack_may_hold_key_facts_alone(document: Document, elsewhere: Store, exported: Json) -> None:
     alone = {**exported, "id": None, "model": None, "prompt_hashes": {}, "questions": []}
     brought = bring(elsewhere, alone, document)
 
@@ -153,9 +153,7 @@ SPOILED: dict[str, tuple[Callable[[Json], object], str]] = {
 
 
 @pytest.mark.parametrize("what", SPOILED)
-def test_tampered_key_facts_are_refused_and_nothing_of_them_is_kept(
-    document: Document, elsewhere: Store, exported: Json, what: str
-) -> None:
+def test_tampered_key_facts_are_refused_whole(document: Document, elsewhere: Store, exported: Json, what: str) -> None:
     change, complaint = SPOILED[what]
     with pytest.raises(PackError) as error:
         bring(elsewhere, change(exported), document)
@@ -185,7 +183,7 @@ def test_whatever_is_changed_changes_the_id(
         bring(elsewhere, in_tree(path, value)(exported), document)
 
 
-async def test_the_key_facts_that_were_imported_last_are_the_ones_that_count(tmp_path: Path) -> None:
+async def test_last_import_counts(tmp_path: Path) -> None:
     court = Court(tmp_path, Grove())
     try:
         made = [await court.keyfacts(perspective=perspective) for perspective in ("narrative", "analytical")]

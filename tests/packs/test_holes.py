@@ -73,7 +73,7 @@ class Asker(Evaluator):
 
 
 @pytest.mark.slow
-async def test_what_is_missing_is_on_record_and_what_judges_by_it_says_so(court: Court) -> None:
+async def test_missing_parts_are_on_record(court: Court) -> None:
     events: list[Event] = []
     first = await court.evaluate(POOR, settings=SMALL, metrics=("coverage", "consistency"), observer=events.append)
     (pack, _), *others = court.store.packs.all()
@@ -93,7 +93,7 @@ async def test_what_is_missing_is_on_record_and_what_judges_by_it_says_so(court:
 
 
 @pytest.mark.slow
-async def test_building_it_again_tries_again_and_asks_for_nothing_else(court: Court) -> None:
+async def test_rebuilding_asks_only_for_gaps(court: Court) -> None:
     holed, _ = await build(court)
     again, _ = await build(court)
     heal(court)
@@ -109,7 +109,7 @@ async def test_building_it_again_tries_again_and_asks_for_nothing_else(court: Co
 
 
 @pytest.mark.slow
-async def test_resuming_what_built_it_or_was_judged_by_it_tries_again(court: Court) -> None:
+async def test_resuming_retries_the_missing_parts(court: Court) -> None:
     holed, made = await build(court)
     judged = await court.evaluate(POOR, settings=SMALL, metrics=("coverage", "consistency"))
     in_vain = await court.resume(judged.run.id)
@@ -132,7 +132,7 @@ async def test_resuming_what_built_it_or_was_judged_by_it_tries_again(court: Cou
 
 
 @pytest.mark.slow
-async def test_key_facts_with_holes_are_tried_again_by_resuming_too(tmp_path: Path) -> None:
+async def test_resuming_retries_missing_key_facts(tmp_path: Path) -> None:
     court = Court(tmp_path, Squeamish("keyfacts_narrative"), document=island(LAST))
     options: dict[str, Any] = {"settings": SMALL, "metrics": ("keyfact_recall",)}
     judged = await court.evaluate(POOR, **options)
@@ -148,7 +148,7 @@ async def test_key_facts_with_holes_are_tried_again_by_resuming_too(tmp_path: Pa
 
 
 @pytest.mark.slow
-async def test_a_run_goes_on_with_the_pack_that_it_began_with(court: Court) -> None:
+async def test_run_keeps_its_first_pack(court: Court) -> None:
     class Fatal(Evaluator):
         name = "fatal"
         needs = "questions"
@@ -178,7 +178,7 @@ async def test_a_run_goes_on_with_the_pack_that_it_began_with(court: Court) -> N
 
 
 @pytest.mark.slow
-async def test_a_file_carries_what_is_missing_and_one_of_before_is_read(court: Court, tmp_path: Path) -> None:
+async def test_file_carries_what_is_missing(court: Court, tmp_path: Path) -> None:
     holed, _ = await build(court)
     shown = json.loads(json.dumps(pack_json(court.document, holed, None)))
     assert shown["missing"] == [HOLE]
@@ -199,7 +199,7 @@ async def test_a_file_carries_what_is_missing_and_one_of_before_is_read(court: C
         assert court.asked("ask_document") == []
 
 
-def test_of_packs_with_the_same_questions_the_least_that_was_missing_is_kept(tmp_path: Path) -> None:
+def test_most_complete_pack_is_kept(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         document = island()
         store.documents.add(document)
