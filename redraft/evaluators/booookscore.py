@@ -69,11 +69,11 @@ class Booookscore(Evaluator):
 
     def check(self, book: PromptBook, tokenizer: Tokenizer, window: int | None) -> None:
         """Raise if the judge's window is too small for the prompt."""
-        least = least_window(book, tokenizer)
-        if window is not None and window < least:
+        smallest_window = least_window(book, tokenizer)
+        if window is not None and window < smallest_window:
             raise UsageError(
                 f"the prompt of booookscore does not fit into a window of {window:,} tokens",
-                hint=f"use --context-tokens {least} or more, or --prompts simple, which has a short one",
+                hint=f"use --context-tokens {smallest_window} or more, or --prompts simple, which has a short one",
             )
 
     async def evaluate(self, case: Case) -> Evaluation:

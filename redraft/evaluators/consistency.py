@@ -127,11 +127,13 @@ class Consistency(Evaluator):
             return self.not_applicable("the summary has no sentence")
         examined = case.statements if isinstance(self.claims, tuple) else evenly_spread(case.statements, self.claims)
         results = await Examiner(case.panel[0]).questions_about(examined, case.statements, A_SENTENCE, case.reader)
-        most = A_SENTENCE if isinstance(self.claims, tuple) else max(1, min(A_SENTENCE, self.claims // len(examined)))
-        claims = _claims(examined, results, most, self.claims, self.top_k)
+        at_most = A_SENTENCE
+        if not isinstance(self.claims, tuple):
+            at_most = max(1, min(A_SENTENCE, self.claims // len(examined)))
+        claims = _claims(examined, results, at_most, self.claims, self.top_k)
         # The questions dropped because the judge did not give the sentence's answer.
         replies = [entry.questions for entry in results.verdicts.values()]
-        empty = sum(min(most, len(questions)) - len(_most_important(questions, most)) for questions in replies)
+        empty = sum(min(at_most, len(questions)) - len(_most_important(questions, at_most)) for questions in replies)
         passed_over = len(results.open(range(len(examined))))
         if not claims:
             if passed_over or empty:
@@ -216,21 +218,21 @@ class Consistency(Evaluator):
 
 def _claims(
     examined: Sequence[Statement],
-    asked: ItemResults[SentenceQuestions],
+    results: ItemResults[SentenceQuestions],
     at_most: int,
-    wanted: int | tuple[int, int],
+    question_range: int | tuple[int, int],
     top_k: int | None,
 ) -> list[_Claim]:
     """Return the claims in summary order: the `top_k` most important where that is set; of a range, as many as are
     important, within its ends."""
     claims = [
         _Claim(examined[n], question)
-        for n in sorted(asked.verdicts)
-        for question in _most_important(asked.verdicts[n].questions, at_most)
+        for n in sorted(results.verdicts)
+        for question in _most_important(results.verdicts[n].questions, at_most)
     ]
-    if isinstance(wanted, tuple):
+    if isinstance(question_range, tuple):
         important = sum(claim.asked.importance >= _IMPORTANT for claim in claims)
-        number = min(wanted[1], max(wanted[0], important))
+        number = min(question_range[1], max(question_range[0], important))
         top_k = number if top_k is None else min(top_k, number)
     if top_k is None:
         return claims

@@ -141,12 +141,12 @@ def _finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
 
 def _shown(n: int, statement: Statement, panel: _Verdicts, levels: Mapping[int, set[str]] | None) -> dict[str, object]:
     verdicts = panel.answers(n)
-    shown: dict[str, object] = {
+    entry: dict[str, object] = {
         "id": statement.id,
         **panel.shown(n),
         "reason": verdicts[0].reason if verdicts else "",
         "place": verdicts[0].place if verdicts else None,
     }
     if levels is not None:
-        shown["levels"] = [level for level in LEVELS if level in levels[n]] or [NONE]
-    return shown
+        entry["levels"] = [level for level in LEVELS if level in levels[n]] or [NONE]
+    return entry

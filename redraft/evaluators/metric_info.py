@@ -152,14 +152,14 @@ def offline_checks(
     return frozenset(name for name in metrics if (info := metric_info(name)) is not None and info.prompts)
 
 
-def goal_status(evaluation: Evaluation | None, least: float, share: float) -> GoalStatus:
+def goal_status(evaluation: Evaluation | None, goal: float, share: float) -> GoalStatus:
     """Return whether an evaluation meets a goal, given verdicts on at least this share of its items."""
     if evaluation is None or evaluation.outcome in ("not_applicable", "measured"):
         return "missed"
     judged_share = evaluation.judged_share
     if evaluation.score is None or (judged_share is not None and judged_share < share):
         return "unsure"
-    return "met" if evaluation.score >= least else "missed"
+    return "met" if evaluation.score >= goal else "missed"
 
 
 def with_enough_verdicts(evaluation: Evaluation) -> Evaluation:

@@ -83,10 +83,10 @@ class PackFileChecker:
             yield f"it has {searched:,} pieces of evidence without their places in the document"
 
     def _question_problems(self, file: PackFile) -> Iterator[str]:
-        named = one_line(file.id or "", 20)
+        pack_name = one_line(file.id or "", 20)
         if not file.questions:
             if file.id is not None:
-                yield f"there are no questions in pack {named}"
+                yield f"there are no questions in pack {pack_name}"
             return
         if file.id is None or file.model is None:
             yield "it does not say which questions these are, and by whom"
@@ -100,7 +100,7 @@ class PackFileChecker:
         if _has_duplicates(file.questions):
             yield "a question is in it twice"
         if pack_id(self.document.id, file.questions) != file.id:
-            yield f"its questions are not those of pack {named}: the file was changed"
+            yield f"its questions are not those of pack {pack_name}: the file was changed"
 
     def _typed_problems(self, file: PackFile) -> Iterator[str]:
         if (section := file.typed) is None:
