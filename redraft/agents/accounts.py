@@ -36,9 +36,9 @@ class Entries(Generic[VerdictT]):
     """Whether the reply was cut off, so that missing items had no room rather than being skipped."""
 
     @classmethod
-    def of(cls, reply: Reply[Any], found: Iterable[tuple[int, VerdictT | None]]) -> Entries[VerdictT]:
+    def of(cls, reply: Reply[Any], entries: Iterable[tuple[int, VerdictT | None]]) -> Entries[VerdictT]:
         """Return the entries of a reply."""
-        return cls(list(found), reply.repaired, reply.is_truncated)
+        return cls(list(entries), reply.repaired, reply.is_truncated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +160,11 @@ def _attempt_after(error: ReplyError | RejectedRequest, attempt: Attempt, *, sin
     return None
 
 
-def _settled(found: Iterable[tuple[int, VerdictT | None]], numbers: Sequence[int]) -> tuple[dict[int, VerdictT], int]:
+def _settled(
+    reply_entries: Iterable[tuple[int, VerdictT | None]], numbers: Sequence[int]
+) -> tuple[dict[int, VerdictT], int]:
     """Return the verdicts on the items, and the number of entries that name no item."""
-    entries = list(found)
+    entries = list(reply_entries)
     verdicts: dict[int, VerdictT] = {}
     disputed: set[int] = set()
     for number, verdict in entries:

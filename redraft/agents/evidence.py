@@ -223,9 +223,9 @@ class EvidenceReader:
         """Return the places nearest to a question, best first: at most `count`, plus those it quotes. Quoted places
         suffice unless `wide`."""
         spans: list[Span] = []
-        for place, named in self._quoted(question):
+        for place, has_name in self._quoted(question):
             # If a quote has a name in brackets, the passages before it are included: they tell who is meant.
-            around = self.passages.around(place, _BEFORE_NAMED) if named else self.passages.holding(place)
+            around = self.passages.around(place, _BEFORE_NAMED) if has_name else self.passages.holding(place)
             spans += [passage.span for passage in around if passage.span.start <= place.end]
         if spans and not wide:
             return spans
@@ -242,24 +242,24 @@ class EvidenceReader:
 
     def nearest(self, text: str, count: int, within: Span) -> list[Span]:
         """Return the places within a part of the document that are nearest to a text, best first."""
-        found = (passage.span for passage in self.passages.nearest(text, count, within))
-        return [Span(max(span.start, within.start), min(span.end, within.end)) for span in found]
+        spans = (passage.span for passage in self.passages.nearest(text, count, within))
+        return [Span(max(span.start, within.start), min(span.end, within.end)) for span in spans]
 
     def _quoted(self, question: str) -> Iterator[tuple[Span, bool]]:
         """Yield the places that a question quotes, and whether the quote follows a name in brackets."""
         for match in _QUOTED.finditer(question):
             quote = "".join(match.groups(default=""))
-            named = _NAMED.match(quote)
-            piece = max(_GAP.split(quote[named.end() :] if named else quote), key=len)
+            name_match = _NAMED.match(quote)
+            piece = max(_GAP.split(quote[name_match.end() :] if name_match else quote), key=len)
             place = locate(self.document.text, piece.translate(_UNMARKED)) if count_words(piece) > 1 else None
             if place:
-                yield place, named is not None
+                yield place, name_match is not None
 
-    def joined(self, found: Sequence[Sequence[Span]]) -> list[Span]:
+    def joined(self, places: Sequence[Sequence[Span]]) -> list[Span]:
         """Return the evidence of several questions in document order; places that overlap, or have little text between
         them, are joined: a sentence left out would leave the next one without its subject."""
-        whole = merge_spans(span for spans in found for span in spans)
-        return merge_spans(chain(whole, (Span(a.end, b.start) for a, b in pairwise(whole) if b.start - a.end < GAP)))
+        merged = merge_spans(span for spans in places for span in spans)
+        return merge_spans(chain(merged, (Span(a.end, b.start) for a, b in pairwise(merged) if b.start - a.end < GAP)))
 
     def parts(self, statements: Sequence[Statement], room: int | None = None) -> list[list[Statement]]:
         """Return the sentences of a summary in parts that each fit a prompt, or have at most `room` tokens."""
@@ -302,7 +302,7 @@ class EvidenceReader:
         around = [passage.span for passage in self.passages.holding(span)] or [span]
         spans = [
             sentence
-            for sentence in sentences(self.document.text, Span(around[0].start, max(one.end for one in around)))
+            for sentence in sentences(self.document.text, Span(around[0].start, max(place.end for place in around)))
             if sentence.overlaps(span)
         ]
         return self.place(Span(spans[0].start, spans[-1].end) if spans else span)
@@ -316,14 +316,14 @@ class EvidenceReader:
             return evidence
         around = [passage.span for passage in self.passages.around(span, 1)]
         spans = sentences(self.document.text, Span(around[0].start, around[-1].end)) if around else []
-        own = [one for one in spans if one.overlaps(span)]
-        before = [one for one in reversed(spans) if one.end <= span.start][:_SENTENCES_BESIDE]
-        after = [one for one in spans if one.start >= span.end][:_SENTENCES_BESIDE]
-        for one in (*own, *chain.from_iterable(zip_longest(after, before))):
-            wider = span if one is None else Span(min(one.start, span.start), max(one.end, span.end))
-            found = missing & set(terms(self.text(wider), language))
-            if found and wider.end - wider.start <= _LONGEST_QUOTE:
-                span, missing = wider, missing - found
+        touching = [sentence for sentence in spans if sentence.overlaps(span)]
+        before = [sentence for sentence in reversed(spans) if sentence.end <= span.start][:_SENTENCES_BESIDE]
+        after = [sentence for sentence in spans if sentence.start >= span.end][:_SENTENCES_BESIDE]
+        for sentence in (*touching, *chain.from_iterable(zip_longest(after, before))):
+            wider = span if sentence is None else Span(min(sentence.start, span.start), max(sentence.end, span.end))
+            new_terms = missing & set(terms(self.text(wider), language))
+            if new_terms and wider.end - wider.start <= _LONGEST_QUOTE:
+                span, missing = wider, missing - new_terms
         return Evidence(self.text(span), span)
 
     def place(self, span: Span) -> Evidence:

@@ -217,7 +217,7 @@ class StructuredWriter:
         input_within: Callable[[int], BaseModel],
         words: int,
         label: str,
-        most: int = 0,
+        maximum: int = 0,
         is_sign: Callable[[str], bool] | None = None,
         at_worst: int = 0,
         source: str = "",
@@ -233,10 +233,10 @@ class StructuredWriter:
         def examine(text: str) -> Flaw | None:
             if is_sign and is_sign(text):
                 return None
-            long = None if free else self.too_long(text, words, most, cap)
+            long = None if free else self.too_long(text, words, maximum, cap)
             return self.foreign(text, source, words) or long or unfinished(text)
 
-        room = max(self.tokens(max(words, most)), cap) + self.beside
+        room = max(self.tokens(max(words, maximum)), cap) + self.beside
         # The full limit, then each time a tenth less.
         limits = [max(MIN_WORDS, round(words * (1 - _SHRINK_REGENERATION * n))) for n in range(MAX_TRIES + 1)]
         return await self.tries(prompt, input_within, limits, examine, words, room, label, at_worst)
@@ -267,12 +267,12 @@ class StructuredWriter:
                 long = [earlier for earlier in tries.replies if earlier.is_only_long and earlier.words <= at_worst]
                 if shortest := min(long, key=lambda earlier: earlier.words, default=None):
                     return Completion(shortest.text, shortest.words, len(tries.replies))
-            left = await off_loop(self.spare, prompt, prompt_input) if self.spare else inf
+            tokens_left = await off_loop(self.spare, prompt, prompt_input) if self.spare else inf
             # A text that is too long had room enough.
-            if not (reply.cut and reply.is_lost and tries.widen(left)):
+            if not (reply.cut and reply.is_lost and tries.widen(tokens_left)):
                 tries.shrink(reply)
-                tries.room = max(max_tokens, int(min(tries.room, left - _COMPLAINT_TOKENS)))
-                fits = left >= self.tokens(reply.words) + _COMPLAINT_TOKENS + tries.room
+                tries.room = max(max_tokens, int(min(tries.room, tokens_left - _COMPLAINT_TOKENS)))
+                fits = tokens_left >= self.tokens(reply.words) + _COMPLAINT_TOKENS + tries.room
                 complaint = _complaint_about(reply.flaw, reply.words, tries.limit, self.characters)
                 tries.complaint = Complaint.about(reply.distinct if fits else "", complaint)
         parts = [reply.usable_part(examine) for reply in tries.replies]
@@ -331,10 +331,10 @@ class StructuredWriter:
         strange = source and is_no_summary(text, source, words, self.language)
         return Flaw("foreign", "has almost nothing in common with its source") if strange else None
 
-    def too_long(self, text: str, words: int, most: int = 0, cap: int = 0) -> Flaw | None:
+    def too_long(self, text: str, words: int, maximum: int = 0, cap: int = 0) -> Flaw | None:
         """Return the flaw of a text that has more than `cap` tokens, or without a cap more than its words."""
         if not cap:
-            return too_long(text, words, most)
+            return too_long(text, words, maximum)
         tokens = self.count(text)
         return Flaw("long", f"{tokens} tokens, over the limit of {cap}") if tokens > cap else None
 
@@ -353,10 +353,10 @@ def max_fallback_words(words: int) -> int:
     return int(words * (1 + _TOLERANCE_AT_WORST))
 
 
-def too_long(text: str, words: int, most: int = 0) -> Flaw | None:
+def too_long(text: str, words: int, maximum: int = 0) -> Flaw | None:
     """Return the flaw of a text that has more than `words` or `most` words."""
     written = count_words(text)
-    return Flaw("long", f"{written} words, over the limit of {words}") if written > max(words, most) else None
+    return Flaw("long", f"{written} words, over the limit of {words}") if written > max(words, maximum) else None
 
 
 def unfinished(text: str) -> Flaw | None:

@@ -141,12 +141,7 @@ class Evaluator(ABC):
         )
 
     def measured(
-        self,
-        details: Mapping[str, object],
-        *,
-        judged: int = 0,
-        unjudged: int = 0,
-        findings: Iterable[Finding] = (),
+        self, details: Mapping[str, object], *, judged: int = 0, unjudged: int = 0, findings: Iterable[Finding] = ()
     ) -> Evaluation:
         """Return figures that are not a score, with the number of items and of items without a figure, and the
         findings."""

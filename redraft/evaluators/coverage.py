@@ -158,7 +158,7 @@ class Coverage(Evaluator):
         went wrong. An answer in the document's words that its sentence has too needs no comparison."""
         examiner = Examiner(judge)
         results = await examiner.answers_from_summary(
-            case.statements, [question.text for question in questions], case.reader, whole=whole_summary
+            case.statements, [question.text for question in questions], case.reader, read_whole=whole_summary
         )
         checked: _Checked = {n: [] for n in results.verdicts}
         open_answers: list[tuple[int, SummaryAnswer]] = []

@@ -108,14 +108,10 @@ METRICS: Mapping[str, MetricInfo] = {
         meaning="How evenly the summary draws on all parts of the document, from 0 to 1.",
     ),
     "position": MetricInfo(
-        "position:Position",
-        None,
-        meaning="Where in the document the sentences of the summary come from; no score.",
+        "position:Position", None, meaning="Where in the document the sentences of the summary come from; no score."
     ),
     "statistics": MetricInfo(
-        "statistics:Statistics",
-        None,
-        meaning="How long the summary is, and how much it copies and repeats; no score.",
+        "statistics:Statistics", None, meaning="How long the summary is, and how much it copies and repeats; no score."
     ),
 }
 """redraft's own metrics in listing order: an entry registers a metric."""

@@ -159,11 +159,7 @@ async def _comparison(state: State, job: Job, revised: _Revised) -> DraftCompari
 
 
 def _ruling(
-    state: State,
-    job: Job,
-    revised: _Revised,
-    answers: Sequence[PointAnswer],
-    comparison: DraftComparison | None,
+    state: State, job: Job, revised: _Revised, answers: Sequence[PointAnswer], comparison: DraftComparison | None
 ) -> AcceptanceDecision:
     """Decide whether to accept the latest draft."""
     settings, follows_paper = job.refinement, job.refinement.policy == "paper"
@@ -249,7 +245,7 @@ async def _rule_on(state: State, job: Job, ruling_requests: Sequence[RulingReque
         of = f"{len(overruled)} of {len(ruling_requests)} finding{'s' * (len(ruling_requests) != 1)}"
         job.observe(Notice(f"{label}: {of} withdrawn, since the document says so"))
     drafts = dict.fromkeys((draft, state["best"], state["first"]))
-    return any([await job.judges.apply_rulings(one) for one in drafts])
+    return any([await job.judges.apply_rulings(draft_key) for draft_key in drafts])
 
 
 async def decide(state: State, job: Job) -> Update:
@@ -257,13 +253,13 @@ async def decide(state: State, job: Job) -> Update:
     settings, best = job.refinement, state["best"]
     if settings.rounds > state["round"]:
         await confirm(state, job, best)
-    judged = reviser_feedback(await job.judged(best), settings.feedback_name)
+    evaluations = reviser_feedback(await job.judged(best), settings.feedback_name)
     status = draft_status(await job.judged(best), settings)
     # A person who reviews decides whether another text is worth a try.
     is_refused = state["refused"] > 0 and not settings.review
     plan = plan_revision(
         settings.policy,
-        judged,
+        evaluations,
         settings.goals,
         job.judges.aims,
         gone=[*state["tried"], *state["dropped"]],
@@ -273,9 +269,9 @@ async def decide(state: State, job: Job) -> Update:
     )
     is_generic = settings.feedback_name == "generic" and (plan is None or REVIEW not in plan.metrics)
     if is_generic:
-        missed = missed_metrics(scores_of(judged), settings.goals)
+        missed = missed_metrics(scores_of(evaluations), settings.goals)
         plan = RevisionPlan("correct", ()) if missed else None
-    if stop := reason_to_stop(judged, settings, state["round"], plan, is_refused=is_refused):
+    if stop := reason_to_stop(evaluations, settings, state["round"], plan, is_refused=is_refused):
         if plan is not None and REVIEW in plan.metrics:
             job.observe(Notice("no rounds are left for all requests (use a higher --rounds)"))
         return {**status, "stop": stop, "why": "", "next": "finish"}
@@ -292,7 +288,7 @@ async def decide(state: State, job: Job) -> Update:
         criticism = await job.reviser.criticize(best_draft.text, state["round"] + 1)
         return {**new, "way": "correct", "aims": missed, "to_fix": [], "instruction": criticism}
     if job.decider is not None and REVIEW not in plan.metrics:
-        return {**new, **await _model_decision(state, job, job.decider, judged, plan)}
+        return {**new, **await _model_decision(state, job, job.decider, evaluations, plan)}
     return {**new, **_planned(plan)}
 
 
@@ -301,11 +297,13 @@ def _planned(plan: RevisionPlan) -> Update:
 
 
 async def _model_decision(
-    state: State, job: Job, decider: Decider, judged: Mapping[str, Evaluation], otherwise: RevisionPlan
+    state: State, job: Job, decider: Decider, evaluations: Mapping[str, Evaluation], otherwise: RevisionPlan
 ) -> Update:
     """Return a model's decision; the plan `otherwise`, if that is invalid."""
     number = state["round"] + 1
-    decision = await decider.decide(await _decision_input(state, job, judged), f"decision before revision {number}")
+    decision = await decider.decide(
+        await _decision_input(state, job, evaluations), f"decision before revision {number}"
+    )
     if decision.stop:
         return {"stop": "decided", "next": "finish", "why": decision.why}
     if not decision.findings:
@@ -316,13 +314,15 @@ async def _model_decision(
     return {**_planned(plan), "why": decision.why, "instruction": decision.instruction}
 
 
-async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluation]) -> DecisionContext:
+async def _decision_input(state: State, job: Job, evaluations: Mapping[str, Evaluation]) -> DecisionContext:
     """Return the decider's input: errors first, then where a reader stops and what is missing, weightiest first."""
     goals = job.refinement.goals
-    scores = metric_scores(scores_of(judged))
+    scores = metric_scores(scores_of(evaluations))
     # Metrics finish in any order, and the prompt must not depend on that.
     scores = {name: scores[name] for name in (*goals, *sorted(scores.keys() - goals.keys())) if name in scores}
-    findings = DraftFindings.of(judged, job.refinement.goals, job.judges.aims, [*state["tried"], *state["dropped"]])
+    findings = DraftFindings.of(
+        evaluations, job.refinement.goals, job.judges.aims, [*state["tried"], *state["dropped"]]
+    )
     draft = await job.draft(state["best"])
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     return DecisionContext(
@@ -334,49 +334,49 @@ async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluatio
         job.refinement.rounds - state["round"],
         FINDINGS_AT_ONCE,
         job.plan.words,
-        undecided_metrics(judged, goals, job.refinement.judged_share),
+        undecided_metrics(evaluations, goals, job.refinement.judged_share),
     )
 
 
 async def review(state: State, job: Job) -> Update:
     """Let a person review the findings: drop some, add some, edit the draft, or stop."""
     best, number = state["best"], state["round"] + 1
-    judged = await job.judged(best)
-    findings = findings_in(judged, state["to_fix"])
+    evaluations = await job.judged(best)
+    findings = findings_in(evaluations, state["to_fix"])
     draft, goals = await job.draft(best), job.refinement.goals
-    asked = question(
+    review_question = question(
         draft, number, state["scores"], goals, findings, state.get("why", ""), state.get("instruction", "")
     )
-    answer = _ask(asked)
+    answer = _ask(review_question)
     if answer.stop or not answer.go:
         return {"stop": "cancelled", "to_fix": [], "why": "", "next": "finish"}
     added = requests(answer.add)
     if added:
-        await off_loop(job.store.judgments.keep, best, reviewed(judged.get(REVIEW), added))
+        await off_loop(job.store.judgments.keep, best, reviewed(evaluations.get(REVIEW), added))
     if answer.edited is not None:
         # Requests given with an edited draft are for the revision after this one.
         await job.rewind_to(state["round"], best)
         edited = await job.add_draft(answer.edited, _EDITED_BY_HAND, number, parents=[Parent.of_draft(draft)])
         by_hand: Update = {"way": "edit", "aims": [], "to_fix": [], "why": "", "instruction": "", "by_hand": True}
         return {**by_hand, "draft": edited, "round": number, "next": "judge"}
-    dropped = with_same_errors([str(one) for one in answer.drop], judged)
-    left = [finding for finding in state["to_fix"] if finding not in dropped]
+    dropped = with_same_errors([str(key) for key in answer.drop], evaluations)
+    remaining = [finding for finding in state["to_fix"] if finding not in dropped]
     passed: Update = {"dropped": [*state["dropped"], *dropped]}
     if not added:
-        return {**passed, "to_fix": left, "next": "revise" if left else "decide"}
-    wanted = [*(finding.id for finding in added), *left]
-    aims = list(dict.fromkeys([REVIEW, *(state["aims"] if left else [])]))
+        return {**passed, "to_fix": remaining, "next": "revise" if remaining else "decide"}
+    ids = [*(finding.id for finding in added), *remaining]
+    aims = list(dict.fromkeys([REVIEW, *(state["aims"] if remaining else [])]))
     way = state["way"] if job.refinement.policy == "paper" else "edit"
-    return {**passed, "way": way, "to_fix": wanted, "aims": aims, "next": "revise"}
+    return {**passed, "way": way, "to_fix": ids, "aims": aims, "next": "revise"}
 
 
-def _ask(asked: ReviewQuestion) -> ReviewAnswer:
+def _ask(review_question: ReviewQuestion) -> ReviewAnswer:
     """Wait for an answer; an invalid one is explained, and asked for again."""
     while True:
-        answer = answered(interrupt(asked), asked)
+        answer = answered(interrupt(review_question), review_question)
         if isinstance(answer, ReviewAnswer):
             return answer
-        asked = {**asked, "problem": answer}
+        review_question = {**review_question, "problem": answer}
 
 
 async def revise(state: State, job: Job) -> Update:
@@ -388,23 +388,23 @@ async def revise(state: State, job: Job) -> Update:
         await job.rewind_to(state["round"], state["best"])
     purpose = "correcting its errors" if mending else f"for {' and '.join(state['aims'])}"
     job.observe(StageStarted(f"revision {number}, {purpose}", 1))
-    wanted = mending or state["to_fix"]
-    revision = await _revision(base, state, job, number, wanted)
+    ids_to_fix = mending or state["to_fix"]
+    revision = await _revision(base, state, job, number, ids_to_fix)
     text, note = (revision.text, "") if not revision.flaw else (base.text, revision.flaw)
     if note:
         job.observe(Notice(f"revision {number} could not be used: {note}"))
     # What the reviser had no room to read has not been tried.
-    left = f"{_NO_ROOM} {len(revision.unread)} of {len(wanted)} findings" if revision.unread else ""
+    unread_note = f"{_NO_ROOM} {len(revision.unread)} of {len(ids_to_fix)} findings" if revision.unread else ""
     to_fix = [finding for finding in state["to_fix"] if mending or finding not in revision.unread]
     places = () if note else revision.places
     parents = [Parent.of_draft(base), *(Parent("evidence", job.document.id, place) for place in places)]
     origin = REVISION_OF if revision.text else NO_REVISION_OF
-    draft = await job.add_draft(text, f"{origin}{base.id}", number, tuple(filter(None, (note, left))), parents)
+    draft = await job.add_draft(text, f"{origin}{base.id}", number, tuple(filter(None, (note, unread_note))), parents)
     answers = (*(await _answers(job, number) if mending else ()), *revision.answers)
     await job.keep_round(_round({**state, "to_fix": to_fix}, number, draft, answers))
-    kept = {answer.finding: answer.said for answer in revision.answers if answer.became == "kept"}
+    quotes = {answer.finding: answer.said for answer in revision.answers if answer.became == "kept"}
     contests = [
-        RulingRequest(finding, kept[finding.id]) for finding in findings_in(await job.judged(base.id), list(kept))
+        RulingRequest(finding, quotes[finding.id]) for finding in findings_in(await job.judged(base.id), list(quotes))
     ]
     await contest(state, job, contests, f"sentences that revision {number} kept")
     return {"draft": draft, "round": number, "to_fix": to_fix}
@@ -425,9 +425,9 @@ class _Revision(NamedTuple):
     """The reviser's answer to each finding."""
 
 
-async def _revision(base: Draft, state: State, job: Job, number: int, wanted: Sequence[str]) -> _Revision:
+async def _revision(base: Draft, state: State, job: Job, number: int, ids_to_fix: Sequence[str]) -> _Revision:
     """Ask for a revision of a draft with these findings in view."""
-    judged = await job.judged(base.id)
+    evaluations = await job.judged(base.id)
     outline = await job.outline()
     reviser = replace(
         job.reviser,
@@ -436,13 +436,13 @@ async def _revision(base: Draft, state: State, job: Job, number: int, wanted: Se
     )
     instruction = state["instruction"]
     instructions = (Finding(INSTRUCTION, "instruction", "change", instruction),) if instruction else ()
-    findings, notes = findings_in(judged, wanted), None
+    findings, notes = findings_in(evaluations, ids_to_fix), None
     if state["way"] == "edit" and not state["mending"]:
         chosen = {finding.id for finding in findings}
-        others = [finding.id for finding in findings_of(judged) if finding.id not in chosen]
-        sorted_findings = DraftFindings.of(judged, job.refinement.goals, job.judges.aims, others)
+        other_ids = [finding.id for finding in findings_of(evaluations) if finding.id not in chosen]
+        sorted_findings = DraftFindings.of(evaluations, job.refinement.goals, job.judges.aims, other_ids)
         findings = list(sorted_findings.points)
-        notes = await editor_notes(base, job, judged, sorted_findings, state["dropped"])
+        notes = await editor_notes(base, job, evaluations, sorted_findings, state["dropped"])
     rulings = await off_loop(job.store.rulings.of, job.document.id)
     findings = await off_loop(_with_ruled_evidence, findings, rulings, reviser.reader)
     request = RevisionRequest(base.text, (*findings, *instructions), job.revision_words, number, notes)
