@@ -97,12 +97,9 @@ GAP = 300
 _LONGEST_QUOTE = 600
 # How many sentences before and after a quote are looked at for the rest of an answer.
 _SENTENCES_BESIDE = 3
-# A question may quote the sentence it is about, with a gap or with marks around the part asked for.
+# A question may quote the sentence that it is about.
 _QUOTED = re.compile(r"[“«„]([^”»“]{3,2000})[”»“]|\"([^\"]{3,2000})\"")
 _GAP = re.compile(r"_{2,}|…|\.\.\.")
-_NAMED = re.compile(r"\s*\[[^\]]{1,100}\]\s*")
-_BEFORE_NAMED = 1
-_UNMARKED = str.maketrans("", "", "[]")
 # Tokens that number a sentence.
 _TAG_TOKENS = 16
 
@@ -222,11 +219,7 @@ class EvidenceReader:
     def evidence(self, question: str, count: int, *, wide: bool = False) -> list[Span]:
         """Return the places nearest to a question, best first: at most `count`, plus those it quotes. Quoted places
         suffice unless `wide`."""
-        spans: list[Span] = []
-        for place, has_name in self._quoted(question):
-            # If a quote has a name in brackets, the passages before it are included: they tell who is meant.
-            around = self.passages.around(place, _BEFORE_NAMED) if has_name else self.passages.holding(place)
-            spans += [passage.span for passage in around if passage.span.start <= place.end]
+        spans = [passage.span for place in self._quoted(question) for passage in self.passages.holding(place)]
         if spans and not wide:
             return spans
         near = [passage.span for passage in self.passages.nearest(question, count)]
@@ -235,7 +228,7 @@ class EvidenceReader:
     def wanted(self, item: EvidenceQuery, count: int, *, wide: bool = False) -> list[Span]:
         """Return the windows to read for an item: quoted and cited places, then the nearest; quoted places suffice
         unless `wide`."""
-        spans = [window for place, _ in self._quoted(item.text) for window in self.windows.holding(place)]
+        spans = [window for place in self._quoted(item.text) for window in self.windows.holding(place)]
         cited = [window for place in item.cited for window in self.windows.holding(place)]
         near = [] if spans and not wide else self.windows.nearest(item.query, count)
         return list(dict.fromkeys([*spans, *cited, *near]))
@@ -245,15 +238,13 @@ class EvidenceReader:
         spans = (passage.span for passage in self.passages.nearest(text, count, within))
         return [Span(max(span.start, within.start), min(span.end, within.end)) for span in spans]
 
-    def _quoted(self, question: str) -> Iterator[tuple[Span, bool]]:
-        """Yield the places that a question quotes, and whether the quote follows a name in brackets."""
+    def _quoted(self, question: str) -> Iterator[Span]:
+        """Yield the places that a question quotes."""
         for match in _QUOTED.finditer(question):
-            quote = "".join(match.groups(default=""))
-            name_match = _NAMED.match(quote)
-            piece = max(_GAP.split(quote[name_match.end() :] if name_match else quote), key=len)
-            place = locate(self.document.text, piece.translate(_UNMARKED)) if count_words(piece) > 1 else None
+            piece = max(_GAP.split("".join(match.groups(default=""))), key=len)
+            place = locate(self.document.text, piece) if count_words(piece) > 1 else None
             if place:
-                yield place, name_match is not None
+                yield place
 
     def joined(self, places: Sequence[Sequence[Span]]) -> list[Span]:
         """Return the evidence of several questions in document order; places that overlap, or have little text between

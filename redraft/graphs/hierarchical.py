@@ -6,8 +6,8 @@ import asyncio
 import sys
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from enum import Enum
 from functools import cached_property
 from itertools import zip_longest
@@ -39,28 +39,22 @@ class MergeScheduler:
     def __init__(self, places: int) -> None:
         self._places = places
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._leaves = 0
-        self._started = 0
-        self._merges = 0
+        self._leaves = self._started = self._merges = 0
         # Before the first summaries are done nothing is known, and no slot is reserved.
         self._expected_after = sys.maxsize
 
-    async def enter(self) -> None:
-        """Wait for a slot for a chunk summary."""
+    @asynccontextmanager
+    async def summarizing(self) -> AsyncIterator[None]:
+        """Hold a slot for a chunk summary, as soon as there is one."""
         slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(slot)
         self._admit()
         await slot
-
-    def leave(self) -> None:
-        """Release the slot."""
-        self._leaves -= 1
-        self._admit()
-
-    def expect_merge(self, after: int) -> None:
-        """Expect the next merge as soon as the first `after` chunk summaries are done."""
-        self._expected_after = after
-        self._admit()
+        try:
+            yield
+        finally:
+            self._leaves -= 1
+            self._admit()
 
     @contextmanager
     def merging(self) -> Iterator[None]:
@@ -71,6 +65,11 @@ class MergeScheduler:
         finally:
             self._merges -= 1
             self._admit()
+
+    def expect_merge(self, after: int) -> None:
+        """Expect the next merge as soon as the first `after` chunk summaries are done."""
+        self._expected_after = after
+        self._admit()
 
     def _admit(self) -> None:
         while self._waiting:
@@ -122,8 +121,12 @@ class SourceParagraphs:
         if not places:
             return []
         text = self._document.text
-        read_by = [self._language(place) for place in places]
-        ranker = Ranker([text[place.start : place.end] for place in places], read_by)
+        tongues = language_spans_of(self._document)
+        languages = [
+            next((span.language for span in tongues if place.start < span.span.end), tongues[-1].language)
+            for place in places
+        ]
+        ranker = Ranker([text[place.start : place.end] for place in places], languages)
         orders = [self._order(ranker, summary[span.start : span.end]) for span in sentences(summary)]
         return [places[at] for at in dict.fromkeys(at for row in zip_longest(*orders) for at in row if at is not None)]
 
@@ -139,12 +142,6 @@ class SourceParagraphs:
             for at in np.argsort(-scores, kind="stable")[:_NEAREST]
             if scores[at] > 0 and scores[at] >= threshold
         ]
-
-    def _language(self, place: Span) -> str:
-        language_spans = language_spans_of(self._document)
-        return next(
-            (span.language for span in language_spans if place.start < span.span.end), language_spans[-1].language
-        )
 
     @cached_property
     def _meter(self) -> Meter:
@@ -267,13 +264,11 @@ class SummaryTree:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _scheduled_leaf(self, chunk: Chunk) -> Piece | None:
-        await self._scheduler.enter()
-        try:
+        async with self._scheduler.summarizing():
             return await self._leaf(chunk)
-        finally:
-            self._scheduler.leave()
 
     async def _leaf(self, chunk: Chunk) -> Piece | None:
+        """Return the summary of a chunk; None for a gap, or a chunk that says nothing about the question."""
         job = self._job
         if job.run.settings.by_chapter:
             return await self._chapter(chunk)
@@ -336,9 +331,12 @@ class SummaryTree:
             while isinstance(piece := await below.get(), Piece):
                 context_tokens = min(merged[-1].tokens, int(limits.room * CONTEXT_SHARE)) if merged else 0
                 room = limits.room - context_tokens
+                size = self._size([*group, piece])
                 if level == 1:
-                    self._foresee(piece, [*group, piece], room)
-                if group and self._size([*group, piece]) > room:
+                    # The scheduler is told when the current group is likely to be full.
+                    more = max(0, room - size) * (len(group) + 1) // max(1, size) + 1
+                    self._scheduler.expect_merge(min(piece.first_chunk + 1 + more, len(self._job.chunks)))
+                if group and size > room:
                     await merge_group()
                 group.append(piece)
             if piece is _EndOfLevel.ABANDONED:
@@ -353,12 +351,6 @@ class SummaryTree:
             await above.put(_EndOfLevel.ABANDONED)
             raise
 
-    def _foresee(self, latest: Piece, group: Sequence[Piece], room: int) -> None:
-        """Tell the scheduler when the current group is likely to be full."""
-        size = self._size(group)
-        more = max(0, room - size) * len(group) // max(1, size) + 1
-        self._scheduler.expect_merge(min(latest.first_chunk + 1 + more, len(self._job.chunks)))
-
     async def _finish(self, level: int, group: list[Piece], limits: Level, silent: int) -> None:
         """Merge everything left into the final summary, within the whole limit as far as the window allows."""
         if len(group) == 1:
@@ -368,11 +360,7 @@ class SummaryTree:
         spare = limits.room + limits.reply_tokens - self._size(group)
         words = max(limits.words, min(plan.words, int(spare / plan.tokens_per_word) - 1))
         outline = await self._outline if self._outline else None
-        tokens_left = (
-            spare
-            - int(min(max_intermediate_words(words, "merge"), plan.words) * plan.tokens_per_word)
-            - _AROUND_OUTLINE
-        )
+        tokens_left = spare - int(self._most(words, "merge") * plan.tokens_per_word) - _AROUND_OUTLINE
         if outline is not None and self._job.tokenizer.count(outline_text(outline)) > tokens_left:
             outline = None
         top = await self._merge(level, silent, group, None, words, outline)

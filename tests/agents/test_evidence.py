@@ -115,19 +115,6 @@ async def test_quotes_of_judges_are_located(tmp_path: Path) -> None:
     assert court.document.text[slice(*evidence.span)] == evidence.text
 
 
-def test_bracketed_names_bring_the_text_before() -> None:
-    rain = "It rained on the quay of the grandson, and on Mrs. Lamb, and nobody lived there. " * 40
-    text = f"{rain}Mrs. Lamb kept the house. {'The sea was grey then. ' * 8}Her grandson Jem lived with her. {rain}"
-    document = Document("d", "The House", text)
-    tokenizer = EstimatingTokenizer()
-    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, 4000)
-    found = reader.evidence("Is this so: “[Mrs. Lamb's] grandson Jem lived with her.”?", 2)
-    said = " ".join(reader.text(span) for span in found)
-    assert "Her grandson Jem lived with her." in said
-    assert "Mrs. Lamb kept the house." in said
-    assert said.count(rain[:40]) < 10
-
-
 def test_evidence_is_widened_to_the_whole_answer() -> None:
     text = (
         "It rained all day. Syme needed a spaceman's card. With it he could ship out on a freighter. "
