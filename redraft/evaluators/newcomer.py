@@ -44,8 +44,10 @@ class NewcomerMetric(Evaluator):
         if not sentences_of(case.statements):
             return self.not_applicable("the summary has no sentence")
         newcomer, window = Newcomer(case.panel[0], case.reader, case.query), case.reader.window
-        if window < (least := least_window(newcomer.judge.book, case.reader.tokenizer, FIND_STOPS, STOPS)):
-            return self.not_applicable(f"its prompt needs a window of {least:,} tokens, and there are {window:,}")
+        if window < (required_window := least_window(newcomer.judge.book, case.reader.tokenizer, FIND_STOPS, STOPS)):
+            return self.not_applicable(
+                f"its prompt needs a window of {required_window:,} tokens, and there are {window:,}"
+            )
         parts = newcomer.parts(case.text, case.statements)
         results = await newcomer.read(parts)
         read = sum(parts[n].sentences for n in results.verdicts)

@@ -221,10 +221,10 @@ def name_of(strategy: str | NamedStrategy) -> str:
     if not isinstance(strategy, Strategy):
         raise UsageError(f"{strategy!r:.80} is not a strategy", hint="name one, or pass a redraft.graphs.Strategy")
     name = strategy.name
-    known = plugins.load(_KIND, name) if name in plugins.names(_KIND) else STRATEGIES.get(name)
-    if known is strategy:
+    registered = plugins.load(_KIND, name) if name in plugins.names(_KIND) else STRATEGIES.get(name)
+    if registered is strategy:
         return name
-    if known or name in _TAKEN or not _NAME.fullmatch(name):
+    if registered or name in _TAKEN or not _NAME.fullmatch(name):
         raise UsageError(
             f"your own strategy cannot be named {name!r}",
             hint="use letters, digits, hyphens and underscores, and no name of another strategy",
@@ -248,20 +248,24 @@ def strategy_named(strategy: str | NamedStrategy) -> Strategy:
         return STRATEGIES.get(name) or _objects[name]
     installed = plugins.names(_KIND)
     if name not in installed:
-        *others, last = [*STRATEGIES, *installed]
+        *first_names, last = [*STRATEGIES, *installed]
         raise UsageError(
-            f"there is no strategy {name!r}; choose from {', '.join(others)} and {last}",
+            f"there is no strategy {name!r}; choose from {', '.join(first_names)} and {last}",
             hint="a strategy of another package is available once that package is installed",
         )
-    found = plugins.load(_KIND, name)
-    if not isinstance(found, Strategy) or found.name != name:
-        what = f"calls itself {found.name}" if isinstance(found, Strategy) else f"is not a strategy but {found!r:.80}"
+    installed_strategy = plugins.load(_KIND, name)
+    if not isinstance(installed_strategy, Strategy) or installed_strategy.name != name:
+        what = (
+            f"calls itself {installed_strategy.name}"
+            if isinstance(installed_strategy, Strategy)
+            else f"is not a strategy but {installed_strategy!r:.80}"
+        )
         package = plugins.package_of(_KIND, name)
         raise UsageError(
             f"the strategy {name} of the package {package} {what}",
             hint="an entry point of redraft.strategies must have the name of its redraft.graphs.Strategy",
         )
-    return found
+    return installed_strategy
 
 
 def draft_plan(
@@ -295,5 +299,9 @@ def check_installed(run: Run) -> None:
 
 def version_with(strategy: str) -> str:
     """Return the version of redraft, with the package of a strategy that is not redraft's own."""
-    own = version("redraft")
-    return f"{own}{_WITH}{plugins.package_of(_KIND, strategy)}" if strategy in plugins.names(_KIND) else own
+    redraft_version = version("redraft")
+    return (
+        f"{redraft_version}{_WITH}{plugins.package_of(_KIND, strategy)}"
+        if strategy in plugins.names(_KIND)
+        else redraft_version
+    )

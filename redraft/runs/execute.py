@@ -41,13 +41,13 @@ async def build(manager: RunManager, run: Run) -> None:
     """Ask for what is not known yet; the run's judging names what it came to."""
     assert run.judging is not None
     async with manager.at_work(run.id) as job:
-        panel = job.judges
+        reference = job.judges.reference
         if run.kind == "pack":
             manager.observe(StageStarted("questions about the document", 0))
-            built = {"pack": (await panel.pack(complete=True)).id}
+            built = {"pack": (await reference.pack(complete=True)).id}
         else:
             manager.observe(StageStarted("key facts of the document", 0))
-            built = {"keyfacts": (await panel.keyfacts(complete=True)).id}
+            built = {"keyfacts": (await reference.keyfacts(complete=True)).id}
         await off_loop(manager.store.runs.set_judging, run.id, run.judging.model_copy(update=built))
     await manager.finish(run.id, "", "complete")
 
@@ -142,9 +142,10 @@ async def _closed(manager: RunManager, run: Run, lacking: list[Evaluation]) -> b
         return False
     async with manager.visiting(run.id) as job_factory:
         assert run.judging is not None
-        panel = await off_loop(job_factory.panel, run.judging)
+        reference = (await off_loop(job_factory.panel, run.judging)).reference
         for evaluation in lacking:
-            now = await (panel.pack(complete=True) if "pack" in evaluation.details else panel.keyfacts(complete=True))
+            is_pack = "pack" in evaluation.details
+            now = await (reference.pack(complete=True) if is_pack else reference.keyfacts(complete=True))
             rested = (evaluation.details.get("pack", evaluation.details.get("keyfacts")), evaluation.missing)
             if (now.id, now.missing) != rested:
                 return True

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from redraft.domain import Document, Span
 from redraft.errors import PlanError, UsageError
 from redraft.evaluators.base import Evaluator, Metric, as_evaluator
-from redraft.evaluators.catalog import named
+from redraft.evaluators.catalog import valid_name
 from redraft.evaluators.rubric import Rubric
 from redraft.fields import list_argument, settings_argument, validated
 from redraft.graphs.plan import DIRECT, chapter_words
@@ -107,7 +107,7 @@ class RunRequest:
                 names[one] = None
             else:
                 metric = as_evaluator(one)
-                names[name := named(metric)] = None
+                names[name := valid_name(metric)] = None
                 own[name] = metric
         return replace(self, metrics=tuple(names) or self.metrics, own=own)
 

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.domain import DEFERRED, Finding
 from redraft.errors import RedraftError, UsageError
-from redraft.evaluators.metric_info import MEANINGS
+from redraft.evaluators.metric_info import METRICS
 from redraft.fields import validated
 from redraft.report.dossier.comparison.build import read_comparison
 from redraft.report.history.certificates import in_words, offline_checked, packaged
@@ -46,7 +46,8 @@ _ROWS = 100
 def page(request: Request, name: str, here: str, status: int = 200, **values: Any) -> Response:
     """Return a page of the studio."""
     context = context_of(request)
-    known = {"here": here, "read_only": context.config.read_only, "menu": context.menu, "meanings": MEANINGS}
+    meanings = {name: info.meaning for name, info in METRICS.items()}
+    known = {"here": here, "read_only": context.config.read_only, "menu": context.menu, "meanings": meanings}
     packages = (extension.package for extension in context.extensions)
     return HTMLResponse(template(f"studio/{name}.html", *packages).render(**known, **values), status)
 

@@ -27,7 +27,7 @@ def pack_json(
     document: Document, questions: Pack | None, keyfacts: KeyFacts | None, typed: TypedQuestions | None = None
 ) -> dict[str, object]:
     """Return a pack as JSON with everything needed to judge summaries of the document elsewhere."""
-    shown: dict[str, object] = {
+    content: dict[str, object] = {
         "format": FORMAT,
         "version": VERSION,
         "id": questions.id if questions else None,
@@ -38,13 +38,13 @@ def pack_json(
         "missing": list(questions.missing) if questions else [],
     }
     if keyfacts:
-        shown["keyfacts"] = _alone(keyfacts)
+        content["keyfacts"] = _alone(keyfacts)
     if typed:
         alone = _alone(typed)
         thirds = map(typed.third, typed.questions)
         questions_shown = [q | {"third": third} for q, third in zip(alone["questions"], thirds, strict=True)]
-        shown["typed"] = alone | {"questions": questions_shown}
-    return shown
+        content["typed"] = alone | {"questions": questions_shown}
+    return content
 
 
 def keyfacts_json(document: Document, keyfacts: KeyFacts) -> dict[str, object]:
@@ -56,8 +56,8 @@ def keyfacts_json(document: Document, keyfacts: KeyFacts) -> dict[str, object]:
 def _alone(built: Pack | KeyFacts | TypedQuestions) -> dict[str, Any]:
     """Return a record as JSON under its field aliases, without the fields that say where it is from."""
     exclude: Any = {"document", "imported"}
-    shown: dict[str, Any] = TypeAdapter(type(built)).dump_python(built, mode="json", by_alias=True, exclude=exclude)
-    return shown
+    fields: dict[str, Any] = TypeAdapter(type(built)).dump_python(built, mode="json", by_alias=True, exclude=exclude)
+    return fields
 
 
 def _about(document: Document) -> dict[str, object]:
@@ -173,8 +173,8 @@ def _refuse_long(content: object, place: str) -> None:
         where, name, value = todo.pop()
         if isinstance(value, str | list | dict):
             usual, unit = (_MAX_CHARACTERS, "characters") if isinstance(value, str) else (_MAX_ENTRIES, "entries")
-            if len(value) > (most := _MAX.get(name, usual)):
-                raise _no_pack(where, f"must have at most {most:,} {unit}", place)
+            if len(value) > (limit := _MAX.get(name, usual)):
+                raise _no_pack(where, f"must have at most {limit:,} {unit}", place)
         if isinstance(value, dict):
             todo += [(f"{where}.{key}" if where else key, key, part) for key, part in value.items()]
         elif isinstance(value, list):
@@ -202,9 +202,9 @@ def choose(store: Store, document: Document, questions: str | None = None, keyfa
     pack = store.packs.get(questions) if questions else store.packs.latest(document.id)
     facts = store.keyfacts.get(keyfacts) if keyfacts else store.keyfacts.latest(document.id)
     typed_questions = store.typed.latest(document.id)
-    for one in (pack, facts):
-        if one is not None and one.document != document.id:
-            raise PackError(f"{one.id} is about another document", hint="`redraft pack list` lists them all")
+    for part in (pack, facts):
+        if part is not None and part.document != document.id:
+            raise PackError(f"{part.id} is about another document", hint="`redraft pack list` lists them all")
     if pack is None and facts is None and typed_questions is None:
         files = document.source.replace(", ", " ")
         raise PackError(

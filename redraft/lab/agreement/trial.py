@@ -15,8 +15,8 @@ from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.figures import mean
 from redraft.evaluators.metric_info import MIN_SHARE
-from redraft.evaluators.panel import UNJUDGED
 from redraft.evaluators.similarity import similarity
+from redraft.evaluators.votes import UNJUDGED
 from redraft.events import StageStarted
 from redraft.lab.agreement.declared import Row, make_table
 from redraft.lab.agreement.people import Dataset, HumanItem
