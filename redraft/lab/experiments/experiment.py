@@ -11,13 +11,12 @@ from typing import Any, Generic, Protocol, TypeVar, TypeVarTuple
 
 from redraft.domain import Document, Totals, record_json
 from redraft.errors import BudgetError
-from redraft.evaluators.figures import RESAMPLES
+from redraft.evaluators.figures import MIN_VALUES, RESAMPLES, interval_of_mean
 from redraft.evaluators.metric_info import COMPARES_WORDS
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.plan import cost_table, plan_steps
 from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
-from redraft.report.dossier.comparison.sides import MIN_VALUES, interval_of_mean
 from redraft.report.tables import Cell, Record, Report, Table, mean, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 
 from redraft.report.pages.formatting import FILTERS
+from redraft.text.sentences import is_heading
 
 PAGES = "redraft.report.pages"
 """The package with these templates and static files."""
@@ -106,4 +107,5 @@ def environment(*packages: str) -> Environment:
         auto_reload=False,
     )
     made.filters.update(FILTERS)
+    made.tests.update(heading=is_heading)
     return made
