@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from statistics import fmean
 from typing import Any
 
-from markupsafe import Markup
-
-from redraft.domain import THIRDS
 from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
 from redraft.report.dossier.comparison import (
     ALIGNED,
@@ -19,13 +16,12 @@ from redraft.report.dossier.comparison import (
     Standing,
 )
 from redraft.report.dossier.contents import JudgedItem
-from redraft.report.drawings import Difference, density, differences, parts_of
+from redraft.report.drawings import differences, sources
 from redraft.report.history.certificates import judges_of
 from redraft.report.history.lineage import Origin, TracedSentence
 from redraft.report.pages.assets import assets, template
-from redraft.report.pages.dossier import origin_masses
+from redraft.report.pages.dossier import source_shares
 from redraft.report.pages.formatting import in_language
-from redraft.text import origins
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count, count_words, score, spaced
 
@@ -33,7 +29,6 @@ STYLES = ("plots.css", "base.css", "comparison.css")
 SCRIPT = "comparison.js"
 # With more pairs than this, the sentences are clearer than pictures.
 _MAX_PAIRS = 6
-_FIFTHS = 5
 _STANDINGS: dict[Standing, str] = {
     "flipped": "Flipped: some have it, some do not",
     "changed": "In all or in none, with different verdicts",
@@ -60,6 +55,9 @@ def view(
     pairs = dict[tuple[str, str], list[ScoreDifference]]()
     for difference in comparison.differences:
         pairs.setdefault((difference.first, difference.second), []).append(difference)
+    drawn = [rows for rows in pairs.values() if any(row.interval for row in rows)]
+    labels = {side.letter: label_for_people(side.label, names or {}) for side in comparison.contestants}
+    shares = dict(_shares(comparison, labels))
     return {
         "sheets": STYLES,
         "c": comparison,
@@ -71,10 +69,10 @@ def view(
         "metrics": tuple(dict.fromkeys(metric for side in comparison.contestants for metric in side.scores)),
         "pairs": pairs,
         "pictures": {
-            "scores": [_paired(*pair, rows) for pair, rows in list(pairs.items())[:_MAX_PAIRS] if any(_drawn(rows))],
-            "places": list(_places(comparison)),
+            "scores": [differences(rows) for rows in drawn[:_MAX_PAIRS]],
+            "places": [sources(shares)] if shares else [],
         },
-        "labels": {side.letter: label_for_people(side.label, names or {}) for side in comparison.contestants},
+        "labels": labels,
         "judges": {
             side.letter: list(dict.fromkeys(judge for name in side.runs for judge in _judges(runs[name])))
             for side in comparison.contestants
@@ -147,30 +145,9 @@ def presence(item: JudgedItem | None) -> tuple[str, str, str]:
     return ("yes", "✓", verdict) if item.value >= HALF else ("no", "✗", verdict)
 
 
-def _drawn(rows: list[ScoreDifference]) -> Iterator[Difference]:
-    for row in rows:
-        if row.interval is not None and row.difference is not None:
-            yield Difference(spaced(row.metric), row.difference, *row.interval)
-
-
-def _paired(first: str, second: str, rows: list[ScoreDifference]) -> Markup:
-    return differences(f"Paired differences, {first} minus {second}", (first, second), list(_drawn(rows)))
-
-
-def _places(comparison: RunComparison) -> Iterator[Markup]:
-    """Yield where in their documents the summaries of each contestant come from."""
-    masses = {run.name: origin_masses(run.sentences, len(run.document.text)) for run in comparison.runs}
-    parts = origins.bins(_FIFTHS if len(comparison.documents) > 1 else len(THIRDS))
-    shares, curves = {}, {}
+def _shares(comparison: RunComparison, labels: Mapping[str, str]) -> Iterator[tuple[str, list[float]]]:
+    """Yield from where in their documents the summaries of each contestant come."""
+    shares = {run.name: source_shares(run.sentences, len(run.document.text)) for run in comparison.runs}
     for side in comparison.contestants:
-        if traced := [masses[name] for name in side.runs if masses[name]]:
-            label = f"{side.letter}: {side.label}"
-            curves[label] = origins.density(traced[0])
-            shares[label] = [
-                fmean(values) for values in zip(*(origins.shares(run, parts) for run in traced), strict=True)
-            ]
-    if shares and len(comparison.documents) == 1:
-        yield density(curves)
-        yield parts_of(shares, THIRDS, "third of the document")
-    elif shares:
-        yield parts_of(shares, [f"{20 * at} to {20 * at + 20}%" for at in range(_FIFTHS)], "fifth of their documents")
+        if traced := [shares[name] for name in side.runs if shares[name]]:
+            yield f"{side.letter}: {labels[side.letter]}", list(map(fmean, zip(*traced, strict=True)))

@@ -9,25 +9,15 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from redraft.domain import THIRDS, Evaluation, why_stopped
-from redraft.evaluators.figures import interval_of_share, mean
+from redraft.domain import Evaluation, why_stopped
 from redraft.report.dossier.build import reason_of
-from redraft.report.dossier.contents import Dossier, JudgedItem, TracedPiece, fact_key
-from redraft.report.drawings import (
-    PartScore,
-    RoundScore,
-    TimedCall,
-    calls_over_time,
-    density,
-    document_parts,
-    parts_of,
-    rounds,
-)
+from redraft.report.dossier.contents import Dossier, TracedPiece, fact_key
+from redraft.report.drawings import FIFTHS, calls_over_time, items_by_fifth, rounds, sources
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.requests import RequestOutcome, count_unmet
 from redraft.report.markdown.result import revisions, usage
 from redraft.report.pages.assets import assets, template
-from redraft.report.pages.formatting import OK, as_written, facts_by_level, in_language, packed, page_data
+from redraft.report.pages.formatting import as_written, facts_by_level, in_language, packed, page_data
 from redraft.settings import COMPUTED, NEWCOMER
 from redraft.text import origins
 from redraft.text.sanitizer import clean, one_line, scrubbed
@@ -38,7 +28,7 @@ STYLES = ("plots.css", "base.css", "dossier.css")
 SCRIPT = "dossier.js"
 MARK = Markup('<meta name="redraft-run"')
 """The start of the tag that identifies a standalone page; it comes before any content."""
-_FIFTHS, _LONGEST = 5, 160
+_LONGEST = 160
 _MEASURED = {
     "coverage": ("Questions answered, by part of the document", "share of questions answered"),
     "keyfact_recall": ("Key facts stated, by part of the document", "share of key facts stated"),
@@ -71,6 +61,8 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
     """Return the variables for the templates of a dossier. `word` words messages for the reader, and `names` are the
     names of models for people."""
     result, own = dossier.result, in_language(dossier.document)
+    goals = result.run.refinement.goals if result.run.refinement else {}
+    sent = [call for call in dossier.calls if not call.borrowed]
     open_findings = [history for history in dossier.findings if history.state == "open"]
 
     def say(text: str) -> str:
@@ -82,7 +74,6 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "say": say,
         "names": names or {},
         "verdict": verdict(result.status, result.evaluations, result.goals, result.requests, say),
-        "views": tuple(_views(dossier)),
         "paragraphs": tuple(_paragraphs(dossier)),
         "findings": {history.number: history for history in dossier.findings},
         "open": len(open_findings),
@@ -93,9 +84,9 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "verdicts": {item.key: item for item in dossier.items},
         "stopped": _stopped(dossier),
         "pictures": {
-            "rounds": list(_drawn_rounds(dossier)),
+            "rounds": [rounds(dossier.rounds, goals)] if len(dossier.rounds) > 1 else [],
             "places": list(_drawn_places(dossier)),
-            "calls": list(_drawn_calls(dossier)),
+            "calls": [calls_over_time(sent)] if sent else [],
         },
         "fact_levels": facts_by_level(dossier),
         "usage": usage(result.usage),
@@ -107,23 +98,6 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "of_document": own,
         "of_summary": Markup() if result.settings.language else own,
     }
-
-
-def _views(dossier: Dossier) -> Iterator[tuple[str, str]]:
-    """Yield the parts of the page: those that have something to show."""
-    summary = bool(dossier.result.summary)
-    parts = {
-        ("reading", "Reading"): True,
-        ("chapters", "Chapters"): bool(dossier.result.chapters),
-        ("scores", "Scores"): summary,
-        ("rounds", "Rounds"): len(dossier.rounds) > 1,
-        ("facts", "Key facts"): bool(dossier.keyfacts),
-        ("places", "Source map"): summary,
-        ("pieces", "Partial summaries"): bool(dossier.pieces),
-        ("calls", "Calls"): bool(dossier.calls),
-        ("about", "About"): True,
-    }
-    yield from (part for part, has_contents in parts.items() if has_contents)
 
 
 def _paragraphs(dossier: Dossier) -> Iterator[list[TracedSentence]]:
@@ -231,62 +205,25 @@ def _shortened(reason: str) -> str:
     return line if len(line) <= _LONGEST else line[: ends[-1]] if ends else one_line(line, _LONGEST)
 
 
-def _drawn_rounds(dossier: Dossier) -> Iterator[Markup]:
-    if len(dossier.rounds) > 1:
-        names = list(dict.fromkeys(name for turn in dossier.rounds for name in turn.scores))
-        goals = dossier.result.run.refinement.goals if dossier.result.run.refinement else {}
-        yield rounds(
-            [
-                RoundScore(spaced(name), [turn.scores.get(name) for turn in dossier.rounds], goals.get(name))
-                for name in names
-            ],
-            [turn.round.accepted is not False for turn in dossier.rounds],
-        )
-
-
-def origin_masses(sentences: Sequence[TracedSentence], characters: int) -> list[origins.OriginMass]:
-    """Return where in the document sentences come from. Each traced one counts one, shared among its places by weight;
-    headings come from nowhere."""
-    return [
+def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[float]:
+    """Return the share of a summary that comes from each fifth of its document; empty if no sentence is traced. Each
+    traced sentence counts one, shared among its places by weight; headings come from nowhere."""
+    masses = [
         origins.OriginMass(
             (place.span.start + place.span.end) / 2 / max(1, characters),
-            place.weight / sum(other.weight for other in sentence.places),
+            place.weight / sum(origin.weight for origin in sentence.places),
         )
         for sentence in sentences
         for place in sentence.places
         if not is_heading(sentence.text)
     ]
+    return origins.shares(masses, origins.bins(len(FIFTHS))) if masses else []
 
 
 def _drawn_places(dossier: Dossier) -> Iterator[Markup]:
     characters = len(dossier.document.text)
-    if masses := origin_masses(dossier.sentences, characters):
-        yield density({"this summary": origins.density(masses)})
-        shares = origins.shares(masses, origins.bins(len(THIRDS)))
-        yield parts_of({"this summary": shares}, THIRDS, "third of the document")
-    for metric, (title, measure) in _MEASURED.items():
-        fifths: list[list[JudgedItem]] = [[] for _ in range(_FIFTHS)]
-        for item in dossier.items:
-            if item.metric == metric and item.evidence and item.evidence.span:
-                fifths[min(_FIFTHS - 1, item.evidence.span.start * _FIFTHS // max(1, characters))].append(item)
-        if any(fifths):
-            yield document_parts(title, measure, list(map(_part_score, range(_FIFTHS), fifths)))
-
-
-def _part_score(at: int, items: Sequence[JudgedItem]) -> PartScore:
-    """Return the mean value of the items judged in a fifth of the document."""
-    values = [item.value for item in items if item.value is not None]
-    share, name = mean(values), f"{at * 100 // _FIFTHS} to {(at + 1) * 100 // _FIFTHS}%"
-    ends = (None, None) if share is None else interval_of_share(share, len(values))
-    return PartScore(name, share, len(values), len(items) - len(values), *ends)
-
-
-def _drawn_calls(dossier: Dossier) -> Iterator[Markup]:
-    sent = [entry for entry in dossier.calls if not entry.borrowed]
-    if sent:
-        yield calls_over_time(
-            [
-                TimedCall(spaced(entry.prompt), entry.began, entry.began + entry.seconds, entry.outcome != OK)
-                for entry in sent
-            ]
-        )
+    if shares := source_shares(dossier.sentences, characters):
+        yield sources({"this summary": shares})
+    for metric, words in _MEASURED.items():
+        if items := [item for item in dossier.items if item.metric == metric and item.place]:
+            yield items_by_fifth(*words, items, characters)

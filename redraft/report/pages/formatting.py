@@ -83,37 +83,21 @@ def setting(value: Any, names: Mapping[str, str] = MappingProxyType({})) -> str:
 
 
 _STAGES = {
-    "Drafting": (
-        "begin",
-        "compress",
-        "merge",
-        "merge_onward",
-        "outline",
-        "summarize_chunk",
-        "summarize_whole",
-        "tidy",
-        "update",
-    ),
-    "Questions and key facts": (
-        "ask_document",
-        "ask_typed",
-        "rank_questions",
-        "facts_faithful",
-        "facts_objective",
-        "facts_significant",
-        "keyfacts_analytical",
-        "keyfacts_narrative",
-        "query_analytical",
-        "query_narrative",
-    ),
-    "Refining": ("decide", "edit", "criticize", "revise", "rule_on_findings", "choose_draft"),
+    "Drafting": {
+        *("begin", "compress", "merge", "merge_onward", "outline"),
+        *("summarize_chunk", "summarize_whole", "tidy", "update"),
+    },
+    "Questions and key facts": {
+        *("ask_document", "ask_typed", "rank_questions", "facts_faithful", "facts_objective", "facts_significant"),
+        *("keyfacts_analytical", "keyfacts_narrative", "query_analytical", "query_narrative"),
+    },
+    "Refining": {"decide", "edit", "criticize", "revise", "rule_on_findings", "choose_draft"},
 }
-_STAGE_OF = {prompt: name for name, prompts in _STAGES.items() for prompt in prompts}
 
 
 def stage(prompt: str) -> str:
     """Return the stage of a run that a prompt belongs to."""
-    return _STAGE_OF.get(prompt, "Judging")
+    return next((name for name, prompts in _STAGES.items() if prompt in prompts), "Judging")
 
 
 def kind(finding: Finding) -> str:
@@ -190,8 +174,6 @@ def coded(text: str) -> Markup:
     )
 
 
-OK = "ok"
-"""The outcome of a call that succeeded."""
 _OF_TEXT = (one_line, shortened, opening, capitalized, clean, neat, coded, spaced, address, by_name, on_pages)
 _OF_NUMBERS = (score, cell, setting, dollars, lasting, pace)
 _OF_RECORDS = (kind, sign, standing, fact_sign, certainty, drift, withdrawn, sentence_label, origin_note)
@@ -221,19 +203,17 @@ def facts_by_level(dossier: Dossier) -> list[tuple[str | int | float | None, ...
     return rows
 
 
-# A timestamp would make packed values differ.
-_NO_TIME = 0
-
-
 def packed(value: object) -> str:
     """Return a value as compressed JSON in base64, which is safe in HTML."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=_NO_TIME)).decode()
+    # A timestamp would make packed values differ.
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
 
 
 def page_data(dossier: Dossier, word: Callable[[str], str] = str) -> dict[str, Any]:
     """Return the data for the script of a dossier; `word` words messages for the reader. Offsets are in characters."""
     evidence = [(item, item.evidence.span) for item in dossier.items if item.evidence and item.evidence.span]
+    numbers = ("began", "seconds", "prompt_tokens", "completion_tokens")
     return {
         "text": dossier.document.text if dossier.has_source else None,
         "summary": dossier.result.summary,
@@ -245,20 +225,10 @@ def page_data(dossier: Dossier, word: Callable[[str], str] = str) -> dict[str, A
         "drafts": [[turn.round.number, clean(turn.draft.text)] for turn in dossier.rounds],
         "calls": [
             [
-                entry.number,
-                entry.label,
-                entry.prompt,
-                word(entry.model),
-                entry.outcome,
-                entry.began,
-                entry.seconds,
-                entry.prompt_tokens,
-                entry.completion_tokens,
-                dollars(entry.cost_usd),
-                word(entry.error),
-                entry.borrowed,
-                stage(entry.prompt),
+                *(call.number, call.label, call.prompt, word(call.model), call.outcome),
+                *(getattr(call, name) for name in numbers),
+                *(dollars(call.cost_usd), word(call.error), call.borrowed, stage(call.prompt)),
             ]
-            for entry in dossier.calls
+            for call in dossier.calls
         ],
     }
