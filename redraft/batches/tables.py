@@ -22,9 +22,8 @@ from redraft.batches.sources import SUMMARY, BatchItem, items_of, result_of, sou
 from redraft.batches.worker import Tell, WorkerTerms, deliver
 from redraft.domain import computed, record_json
 from redraft.errors import UsageError
-from redraft.evaluators.figures import RESAMPLES
+from redraft.evaluators.figures import MIN_VALUES, RESAMPLES, interval_of_mean
 from redraft.evaluators.metric_info import COMPARES_WORDS, OFFLINE_CHECK
-from redraft.report.dossier.comparison.sides import MIN_VALUES, interval_of_mean
 from redraft.report.tables import Cell, Report, Table, figure, plain, unmarked
 from redraft.sources import write
 from redraft.store.batches import Batch, Error, ItemCounts

@@ -212,40 +212,7 @@ def with_names(value: Any, names: Mapping[str, str]) -> Any:
     return re.sub(any_of_them, lambda found: names[found[0]], value)
 
 
-_SAID = frozenset(
-    ("cautions", "error", "judges", "left_out", "missing", "model", "notes", "reason", "stands_on", "warnings")
-)
-"""The fields of a dossier or a comparison in which redraft speaks, not a document, a model or a person."""
-_SAYING = frozenset({"calls", "contestants", "rounds", "run", "runs", "scores"})
-"""The fields whose models have such fields."""
 _MESSAGES = frozenset({"message", "which says"})
-
-
-def in_page_words(value: V, names: Mapping[str, str]) -> V:
-    """Return a dossier or a comparison in which redraft speaks as the pages do."""
-    said: dict[str, Any] = {}
-    for name in type(value).model_fields:
-        one = getattr(value, name)
-        if name in _SAID and isinstance(one, str):
-            said[name] = on_page(one, names)
-        elif name == "label":
-            # It begins with the model, and may go on with words of a summary or a question.
-            said[name] = next((f"{names[own]}{one[len(own) :]}" for own in _begun_by(one, names)), one)
-        elif name in _SAID and isinstance(one, tuple):
-            said[name] = tuple(on_page(each, names) for each in one)
-        elif name in ("settings", "judging") and isinstance(one, dict):
-            said[name] = with_names(one, names)
-        elif name == "settings" and isinstance(one, tuple):
-            said[name] = tuple(each.model_copy(update={"values": with_names(each.values, names)}) for each in one)
-        elif name in _SAYING and isinstance(one, tuple):
-            said[name] = tuple(in_page_words(each, names) if isinstance(each, BaseModel) else each for each in one)
-        elif name in _SAYING and isinstance(one, BaseModel):
-            said[name] = in_page_words(one, names)
-    return value.model_copy(update=said)
-
-
-def _begun_by(label: str, names: Mapping[str, str]) -> list[str]:
-    return [name for name in names if f"{label}, ".startswith((f"{name}, ", f"{name}: ", f"{name} ("))]
 
 
 def error_on_page(error: Mapping[str, str] | None, address: str = "") -> dict[str, str] | None:

@@ -19,7 +19,7 @@ from redraft.domain import DEFERRED, Finding
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import METRICS
 from redraft.fields import validated
-from redraft.report.dossier.comparison.build import read_comparison
+from redraft.report.dossier.comparison import read_comparison
 from redraft.report.history.certificates import in_words, offline_checked, packaged
 from redraft.report.history.requests import request_outcomes
 from redraft.report.history.results import document_read, with_place
@@ -34,7 +34,7 @@ from redraft.studio.batches import SHOWN_AT_ONCE
 from redraft.studio.context import StudioContext, context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import BatchOrder, ItemFilter, ReviewBody, StrikeBody
 from redraft.studio.endpoints import NotFound, query_of, template
-from redraft.studio.form import in_page_words, on_page
+from redraft.studio.form import on_page
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.text.places import part_read
 
@@ -201,7 +201,7 @@ async def compare(request: Request) -> Response:
 def _comparison_page(store: Store, keys: list[str], context: StudioContext) -> str:
     found = [found_run(store, key) for key in keys]
     names = {name: shown for run in found for name, shown in shown_names(run.settings, run.judging).items()}
-    shown = comparison.view(in_page_words(read_comparison(store, [run.id for run in found]), names))
+    shown = comparison.view(read_comparison(store, [run.id for run in found]), partial(on_page, names=names), names)
     known = {"here": "runs", "read_only": context.config.read_only, "menu": context.menu}
     return template("studio/comparison.html").render(**shown, **known, assets=None)
 

@@ -5,6 +5,7 @@ of its drafts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -32,7 +33,7 @@ from redraft.studio import run_views
 from redraft.studio.context import StudioContext, context_of, read, run_of, work_of
 from redraft.studio.contracts import RunStatus, StartBatchBody
 from redraft.studio.endpoints import problem_of, template
-from redraft.studio.form import groups, in_page_words, on_page
+from redraft.studio.form import groups, on_page
 from redraft.studio.models import look
 from redraft.studio.orders import (
     BatchBody,
@@ -178,12 +179,12 @@ def _dossier_page(store: Store, status: RunStatus, context: StudioContext, other
     dossier, read_only = read_dossier(store, status.run), context.config.read_only
     # Here each call shows its prompt and its reply.
     left_out = tuple(one for one in dossier.left_out if not one.startswith(PROMPTS_ELSEWHERE))
-    dossier = in_page_words(dossier.model_copy(update={"left_out": left_out}), status.shown_names)
+    dossier, word = dossier.model_copy(update={"left_out": left_out}), partial(on_page, names=status.shown_names)
     said = run_views.opinions_of(store, status.run).model_dump(mode="json")
     return template("studio/run.html").render(
-        **view(dossier),
+        **view(dossier, word, status.shown_names),
         assets=None,
-        data=packed(page_data(dossier) | {"run": status.run}),
+        data=packed(page_data(dossier, word) | {"run": status.run}),
         here="runs",
         read_only=read_only,
         menu=context.menu,

@@ -15,9 +15,9 @@ from redraft.batches.sources import BatchItem, add_items
 from redraft.batches.tables import BatchSnapshot, BatchTotals, report_of
 from redraft.batches.worker import count_files, keep_texts, text_of
 from redraft.errors import UsageError
+from redraft.evaluators.figures import interval_of_mean
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
-from redraft.report.dossier.comparison.sides import interval_of_mean
 from redraft.store.batches import Batch, ItemCounts
 from redraft.store.store import Store
 from tests.batches.test_work import documents, opened, states, worked

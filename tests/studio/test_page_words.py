@@ -11,12 +11,12 @@ import pytest
 
 from redraft.lab.declared import table
 from redraft.lab.experiments.experiment import AGAIN
-from redraft.report.dossier.comparison.contents import ComparedContestant
 from redraft.report.history.summaries import shown_names
+from redraft.report.pages.comparison import label_for_people
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.studio.endpoints import template
 from redraft.studio.feeds import Message, sent
-from redraft.studio.form import error_on_page, groups, in_api, in_page_words, on_page, with_names
+from redraft.studio.form import error_on_page, groups, in_api, on_page, with_names
 from tests.studio.served import Served, at_rest, begin
 from tests.support import chapter
 
@@ -105,13 +105,8 @@ def test_the_built_in_judge_of_a_writer_on_this_machine_keeps_its_name() -> None
         ("openai:q2, query What is `words`?", "openai:q2, query What is `words`?"),
     ],
 )
-def test_a_label_has_the_models_name_for_people_and_the_words_of_summaries_and_questions(
-    label: str, shown: str
-) -> None:
-    own = ComparedContestant(
-        letter="A", label=label, runs=(), scores=(), cost_usd=None, tokens=0, seconds=0, words=0, fifths=()
-    )
-    assert in_page_words(own, {"openai:q": "q (port 8000)"}).label == shown
+def test_labels_have_model_names_for_people(label: str, shown: str) -> None:
+    assert label_for_people(label, {"openai:q": "q (port 8000)"}) == shown
 
 
 def test_the_help_of_every_field_names_fields_and_pages() -> None:

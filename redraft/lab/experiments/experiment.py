@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Totals, computed, record_json
 from redraft.errors import BudgetError
-from redraft.evaluators.figures import RESAMPLES
+from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
 from redraft.evaluators.metric_info import COMPARES_WORDS
 from redraft.events import StageStarted
 from redraft.lab.experiments.frames import Frame, as_table, frame_of, spent
@@ -20,7 +20,6 @@ from redraft.lab.experiments.plan import cost_table, plan_steps
 from redraft.lab.experiments.runner import RunBatch
 from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
-from redraft.report.dossier.comparison.sides import MIN_VALUES
 from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Report, Table, plain, unmarked
 from redraft.runs.experiment_runner import ExperimentRunner, Failure

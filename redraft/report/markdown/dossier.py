@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from redraft.domain import Finding
+from redraft.domain import Evaluation, Finding
 from redraft.evaluators.metric_info import OFFLINE_CHECK
-from redraft.report.dossier.contents import Dossier, FindingHistory, Score
-from redraft.report.history.results import ChapterResult
+from redraft.report.dossier.build import reason_of
+from redraft.report.dossier.contents import Dossier, FindingHistory
+from redraft.report.history.results import ChapterResult, Result
 from redraft.report.markdown.evaluation import Where, finding_item, withdrawn_items
 from redraft.report.markdown.layout import item, joined, line, section
 from redraft.report.markdown.lineage import origin_items
@@ -16,7 +17,7 @@ from redraft.report.markdown.trace import reason_items, round_heading
 from redraft.settings import COMPUTED
 from redraft.text.places import on_pages, place_said
 from redraft.text.sanitizer import scrubbed
-from redraft.text.words import count, score, spaced
+from redraft.text.words import count, count_words, score, spaced
 
 
 def dossier_markdown(dossier: Dossier) -> str:
@@ -37,15 +38,16 @@ def dossier_markdown(dossier: Dossier) -> str:
         )
     )
     summary = " ".join(f"{line(sentence.text)} [{sentence.number}]" for sentence in dossier.sentences)
-    scores = [metric for metric in dossier.scores if metric.metric not in COMPUTED]
+    result = dossier.result
+    scores = (_score(result, judged) for name, judged in result.evaluations.items() if name not in COMPUTED)
     missing = [history for history in open_findings if not history.sentence]
     closed = [history for history in dossier.findings if history.state != "open"]
     blocks = [f"# {line(dossier.document.title) or 'Untitled'}", _about(dossier), dossier.holds]
     blocks.append(section("Summary", [summary or "No summary yet."]))
-    if dossier.chapters:
-        blocks += ["## Chapters", *map(_chapter, dossier.chapters)]
+    if result.chapters:
+        blocks += ["## Chapters", *map(_chapter, result.chapters)]
     blocks += [
-        section("Scores", map(_score, scores)),
+        section("Scores", scores),
         section("Sentence by sentence", sentences),
         section("Not in the summary", _findings(missing, where)),
     ]
@@ -59,21 +61,22 @@ def _places_of(dossier: Dossier) -> Where:
         evidence, place = finding.evidence, finding.place
         if evidence is None or evidence.span is None or place is None:
             return ""
-        percent = 100 * evidence.span.start // max(1, dossier.document.characters)
-        return place_said(place.document, place.chapter, on_pages(place.pages), percent, dossier.document.part)
+        percent = 100 * evidence.span.start // max(1, len(dossier.document.text))
+        return place_said(place.document, place.chapter, on_pages(place.pages), percent, dossier.part)
 
     return where
 
 
 def _about(dossier: Dossier) -> str:
-    run, document = dossier.run, dossier.document
-    part = f" (only {document.part})" if document.part else ""
-    parts = [f"run {run.id}", run.status, f"{count(dossier.words, 'word')} of {count(document.words, 'word')}{part}"]
-    if run.strategy != "given" or run.parent:
-        parts.append(f"by {line(run.model)}")
+    result, run, model = dossier.result, dossier.result.run, line(dossier.result.settings.model)
+    words, part = result.draft.words if result.draft else 0, f" (only {dossier.part})" if dossier.part else ""
+    of_words = count(count_words(dossier.document.text), "word")
+    parts = [f"run {run.id}", result.status, f"{count(words, 'word')} of {of_words}{part}"]
+    if run.settings.strategy != "given" or run.parent:
+        parts.append(f"by {model}")
     else:
-        parts.append(f"your summary, revised by {line(run.model)}" if run.refinement else "your summary")
-    parts += [f"judged by {', '.join(map(line, run.judges))}"] if run.judges else []
+        parts.append(f"your summary, revised by {model}" if run.refinement else "your summary")
+    parts += [f"judged by {', '.join(map(line, dossier.judges))}"] if dossier.judges else []
     return " · ".join(parts)
 
 
@@ -91,12 +94,16 @@ def _chapter(chapter: ChapterResult) -> str:
     return f"### {line(chapter.title)}\n\n{' · '.join(parts)}\n\n{text}"
 
 
-def _score(metric: Score) -> str:
-    name = f"{spaced(metric.metric)} {score(metric.score)}{f' ({OFFLINE_CHECK})' if metric.offline_check else ''}"
-    goal = f", goal {score(metric.goal)}" if metric.goal is not None else ""
-    judged = f"{count(metric.judged, 'item')} judged"
-    judged += f", {metric.unjudged:,} without a verdict" if metric.unjudged else ""
-    return f"- {name}{goal}: {judged}; {line(metric.reason if metric.score is None else metric.stands_on)}"
+def _score(result: Result, evaluation: Evaluation) -> str:
+    certificate, refinement = result.certificates.get(evaluation.metric), result.run.refinement
+    goal = refinement.goals.get(evaluation.metric) if refinement else None
+    check = f" ({OFFLINE_CHECK})" if certificate and certificate.offline_check else ""
+    judged = f"{count(evaluation.judged, 'item')} judged"
+    judged += f", {evaluation.unjudged:,} without a verdict" if evaluation.unjudged else ""
+    name = f"{spaced(evaluation.metric)} {score(evaluation.score)}{check}"
+    aim = f", goal {score(goal)}" if goal is not None else ""
+    basis = reason_of(evaluation) if evaluation.score is None else certificate.line() if certificate else ""
+    return f"- {name}{aim}: {judged}; {line(basis)}"
 
 
 def _findings(histories: Sequence[FindingHistory], where: Where) -> Iterator[str]:
