@@ -8,15 +8,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
-from importlib.util import find_spec
 from statistics import fmean
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, field_serializer
 
 from redraft.domain import record_json
-from redraft.errors import UsageError
 from redraft.text.columns import columns, padded
 from redraft.text.sanitizer import one_line
 
@@ -231,37 +228,3 @@ class Report:
 
 def _json(content: object) -> str:
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
-
-
-_PANDAS: Mapping[type, str] = {str: "object", float: "float64", int: "Int64", bool: "boolean"}
-_LONGEST_CELL = 20_000
-
-
-def data_frame(columns: Mapping[str, type], rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Return the rows as a data frame of pandas, or else of polars, with typed columns also where there are no rows.
-    Raises `UsageError` if neither is installed."""
-    known = list(rows)
-    values = {name: [row.get(name) for row in known] for name in columns}
-    if find_spec("pandas"):
-        pandas = import_module("pandas")
-        return pandas.DataFrame(
-            {name: pandas.Series(values[name], dtype=_PANDAS[kind]) for name, kind in columns.items()}
-        )
-    if find_spec("polars"):
-        return import_module("polars").DataFrame(values, schema=dict(columns))
-    raise UsageError("a data frame needs pandas or polars, and neither is installed", hint="pip install pandas")
-
-
-def markdown_rows(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return the rows as a Markdown table."""
-    shown = [[_frame_cell(row.get(name)) for name in columns] for row in rows]
-    return aligned_rows([[name.replace("_", " ") for name in columns], *shown], [False] * len(columns))
-
-
-def _frame_cell(value: object) -> str:
-    return escaped(value) if isinstance(value, str) else figure(value if isinstance(value, int | float) else None)
-
-
-def escaped(text: str) -> str:
-    """Return untrusted text as one line of Markdown that notebooks show as it is: no HTML, links or formulas."""
-    return unmarked(text[:_LONGEST_CELL]).replace("$", "\\$").replace("&", "&amp;")

@@ -21,7 +21,7 @@ from redraft.readers.documents import parse
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.lineage import origin_note
-from redraft.report.history.trace import GIVEN_SAID
+from redraft.report.history.texts import GIVEN_SAID
 from redraft.report.markdown.dossier import dossier_markdown
 from redraft.report.pages.dossier import dossier_page
 from redraft.settings import DraftConfig, Limits

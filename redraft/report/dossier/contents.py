@@ -15,8 +15,7 @@ from pydantic import AfterValidator, ConfigDict, SerializerFunctionWrapHandler, 
 from redraft.domain import Document, Finding, Piece, Span, Totals, Tree
 from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedDict, ScrubbedLine
 from redraft.report.history.lineage import TracedSentence
-from redraft.report.history.requests import RequestOutcome, count_unmet
-from redraft.report.history.results import ChapterResult
+from redraft.report.history.results import ChapterResult, RequestOutcome, count_unmet
 from redraft.report.history.trace import RoundTrace
 from redraft.settings import COMPUTED, NEWCOMER
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of

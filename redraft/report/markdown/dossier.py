@@ -11,7 +11,7 @@ from redraft.report.history.results import ChapterResult
 from redraft.report.markdown.evaluation import Where, finding_item, withdrawn_items
 from redraft.report.markdown.layout import item, joined, line, section
 from redraft.report.markdown.lineage import origin_items
-from redraft.report.markdown.result import score_items
+from redraft.report.markdown.result import brief_scores, score_items
 from redraft.report.markdown.trace import reason_items, round_heading
 from redraft.settings import COMPUTED
 from redraft.text.places import on_pages, place_said
@@ -22,36 +22,28 @@ from redraft.text.words import count, score, spaced
 def dossier_markdown(dossier: Dossier) -> str:
     """Return everything about a run but its calls, prompts and partial summaries."""
     where = _places_of(dossier)
-    open_findings = [history for history in dossier.findings if history.state == "open"]
-    by_number = {history.number: history for history in dossier.findings}
-    sentences = (
-        part
-        for sentence in dossier.sentences
-        for part in item(
-            line(sentence.text),
-            [
-                *origin_items(sentence),
-                *_findings([by_number[number] for number in dossier.findings_on(sentence.number)], where),
-            ],
-            f"{sentence.number}.",
-        )
-    )
+    lines: list[str] = []
+    for sentence in dossier.sentences:
+        numbers = dossier.findings_on(sentence.number)
+        findings = _findings([history for history in dossier.findings if history.number in numbers], where)
+        lines += item(line(sentence.text), [*origin_items(sentence), *findings], f"{sentence.number}.")
     summary = " ".join(f"{line(sentence.text)} [{sentence.number}]" for sentence in dossier.sentences)
-    scores = [metric for metric in dossier.scores if metric.metric not in COMPUTED]
-    missing = [history for history in open_findings if not history.sentence]
+    missing = [history for history in dossier.findings if history.state == "open" and not history.sentence]
     closed = [history for history in dossier.findings if history.state != "open"]
-    blocks = [f"# {line(dossier.document.title) or 'Untitled'}", _about(dossier), dossier.holds]
-    blocks.append(section("Summary", [summary or "No summary yet."]))
-    if dossier.chapters:
-        blocks += ["## Chapters", *map(_chapter, dossier.chapters)]
-    blocks += [
-        section("Scores", map(_score, scores)),
-        section("Sentence by sentence", sentences),
+    blocks = [
+        f"# {line(dossier.document.title) or 'Untitled'}",
+        _about(dossier),
+        dossier.holds,
+        section("Summary", [summary or "No summary yet."]),
+        section("Chapters", [joined(map(_chapter, dossier.chapters)).rstrip()] if dossier.chapters else []),
+        section("Scores", (_score(metric) for metric in dossier.scores if metric.metric not in COMPUTED)),
+        section("Sentence by sentence", lines),
         section("Not in the summary", _findings(missing, where)),
     ]
     if len(dossier.rounds) > 1:
         blocks += ["## Rounds", *_rounds(dossier), section("Closed findings", _findings(closed, where))]
-    return scrubbed(joined([*blocks, section("What is not in this file", (f"- {line(p)}" for p in dossier.left_out))]))
+    left_out = section("What is not in this file", (f"- {line(part)}" for part in dossier.left_out))
+    return scrubbed(joined([*blocks, left_out]))
 
 
 def _places_of(dossier: Dossier) -> Where:
@@ -84,9 +76,8 @@ def _chapter(chapter: ChapterResult) -> str:
         parts.append("not started")
     else:
         words = count(result.draft.words if result.draft else 0, "word")
-        parts += [words, result.status, f"run {result.run.id}"]
-        parts += [f"{spaced(metric)} {score(value)}" for metric, value in result.scores.items()]
-        parts += [OFFLINE_CHECK] if result.scores and result.offline_checked else []
+        scores = brief_scores(result.scores, offline_check=bool(result.offline_checked))
+        parts += filter(None, [words, result.status, f"run {result.run.id}", scores])
     text = line(result.summary) if result and result.summary else "No summary yet."
     return f"### {line(chapter.title)}\n\n{' · '.join(parts)}\n\n{text}"
 

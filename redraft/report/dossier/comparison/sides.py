@@ -20,7 +20,7 @@ from redraft.report.dossier.contents import JudgedItem, MetricScore, Places, Pos
 from redraft.report.history.certificates import judge_setup_of
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.results import Result, document_read, read_result
-from redraft.report.history.trace import GIVEN_SAID
+from redraft.report.history.texts import GIVEN_SAID
 from redraft.settings import FIGURES, GIVEN_STRATEGY
 from redraft.store.judgments import JudgeSetup
 from redraft.store.runs import Run
