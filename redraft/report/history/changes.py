@@ -77,7 +77,7 @@ def difference(before: RoundTrace, after: RoundTrace) -> DraftDiff:
     sentences = _answering_sentences(after)
     answers: dict[int | None, list[Finding]] = defaultdict(list)
     for finding in before.findings:
-        if finding.metric not in _judged(after) or complaint(finding) in open_complaints:
+        if finding.metric not in _judging_metrics(after) or complaint(finding) in open_complaints:
             continue
         change = old.get(finding.sentence)
         if change is None or not diff.changes[change].after:
@@ -91,7 +91,7 @@ def difference(before: RoundTrace, after: RoundTrace) -> DraftDiff:
         new=tuple(
             finding
             for finding in after.findings
-            if finding.metric in _judged(before)
+            if finding.metric in _judging_metrics(before)
             and (finding.kind, *_complaint(finding, finding.sentence)) not in earlier
         ),
     )
@@ -105,7 +105,7 @@ def _complaint(finding: Finding, sentence: str) -> tuple[str, ...]:
     return finding.metric, sentence, finding.question, finding.explanation
 
 
-def _judged(turn: RoundTrace) -> list[str]:
+def _judging_metrics(turn: RoundTrace) -> list[str]:
     """Return the metrics that judged the draft. Without a verdict, nothing is known of a metric's earlier findings."""
     return [
         name

@@ -169,12 +169,12 @@ class TracedSentence:
         return self.unplaced and not self.read
 
 
-def origin_note(said: str) -> str:
-    """Return a note on a sentence without a place that first appeared in the text called `said`.
+def origin_note(text: str) -> str:
+    """Return a note on a sentence without a place that first appeared in the text called `text`.
 
     The sources of a summary given by the user are unknown except for the document.
     """
-    return f"no matching wording in {'the document' if said == GIVEN_SAID else f'the sources ({said})'}"
+    return f"no matching wording in {'the document' if text == GIVEN_SAID else f'the sources ({text})'}"
 
 
 def _source(document: Document) -> dict[str, object]:
@@ -247,7 +247,7 @@ class Tracer:
         with language_context(self.document):
             last = self.family.draft(draft)
             members = tuple(self.family.in_order(last))
-            direct = self._linked(last.text, [self._whole(last)])
+            direct = self._linked(last.text, [self._everything(last)])
             # Computing where the text comes from also links its sentences to its parents.
             origins = zip(self.composed(last), self._texts[last.key].traced, direct, strict=True)
             sentences = [self._sentence(number, last, *parts) for number, parts in enumerate(origins, 1)]
@@ -271,7 +271,7 @@ class Tracer:
         """Return a finder of where sentences come from in these sources."""
         return OriginTracer(parents, self._encoder)
 
-    def _whole(self, node: TextNode | None = None) -> Parent:
+    def _everything(self, node: TextNode | None = None) -> Parent:
         """Return the whole document as a source, or the part of it that was read for a text."""
         read = self.family.read(node.run) if node else None
         return Parent("excerpt", self.document.id, read or Span(0, len(self.document.text)))
@@ -286,11 +286,11 @@ class Tracer:
         stored = self._store.ancestry.links(key)
         if stored is not None:
             return links_from_json(stored)
-        origins = self.origins([self._shown(parent) for parent in parents]).trace(text)
+        origins = self.origins([self._text_of(parent) for parent in parents]).trace(text)
         self._store.ancestry.keep_links(key, text, links_to_json(origins))
         return origins
 
-    def _shown(self, parent: Parent) -> str:
+    def _text_of(self, parent: Parent) -> str:
         """Return the part of a source that was shown."""
         text = self.document.text if parent.text == self.document.id else self._store.documents.text(parent.text)
         return text[parent.span.start : parent.span.end]
@@ -333,15 +333,15 @@ class Tracer:
             number += has_words(sentence.text)
             spans = quotes.get(number, ()) if has_words(sentence.text) else ()
             if spans:
-                judged = tuple(self._directly(Link(0, span, 1.0, "judge")) for span in spans)
+                origins = tuple(self._directly(Link(0, span, 1.0, "judge")) for span in spans)
                 remaining: Drift = "" if sentence.drift == "nowhere" else sentence.drift
-                yield replace(sentence, judged=judged, drift=remaining, invented="", invented_in="")
+                yield replace(sentence, judged=origins, drift=remaining, invented="", invented_in="")
             else:
                 yield replace(sentence, read=sentence.text in absent)
 
     def _directly(self, link: Link) -> Origin:
         """Return a place of the document, reached directly."""
-        return self._at(link.span, link.weight, [self._step(self._whole(), None, link)])
+        return self._at(link.span, link.weight, [self._step(self._everything(), None, link)])
 
     def _at(self, span: Span, weight: float, way: Sequence[LineageStep]) -> Origin:
         text = one_line(self.document.text[span.start : span.end])
@@ -357,7 +357,7 @@ class Tracer:
 
     def _step(self, parent: Parent, node: TextNode | None, link: Link) -> LineageStep:
         span = Span(parent.span.start + link.span.start, parent.span.start + link.span.end)
-        text = one_line(self._shown(parent)[link.span.start : link.span.end])
+        text = one_line(self._text_of(parent)[link.span.start : link.span.end])
         return LineageStep(parent.kind, node.said if node else "", parent.node, span, text, link.weight, link.method)
 
 

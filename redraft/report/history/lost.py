@@ -152,11 +152,11 @@ class _Reference:
 
 def _reference_of(store: Store, run: Run, draft: str, title: str) -> _Reference:
     """Return what a draft was judged by, or else the key facts or questions of its document."""
-    judged = store.judgments.of(draft)
-    key = yardstick_of(run, judged, "keyfact_recall")
+    evaluations = store.judgments.of(draft)
+    key = yardstick_of(run, evaluations, "keyfact_recall")
     keyfacts = store.keyfacts.get(key) if key else store.keyfacts.latest(run.document)
     # A judge that read the draft takes precedence over matching by wording.
-    if keyfacts is not None and ("coverage" not in judged or "keyfact_recall" in judged):
+    if keyfacts is not None and ("coverage" not in evaluations or "keyfact_recall" in evaluations):
         facts = [
             (fact.text, fact.level, fact.evidence, (tree.chunk, tree.perspective, fact.id))
             for tree in keyfacts.trees
@@ -164,7 +164,7 @@ def _reference_of(store: Store, run: Run, draft: str, title: str) -> _Reference:
             for fact in tree.kept
         ]
         return _Reference("keyfact_recall", "key facts", keyfacts.id, facts)
-    key = yardstick_of(run, judged, "coverage")
+    key = yardstick_of(run, evaluations, "coverage")
     pack = store.packs.get(key) if key else store.packs.latest(run.document)
     if pack is None:
         hint = "build it with `redraft keyfacts SOURCE` or `redraft pack build SOURCE`"
@@ -216,10 +216,10 @@ class _FactSearch:
     def losses(self) -> Losses:
         """Return what became of each fact."""
         last = self._lineage.members[-1]
-        kept = tuple(fact for fact in self._facts if self._states(last, fact))
-        lost = tuple(self._loss(fact) for fact in self._facts if fact not in kept)
+        stated = tuple(fact for fact in self._facts if self._states(last, fact))
+        lost = tuple(self._loss(fact) for fact in self._facts if fact not in stated)
         by = f"{self._reference.name} {self._reference.id}"
-        return Losses(self._lineage, by, kept, lost, self._verdicts_on(last))
+        return Losses(self._lineage, by, stated, lost, self._verdicts_on(last))
 
     def _loss(self, fact: DocumentFact) -> Loss:
         place = place_fields(self._tracer.document, fact.places[0] if fact.places else Span(0, 0))
@@ -253,8 +253,8 @@ class _FactSearch:
     def _verdicts_on(self, node: TextNode) -> dict[str, StatedFact]:
         """Return what judges say about the facts in a text; empty if it was not judged, as for partial summaries."""
         if node.level is None and node.name not in self._verdicts:
-            judged = self._store.judgments.of(node.name)
-            stated = stated_facts(judged, self._reference.metric, self._reference.id)
+            evaluations = self._store.judgments.of(node.name)
+            stated = stated_facts(evaluations, self._reference.metric, self._reference.id)
             verdicts = {fact.text: [stated[key] for key in fact.keys if key in stated] for fact in self._facts}
             self._verdicts[node.name] = {
                 text: StatedFact(

@@ -66,54 +66,54 @@ def refused_sentences(store: Store, draft: str) -> frozenset[str]:
     return frozenset(one_line(finding.sentence) for finding in findings if finding.is_absence)
 
 
-def _quotes(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Iterator[tuple[int, Span | None]]:
-    for sentence in _confirmed(judged, "faithfulness", "sentences"):
+def _quotes(store: Store, run: Run, evaluations: Mapping[str, Evaluation]) -> Iterator[tuple[int, Span | None]]:
+    for sentence in _confirmed(evaluations, "faithfulness", "sentences"):
         yield int(sentence["id"]), span_of(sentence.get("place"))
-    claims = _confirmed(judged, "consistency", "claims")
+    claims = _confirmed(evaluations, "consistency", "claims")
     for claim in sorted(claims, key=lambda claim: -int(claim.get("importance") or 0)):
         yield int(claim["sentence"]), span_of(claim.get("place"))
-    key = yardstick_of(run, judged, "coverage") if "coverage" in judged else None
+    key = yardstick_of(run, evaluations, "coverage") if "coverage" in evaluations else None
     try:
         questions = store.packs.get(key).questions if key else ()
     except StoreError:
         return
     evidence = {question.id: question.evidence.span for question in questions}
-    for question in _confirmed(judged, "coverage", "questions"):
+    for question in _confirmed(evaluations, "coverage", "questions"):
         for number in question.get("sentences", ()):
             yield int(number), evidence.get(int(question["id"]))
 
 
-def stated_facts(judged: Mapping[str, Evaluation], metric: str, yardstick: str) -> dict[FactKey, StatedFact]:
+def stated_facts(evaluations: Mapping[str, Evaluation], metric: str, reference: str) -> dict[FactKey, StatedFact]:
     """Return whether a draft states each question of a pack, or each key fact, according to its judges. `yardstick` is
     the id of the pack or key facts; empty if the draft was judged by others."""
     part, name, key = _FACTS[metric]
-    evaluation = judged.get(metric)
-    if evaluation is None or evaluation.details.get(part, yardstick) != yardstick:
+    evaluation = evaluations.get(metric)
+    if evaluation is None or evaluation.details.get(part, reference) != reference:
         return {}
     good, bad = GOOD_VERDICTS[metric], BAD_VERDICTS[metric]
     # Items without a verdict, or on which the judges disagree, are left out.
-    items = [item for item in listed(judged, metric, name) if item.get("verdict") in {good, *bad}]
+    items = [item for item in listed(evaluations, metric, name) if item.get("verdict") in {good, *bad}]
     return {
         tuple(item[part] for part in key): StatedFact(item["verdict"] == good, tuple(item.get("sentences", ())))
         for item in items
     }
 
 
-def yardstick_of(run: Run, judged: Mapping[str, Evaluation], metric: str) -> str | None:
+def yardstick_of(run: Run, evaluations: Mapping[str, Evaluation], metric: str) -> str | None:
     """Return the id of the pack or key facts that a draft was or will be judged by; None if none is named."""
     part = _FACTS[metric][0]
     # The evaluation's own id comes first: there may be later packs or key facts.
-    key = (judged[metric].details.get(part) if metric in judged else None) or getattr(run.judging, part, None)
+    key = (evaluations[metric].details.get(part) if metric in evaluations else None) or getattr(run.judging, part, None)
     return str(key) if key else None
 
 
-def _confirmed(judged: Mapping[str, Evaluation], metric: str, name: str) -> Iterator[Details]:
-    return (item for item in listed(judged, metric, name) if item.get("verdict") == GOOD_VERDICTS[metric])
+def _confirmed(evaluations: Mapping[str, Evaluation], metric: str, name: str) -> Iterator[Details]:
+    return (item for item in listed(evaluations, metric, name) if item.get("verdict") == GOOD_VERDICTS[metric])
 
 
-def listed(judged: Mapping[str, Evaluation], metric: str, name: str) -> Sequence[Details]:
+def listed(evaluations: Mapping[str, Evaluation], metric: str, name: str) -> Sequence[Details]:
     """Return what an evaluation lists under a name, such as the questions that were answered."""
-    items = judged[metric].details.get(name) if metric in judged else None
+    items = evaluations[metric].details.get(name) if metric in evaluations else None
     return items if isinstance(items, list | tuple) else ()
 
 
@@ -125,10 +125,10 @@ def span_of(place: object) -> Span | None:
 def basis(by: Mapping[int, By], what: str) -> str:
     """Return a sentence on which citations or footnotes are a judge's quotes and which match by wording; empty if there
     are none."""
-    judged = [str(number) for number, source in sorted(by.items()) if source == "judge"]
-    if not judged:
+    quoted = [str(number) for number, source in sorted(by.items()) if source == "judge"]
+    if not quoted:
         return f"All {what}s were matched by wording, not by a judge." if by else ""
-    if len(judged) == len(by):
+    if len(quoted) == len(by):
         return f"All {what}s are quotes by which a judge confirmed the sentence."
-    quotes = f"{what} {judged[0]} is a quote" if len(judged) == 1 else f"{what}s {', '.join(judged)} are quotes"
+    quotes = f"{what} {quoted[0]} is a quote" if len(quoted) == 1 else f"{what}s {', '.join(quoted)} are quotes"
     return f"{quotes.capitalize()} by which a judge confirmed the sentence; the others were matched by wording."

@@ -219,11 +219,11 @@ class Result:
     def goals(self) -> dict[str, dict[str, object]]:
         """The goal of each metric, and whether the draft meets it: None if too few items were judged."""
         refinement, goals = self.run.refinement, dict[str, dict[str, object]]()
-        for metric, least in refinement.goals.items() if refinement else ():
+        for metric, at_least in refinement.goals.items() if refinement else ():
             evaluation = self.evaluations.get(metric)
-            status = goal_status(evaluation, least, refinement.judged_share if refinement else 0.0)
+            status = goal_status(evaluation, at_least, refinement.judged_share if refinement else 0.0)
             goals[metric] = {
-                "at_least": least,
+                "at_least": at_least,
                 "met": None if status == "unsure" else status == "met",
                 "judged_share": evaluation.judged_share if evaluation else None,
             }

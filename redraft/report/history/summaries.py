@@ -82,20 +82,20 @@ def compared(store: Store, of: Result | str) -> SummaryComparison:
         raise RunError(f"run {run.id} does not compare summaries", hint="`redraft compare SOURCE A B`")
     by_node = {draft.node: draft for draft in store.runs.drafts(run.id)}
     drafts = [by_node[GIVEN], by_node[OTHER]]
-    judged = [store.judgments.of(draft.id) for draft in drafts]
-    if PREFERENCE not in judged[0]:
+    evaluations = [store.judgments.of(draft.id) for draft in drafts]
+    if PREFERENCE not in evaluations[0]:
         raise RunError(f"run {run.id} has no verdict yet", hint=run.next_step)
     a, b = (
-        ComparedSummary(draft, draft.words, sentences, figures(evaluations) or {})
-        for draft, sentences, evaluations in zip(drafts, count_sentences(store, run, drafts), judged, strict=True)
+        ComparedSummary(draft, draft.words, sentences, figures(by_metric) or {})
+        for draft, sentences, by_metric in zip(drafts, count_sentences(store, run, drafts), evaluations, strict=True)
     )
-    return SummaryComparison(result, a, b, judged[0][PREFERENCE])
+    return SummaryComparison(result, a, b, evaluations[0][PREFERENCE])
 
 
 def preferred(store: Store, run: Run) -> str | None:
     """Return the better summary of a run that compares two; None for other runs, and before there is a verdict."""
-    judged = store.judgments.of(run.draft) if run.kind == "compare" and run.draft else {}
-    return winner_in(judged[PREFERENCE]) if PREFERENCE in judged else None
+    evaluations = store.judgments.of(run.draft) if run.kind == "compare" and run.draft else {}
+    return winner_in(evaluations[PREFERENCE]) if PREFERENCE in evaluations else None
 
 
 def winner_in(preference: Evaluation) -> str | None:
@@ -153,18 +153,18 @@ def shown_names(settings: DraftConfig, judging: JudgeConfig | None) -> dict[str,
     names: dict[str, str] = {}
 
     def add(model: str, address: str | None) -> str:
-        shown = shown_name(model, address)
-        names.setdefault(model, shown)
-        if shown != model:
-            names.setdefault(f"{model}@{address}", shown)
-        return shown
+        display = shown_name(model, address)
+        names.setdefault(model, display)
+        if display != model:
+            names.setdefault(f"{model}@{address}", display)
+        return display
 
     add(settings.model, settings.base_url)
     for judge in judging.judges if judging else ():
         model_settings = judging.models.get(judge) if judging else None
         address = (model_settings and model_settings.base_url) or (judging and judging.base_url) or settings.base_url
-        shown = add(model_settings.model if model_settings else judge, address)
-        names.setdefault(judge, shown)
+        display = add(model_settings.model if model_settings else judge, address)
+        names.setdefault(judge, display)
     return names
 
 

@@ -91,15 +91,15 @@ def read_trace(store: Store, key: str) -> RunTrace:
     run, rounds = result.run, list(result.rounds)
     if not rounds and run.draft is not None and run.kind != "compare":
         rounds = [Round(0, run.draft)]
-    evaluations = {round_.draft: evaluations_of(store, round_.draft, result.outline) for round_ in rounds}
+    by_draft = {round_.draft: evaluations_of(store, round_.draft, result.outline) for round_ in rounds}
     turns = []
     for round_ in rounds:
-        judged = _in_order(run, evaluations[round_.draft])
-        scored = {name: judged[name] for name in scores_in(judged)}
-        base = {finding.id: finding for finding in findings_in(evaluations.get(round_.base or "", {}))}
+        evaluations = _in_order(run, by_draft[round_.draft])
+        scored = {name: evaluations[name] for name in scores_in(evaluations)}
+        base = {finding.id: finding for finding in findings_in(by_draft.get(round_.base or "", {}))}
         to_fix = tuple(base[key] for key in round_.findings if key in base)
         draft = store.runs.draft(round_.draft)
-        turns.append(RoundTrace(round_, draft, judged, to_fix, certificates(store, run, scored)))
+        turns.append(RoundTrace(round_, draft, evaluations, to_fix, certificates(store, run, scored)))
     return RunTrace(result, tuple(turns))
 
 
@@ -109,13 +109,13 @@ def result_at_round(store: Store, result: Result, number: int) -> Result:
     result.run.drafted()
     turn = trace.turn(number)
     last = trace.rounds[-1].round.number
-    shown = replace(result, draft=turn.draft, evaluations=turn.evaluations, certificates=turn.certificates)
+    of_round = replace(result, draft=turn.draft, evaluations=turn.evaluations, certificates=turn.certificates)
     if number == last:
-        return shown
+        return of_round
     # What came later, and how the run ended, is no part of this round.
     rounds = tuple(round_ for round_ in result.rounds if round_.number <= number)
     return replace(
-        shown,
+        of_round,
         run=replace(result.run, stop_reason=None, why=""),
         rounds=rounds,
         round_shown=f"round {number} of {last}",
@@ -131,11 +131,11 @@ def scores_of(store: Store, run: Run) -> dict[str, float | None]:
 
 def pick_scores(run: Run, scores: Mapping[str, Mapping[str, float | None]]) -> dict[str, float | None]:
     """Pick the scores of a run's result from those of several drafts."""
-    judged = scores.get(run.draft or "", {}) if run.judging else {}
-    return {name: score for name, score in _in_order(run, judged).items() if name not in UNSCORED}
+    by_metric = scores.get(run.draft or "", {}) if run.judging else {}
+    return {name: score for name, score in _in_order(run, by_metric).items() if name not in UNSCORED}
 
 
-def _in_order(run: Run, judged: Mapping[str, T]) -> dict[str, T]:
+def _in_order(run: Run, values: Mapping[str, T]) -> dict[str, T]:
     """Return values by metric in the order of the run's metrics, then the statistics, then a person's requests."""
     metrics = [*(run.judging.reported_metrics if run.judging else ()), REVIEW]
-    return {name: judged[name] for name in metrics if name in judged}
+    return {name: values[name] for name in metrics if name in values}

@@ -80,8 +80,8 @@ def _notes(comparison: SummaryComparison) -> Iterator[str]:
         trouble = line(str(preference.details.get("trouble", "")), _REASON)
         yield f"{count(preference.unjudged, 'judging')} without a verdict: {trouble}"
     if not comparison.document_read:
-        some = any(judging["document_read"] for judging in comparison.judgings)
-        who = "not every judge has read the document" if some else "no judge has read the document"
+        any_read = any(judging["document_read"] for judging in comparison.judgings)
+        who = "not every judge has read the document" if any_read else "no judge has read the document"
         yield f"{who}: with the summaries it does not fit the window (--context-tokens)"
 
 

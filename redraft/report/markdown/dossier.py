@@ -85,14 +85,14 @@ def _chapter(chapter: ChapterResult) -> str:
 def _score(metric: Score) -> str:
     name = f"{spaced(metric.metric)} {score(metric.score)}{f' ({OFFLINE_CHECK})' if metric.offline_check else ''}"
     goal = f", goal {score(metric.goal)}" if metric.goal is not None else ""
-    judged = f"{count(metric.judged, 'item')} judged"
-    judged += f", {metric.unjudged:,} without a verdict" if metric.unjudged else ""
-    return f"- {name}{goal}: {judged}; {line(metric.reason if metric.score is None else metric.stands_on)}"
+    verdicts = f"{count(metric.judged, 'item')} judged"
+    verdicts += f", {metric.unjudged:,} without a verdict" if metric.unjudged else ""
+    return f"- {name}{goal}: {verdicts}; {line(metric.reason if metric.score is None else metric.stands_on)}"
 
 
 def _findings(histories: Sequence[FindingHistory], where: Where) -> Iterator[str]:
     for history in histories:
-        yield from finding_item(history.finding, where, f"- **f{history.number}**", apart=history.sentence is None)
+        yield from finding_item(history.finding, where, f"- **f{history.number}**", standalone=history.sentence is None)
         for outcome in history.aimed:
             state = "fixed" if outcome.gone else "not fixed"
             became = f", {outcome.became}: {line(outcome.words)}" if outcome.became in ("kept", "left") else ""

@@ -77,7 +77,7 @@ def judgment_markdown(
         items = [
             part
             for number, (about, same) in enumerate([*findings.items()][: None if show_all else SHOWN], 1)
-            for part in _finding_group(number, about, same, where, apart=group == "missing")
+            for part in _finding_group(number, about, same, where, standalone=group == "missing")
         ]
         if not show_all and len(findings) > SHOWN:
             items.append(f"- ... and {len(findings) - SHOWN:,} more ({rest})")
@@ -98,11 +98,11 @@ def metric_line(evaluation: Evaluation, *, offline_checked: bool = False) -> str
         state = "has no score" if failed else spaced(evaluation.outcome)
         return f"{evaluation.metric} {state}: {line(evaluation.reason, 300)}"
     what = KEY_SENTENCE if judges_key_sentences(evaluation) else _ITEMS.get(evaluation.metric, "item")
-    judged = f"{count(evaluation.judged, what)} judged"
-    judged += f", {evaluation.unjudged:,} without a verdict" if evaluation.unjudged else ""
+    verdicts = f"{count(evaluation.judged, what)} judged"
+    verdicts += f", {evaluation.unjudged:,} without a verdict" if evaluation.unjudged else ""
     note = f" ({OFFLINE_CHECK})" if offline_checked else ""
     findings = count(len(evaluation.findings), "finding")
-    return f"{evaluation.metric} {score(evaluation.score)}{note}: {judged}, {findings}"
+    return f"{evaluation.metric} {score(evaluation.score)}{note}: {verdicts}, {findings}"
 
 
 def judges_key_sentences(evaluation: Evaluation) -> bool:
@@ -115,9 +115,11 @@ Where = Callable[[Finding], str]
 """Names the place of a finding's evidence; empty without one."""
 
 
-def _finding_group(number: int, about: str, findings: list[Finding], where: Where, *, apart: bool) -> Iterator[str]:
+def _finding_group(
+    number: int, about: str, findings: list[Finding], where: Where, *, standalone: bool
+) -> Iterator[str]:
     """Yield the findings on one sentence, or the first of those on one point."""
-    if apart or not findings[0].sentence:
+    if standalone or not findings[0].sentence:
         return finding_item(findings[0], where, f"{number}.")
     below = [part for finding in findings for part in item(*_objection(finding, where))]
     return item(quoted(about), below, f"{number}.")
@@ -141,12 +143,12 @@ def places_in(document: Document | None) -> Where:
     return where
 
 
-def finding_item(finding: Finding, where: Where, mark: str = "-", *, apart: bool = True) -> Iterator[str]:
-    """Yield a finding as a list item, with the sentence that it is about if the item stands `apart` from it."""
+def finding_item(finding: Finding, where: Where, mark: str = "-", *, standalone: bool = True) -> Iterator[str]:
+    """Yield a finding as a list item, with the sentence that it is about if the item is `standalone`."""
     head, below = _objection(finding, where)
     # Where the whole sentence is wrong, it is what the summary says.
-    apart = apart and bool(finding.sentence) and finding.sentence != finding.found
-    return item(head, [*named([("sentence", quoted(finding.sentence) if apart else "")]), *below], mark)
+    standalone = standalone and bool(finding.sentence) and finding.sentence != finding.found
+    return item(head, [*named([("sentence", quoted(finding.sentence) if standalone else "")]), *below], mark)
 
 
 def _objection(finding: Finding, where: Where) -> tuple[str, list[str]]:

@@ -68,8 +68,8 @@ def _levels(parts: Mapping[str, Any]) -> Iterator[str]:
             for verdict in verdicts:
                 match verdict:
                     case {"level": int(level), "reason": str(reason)}:
-                        shown = f"level {level} of {highest}" if level else "no level"
-                        yield f"- {shown}: {line(reason, 300)}" if reason else f"- {shown}"
+                        text = f"level {level} of {highest}" if level else "no level"
+                        yield f"- {text}: {line(reason, 300)}" if reason else f"- {text}"
 
 
 def _recall(parts: Mapping[str, Any]) -> str:

@@ -73,14 +73,16 @@ def _step(step: LineageStep) -> str:
 
 def losses_markdown(losses: Losses) -> str:
     """Return what a summary lacks, by the step that lost it, and what was invented on the way."""
-    lineage, facts, judged = losses.lineage, len(losses.kept) + len(losses.lost), len(losses.judged)
+    lineage, facts, decided = losses.lineage, len(losses.kept) + len(losses.lost), len(losses.judged)
     numbers = [f"{losses.by}: {len(losses.kept):,} of {facts:,} in the summary", f"{len(losses.lost):,} lost"]
     reworded = "sentences that reword the document may have no place"
     basis = "a judge decided which of them the summary states"
-    if judged != facts:
+    if decided != facts:
         reworded = "reworded content may be listed as lost, or have no place"
-        basis = f"a judge decided for {judged:,} of them whether the summary states them; the others were matched by"
-        basis = f"{basis} wording" if judged else "matched by wording, because no judge decided what the summary states"
+        basis = "matched by wording, because no judge has decided which of them the summary states"
+        if decided:
+            wording = "the others were matched by wording"
+            basis = f"a judge decided for {decided:,} of them whether the summary states them; {wording}"
     lost = (part for number, loss in enumerate(losses.lost, 1) for part in _loss(number, loss, losses))
     unplaced = (
         part

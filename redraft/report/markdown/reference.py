@@ -119,7 +119,7 @@ def _facts(parent: int | None, facts: Sequence[KeyFact], document: Document) -> 
         if span:
             pages = on_pages(pages_of(document, span))
             place = f" ({place_said(document_of(document, span), '', pages, percent_of(document, span.start))})"
-        objections = [f"- × {said.dimension}: {line(said.reason, _LONGEST)}" for said in fact.objections]
+        objections = [f"- × {objection.dimension}: {line(objection.reason, _LONGEST)}" for objection in fact.objections]
         head = f"{'' if fact.kept else '× '}{line(fact.text, _LONGEST)}{place}"
         yield from item(head, [*objections, *_facts(fact.id, facts, document)])
 

@@ -130,13 +130,13 @@ def score_items(
     for metric, value in scores.items():
         # Next to an arrow, a dash would be unclear.
         first, second = ("none" if number is None else score(number) for number in (before.get(metric), value))
-        shown = f"{first} -> {second}" if metric in before else score(value)
-        notes = [f"goal {goal['at_least']:g} {_standing(goal)}"] if (goal := goals.get(metric)) else []
+        text = f"{first} -> {second}" if metric in before else score(value)
+        notes = [f"goal {goal['at_least']:g} {_goal_state(goal)}"] if (goal := goals.get(metric)) else []
         notes += [OFFLINE_CHECK] if metric in offline_checked else []
-        yield f"- {metric} {shown} ({', '.join(notes)})" if notes else f"- {metric} {shown}"
+        yield f"- {metric} {text} ({', '.join(notes)})" if notes else f"- {metric} {text}"
 
 
-def _standing(goal: Mapping[str, object]) -> str:
+def _goal_state(goal: Mapping[str, object]) -> str:
     """Return whether a goal is met; if that is unsure, the share of items with a verdict."""
     if goal["met"] is not None:
         return "met" if goal["met"] else "missed"
@@ -146,8 +146,8 @@ def _standing(goal: Mapping[str, object]) -> str:
 
 def brief_scores(values: Mapping[str, float | None], *, offline_check: bool = False) -> str:
     """Return scores in a few letters, for lists."""
-    shown = " ".join(f"{metric[:3]} {score(value)}" for metric, value in values.items())
-    return f"{shown} {OFFLINE_CHECK}" if shown and offline_check else shown
+    text = " ".join(f"{metric[:3]} {score(value)}" for metric, value in values.items())
+    return f"{text} {OFFLINE_CHECK}" if text and offline_check else text
 
 
 def end_reason(result: Result) -> str:

@@ -36,7 +36,7 @@ def trace_markdown(trace: RunTrace, document: Document, *, show_all: bool = Fals
     parent = f", {'forked' if forked else 'changed'} from {run.parent}" if run.parent else ""
     about = list(drafting_lines(result))
     if run.refinement:
-        goals = ", ".join(f"{metric} {least:g}" for metric, least in run.refinement.goals.items())
+        goals = ", ".join(f"{metric} {goal:g}" for metric, goal in run.refinement.goals.items())
         rounds = count(run.refinement.rounds, "round")
         about.insert(0, f"goals {goals} · policy {run.refinement.policy} · at most {rounds}")
     blocks = [
@@ -62,8 +62,8 @@ def round_heading(turn: RoundTrace, by_draft: dict[str, RoundTrace], *, forked: 
     """Return a round's number, what its draft was made from and for, and whether it was accepted."""
     round_, words = turn.round, count(turn.draft.words, "word")
     if round_.base is None:
-        given = turn.draft.node == GIVEN and not forked
-        return f"round {round_.number} · {'your summary' if given else 'the first draft'} · {words}"
+        is_given = turn.draft.node == GIVEN and not forked
+        return f"round {round_.number} · {'your summary' if is_given else 'the first draft'} · {words}"
     base = by_draft.get(round_.base)
     origin = f"from round {base.round.number}" if base else ""
     names = ["your request" if aim == REVIEW else aim for aim in round_.aims]
