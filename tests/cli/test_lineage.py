@@ -158,7 +158,7 @@ def test_without_a_file_it_goes_to_stdout_in_whichever_form(court: tuple[Inside,
     assert told.err == ""
     markdown = command.run("export", run, "--format", "markdown").out
     assert markdown.startswith("# ")
-    assert "## Sentence by sentence" in markdown
+    assert "## Sources of each sentence" in markdown
     assert command.run("export", run).out.startswith("<!doctype html>")
 
 

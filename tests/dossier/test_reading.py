@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +21,7 @@ from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.lineage import origin_note
 from redraft.report.history.texts import GIVEN_SAID
-from redraft.report.markdown.dossier import dossier_markdown
+from redraft.report.markdown.run import run_markdown
 from redraft.report.pages.dossier import dossier_page
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
@@ -30,8 +29,6 @@ from redraft.text.sanitizer import one_line
 from tests.judges import Court, Keepers, Said, Sheet, island
 from tests.store.support import plain
 from tests.support import Desk, story
-
-Show = Callable[[Dossier], str]
 
 
 @pytest.mark.slow
@@ -83,40 +80,40 @@ def test_what_is_said_to_have_mended_a_finding_stands_in_the_draft_of_that_round
     assert all(became.after in drafts[became.round] for became in told)
 
 
-@pytest.mark.parametrize("show", [dossier_page, dossier_markdown], ids=["page", "markdown"])
-def test_what_is_known_of_a_sentence_without_a_place_is_said_as_lineage_says_it(dossier: Dossier, show: Show) -> None:
-    shown = {}
-    for said in (GIVEN_SAID, "level 1 summary of chunks 1 to 4"):
-        first, *others = dossier.sentences
-        lacking = replace(first, origins=(), direct=(), judged=(), invented=said)
-        shown[said] = show(dossier.model_copy(update={"sentences": (lacking, *others)})).lower()
-        assert origin_note(said).lower() in shown[said]
+@pytest.mark.parametrize("text", [GIVEN_SAID, "level 1 summary of chunks 1 to 4"])
+def test_a_sentence_without_a_place_has_its_note(dossier: Dossier, text: str) -> None:
+    first, *later = dossier.sentences
+    unplaced = replace(first, origins=(), direct=(), judged=(), invented=text)
+    page = dossier_page(dossier.model_copy(update={"sentences": (unplaced, *later)}))
+    assert origin_note(text).lower() in page.lower()
 
 
-@pytest.mark.parametrize("show", [dossier_page, dossier_markdown], ids=["page", "markdown"])
-def test_a_withdrawn_finding_is_shown_with_the_words_that_overrule_it(dossier: Dossier, show: Show) -> None:
+def test_a_withdrawn_finding_has_the_overruling_words(dossier: Dossier) -> None:
     finding = Finding("consistency", "inconsistent", "correct", "It is wrong.", "Ann came.", "Who came?", "Ann", "Bob")
     ruling = Ruling(dossier.document.id, finding.id, "supported", "Ann came in.", 3, 15, "It says so.", "a judge")
     first, *others = dossier.rounds
     name, evaluation = next(iter(first.evaluations.items()))
     details = {**evaluation.details, WITHDRAWN: (WithdrawnFinding(finding, ruling),)}
     gone = replace(first, evaluations={**first.evaluations, name: replace(evaluation, details=details)})
-    shown = show(dossier.model_copy(update={"rounds": (gone, *others)}))
-    assert all(text in shown for text in ("Who came?", "Ann came in."))
-    assert "Ann came in." not in show(dossier)
+    page = dossier_page(dossier.model_copy(update={"rounds": (gone, *others)}))
+    assert all(text in page for text in ("Who came?", "Ann came in."))
+    assert "Ann came in." not in dossier_page(dossier)
 
 
-@pytest.mark.parametrize("show", [dossier_page, dossier_markdown], ids=["page", "markdown"])
-def test_the_judges_reasons_stand_with_their_round(shelf: tuple[Store, str], show: Show) -> None:
+def test_exports_have_the_reasons_of_judges(shelf: tuple[Store, str]) -> None:
     store, run = shelf
+
+    def exports() -> tuple[str, str]:
+        return dossier_page(read_dossier(store, run)), run_markdown(store, run)
+
     *_, last = store.judgments.rounds(run)
     try:
         store.judgments.keep_round(run, replace(last, comparison=DraftComparison(2, 0, 0, ("It tells more.",))))
-        shown = show(read_dossier(store, run))
+        texts = exports()
     finally:
         store.judgments.keep_round(run, last)
-    assert "It tells more." in shown
-    assert "It tells more." not in show(read_dossier(store, run))
+    assert all("It tells more." in text for text in texts)
+    assert not any("It tells more." in text for text in exports())
 
 
 def test_findings_about_a_sentence_stand_beside_it(dossier: Dossier) -> None:

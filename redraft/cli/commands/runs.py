@@ -259,13 +259,17 @@ def export(
     facts, partial summaries, calls, settings and prompts.
     """
     from redraft.report.dossier.build import read_dossier
-    from redraft.report.markdown.dossier import dossier_markdown
+    from redraft.report.markdown.run import run_markdown
     from redraft.report.pages.dossier import dossier_page
 
     check_output(output)
     wanted = form_of(form, output, f"redraft export {run_id} -o dossier.html")
     encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:
-        dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
-    hand_over(render_content(dossier, wanted, dossier_page, dossier_markdown), dossier.holds, output, quiet=quiet)
+        if wanted == "markdown":
+            text, holds = run_markdown(store, run_id, encoder=encoder), "Includes the cited passages of the document."
+        else:
+            dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
+            text, holds = render_content(dossier, wanted, dossier_page), dossier.holds
+    hand_over(text, holds, output, quiet=quiet)
     return 0

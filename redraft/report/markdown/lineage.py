@@ -21,13 +21,15 @@ def lineage_markdown(lineage: Lineage) -> str:
     drifting = sum(bool(sentence.drift) for sentence in lineage.sentences)
     numbers = [f"{drifting:,} with drift"] if drifting else []
     numbers += _unplaced(lineage, "unsupported")
-    lines = [
-        part
-        for sentence in lineage.sentences
-        for part in item(line(sentence.text, 2 * _QUOTE), origin_items(sentence), f"{sentence.number}.")
-    ]
     note = _note(lineage, "sentences that reword the document may have no place")
-    return joined([head, ", ".join(numbers) or "every sentence has a place in the document", note, "\n".join(lines)])
+    summary = ", ".join(numbers) or "every sentence has a place in the document"
+    return joined([head, summary, note, "\n".join(sentence_items(lineage))])
+
+
+def sentence_items(lineage: Lineage) -> Iterator[str]:
+    """Yield each sentence of a draft with the places that it comes from."""
+    for sentence in lineage.sentences:
+        yield from item(line(sentence.text, 2 * _QUOTE), _origins(sentence), f"{sentence.number}.")
 
 
 def _unplaced(lineage: Lineage, word: str) -> list[str]:
@@ -42,7 +44,7 @@ def _note(lineage: Lineage, text: str) -> str:
     return f"note: {text}{more}" if lineage.doubtful else ""
 
 
-def origin_items(sentence: TracedSentence) -> Iterator[str]:
+def _origins(sentence: TracedSentence) -> Iterator[str]:
     """Yield the places that a sentence comes from, with the texts in between, and where these differ."""
     yield from (f"- judge: {_place(origin)}" for origin in sentence.judged)
     for origin in sentence.origins:
