@@ -309,7 +309,7 @@ def run_task(
             progress.observe(event)
 
         async def worked() -> T:
-            person = reviewer(store, Display(observe, progress.paused))
+            person = reviewer(store, progress)
             session = Session(
                 store,
                 decider=decider,

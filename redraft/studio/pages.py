@@ -21,8 +21,7 @@ from redraft.evaluators.metric_info import METRICS
 from redraft.fields import validated
 from redraft.report.dossier.comparison import read_comparison
 from redraft.report.history.certificates import in_words, offline_checked, packaged
-from redraft.report.history.requests import request_outcomes
-from redraft.report.history.results import document_read, with_place
+from redraft.report.history.results import document_read, request_outcomes, with_place
 from redraft.report.history.summaries import shown_names
 from redraft.report.pages import comparison
 from redraft.settings import EXTRACTIVE

@@ -21,7 +21,7 @@ from redraft.report.dossier.build import call_of, read_dossier
 from redraft.report.dossier.contents import CallDetails
 from redraft.report.history.citations import citations_of
 from redraft.report.history.results import read_result
-from redraft.report.markdown.dossier import dossier_markdown
+from redraft.report.markdown.run import run_markdown
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
 from redraft.report.outputs.paper import paper_of
 from redraft.report.pages.dossier import dossier_page
@@ -89,9 +89,8 @@ def file_of(store: Store, run: Run, kind: DownloadFormat) -> tuple[str, str | by
     """Return the title of a run's document, and its summary or dossier as a file."""
     if kind.form is None:
         dossier = read_dossier(store, run.id)
-        return dossier.document.title, dossier_page(dossier) if kind.suffix.endswith("html") else dossier_markdown(
-            dossier
-        )
+        is_page = kind.suffix.endswith("html")
+        return dossier.document.title, dossier_page(dossier) if is_page else run_markdown(store, run.id)
     result = read_result(store, run.id)
     if result.draft is None and not any(chapter.result and chapter.result.draft for chapter in result.chapters):
         raise NotFound(f"run {run.id} has no summary yet", hint="resume the run first")

@@ -147,9 +147,9 @@ def test_any_draft_of_a_run_is_shown_by_its_round(command: Inside, refined: Any)
     assert (shown["summary"], shown["scores"]) == (rounds[0]["draft"]["text"], rounds[0]["scores"])
     assert (shown["rounds"], shown["stop_reason"]) == (0, None)
     assert command.run("show", refined["run"], "--round", "1", "--json").json == refined
-    cited = command.run("show", refined["run"], "--round", "0", "--cite", "inline")
+    cited = command.run("show", refined["run"], "--round", "0", "--cite")
     assert cited.code == 0
     assert "called Bob" in cited.out
     missing = command.run("show", refined["run"], "--round", "7")
     assert missing.code != 0
-    assert f"run {refined['run']} has rounds 0 to 1" in missing.err
+    assert "no round 7\n  its rounds are: 0, 1" in missing.err

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from redraft.report.markdown.dossier import dossier_markdown
 
 from redraft import Session, read_lineage, read_trace
 from redraft.domain import DraftComparison, Finding, Ruling, record_json
@@ -25,7 +26,6 @@ from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.lineage import origin_note
 from redraft.report.history.trace import GIVEN_SAID
-from redraft.report.markdown.dossier import dossier_markdown
 from redraft.report.pages.dossier import dossier_page
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store

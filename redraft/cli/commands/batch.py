@@ -204,7 +204,7 @@ def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapp
     from redraft.batches.tables import drive
     from redraft.batches.worker import terms_of
     from redraft.cli.runner import StoppedError
-    from redraft.cli.views.batches import finish, open_progress_view, resume_command
+    from redraft.cli.views.batches import batch_progress, finish, resume_command
     from redraft.text.words import count
 
     try:
@@ -218,8 +218,8 @@ def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapp
                 say(f"batch {name}: {documents}, {count(terms.of, 'worker')}")
             if engine.is_elsewhere():
                 _keep_texts(store, name, quiet=given["quiet"])
-            with open_progress_view(quiet=given["quiet"]) as watch:
-                snapshot = drive(store, engine, terms, watch.tell, watch.see)
+            with batch_progress(quiet=given["quiet"]) as (note, watch):
+                snapshot = drive(store, engine, terms, note, watch)
     except KeyboardInterrupt:
         raise StoppedError(f"Resume: {resume_command(name)}") from None
     return finish(store, snapshot, as_json=given["as_json"], quiet=given["quiet"])

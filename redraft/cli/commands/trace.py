@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -131,8 +131,9 @@ No model is called.
     help="Show key facts (or else questions) of the document that the summary lacks, and at which step each was lost.",
 )
 @options.embeddings
-@options.store_options
-def lineage(run_id: str, lost: bool, db: str | None, as_json: bool, **given: Any) -> int:
+@options.db
+@options.as_json
+def lineage(run_id: str, lost: bool, embeddings: str | None, db: str | None, as_json: bool) -> int:
     """Show where each sentence of RUN's summary comes from: its places in the document, how certain they are, the
     intermediate texts, and where these differ from the document.
     """
@@ -141,7 +142,7 @@ def lineage(run_id: str, lost: bool, db: str | None, as_json: bool, **given: Any
     from redraft.report.history.lost import read_losses
     from redraft.report.markdown.lineage import lineage_markdown, losses_markdown
 
-    encoder = parse_options.encoder(given["embeddings"])
+    encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:
         if lost:
             losses = read_losses(store, run_id, encoder=encoder)

@@ -10,8 +10,8 @@ from redraft.errors import UsageError
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.figures import Interval, mean
-from redraft.evaluators.votes import OPEN
 from redraft.evaluators.similarity import rouge1
+from redraft.evaluators.votes import OPEN
 from redraft.lab.agreement.declared import make_table
 from redraft.lab.agreement.frames import (
     BIGRAMS,

@@ -16,8 +16,8 @@ from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
-from redraft.evaluators.votes import OPEN
 from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
+from redraft.evaluators.votes import OPEN
 from redraft.lab.agreement.declared import declared
 from redraft.lab.agreement.sheets import SheetAnswers, SheetRow, person_columns, sheet_file, yes_or_no_answers
 from redraft.report.history.certificates import judges_of

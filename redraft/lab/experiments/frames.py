@@ -15,9 +15,8 @@ import numpy as np
 import pandas as pd
 
 from redraft.domain import Totals
-from redraft.evaluators.figures import Interval, draws, interval
+from redraft.evaluators.figures import Interval, draws, interval, interval_of_mean
 from redraft.evaluators.reference.keyfacts import ALL
-from redraft.report.dossier.comparison.sides import interval_of_mean
 from redraft.report.tables import Cell, Table, mean
 
 ENDS = ("95% from", "95% to")

@@ -25,7 +25,7 @@ from redraft.report.entry import Entry
 from redraft.report.history.certificates import judge_setup_of
 from redraft.report.history.lineage import TracedSentence, read_lineage
 from redraft.report.history.results import document_read, read_result
-from redraft.report.history.trace import GIVEN_SAID
+from redraft.report.history.texts import GIVEN_SAID
 from redraft.report.tables import figure
 from redraft.settings import FIGURES, GIVEN_STRATEGY
 from redraft.store.store import Store, check_store
