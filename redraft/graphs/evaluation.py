@@ -160,7 +160,7 @@ async def choose(state: State, job: Job) -> Update:
         )
         draft_candidates.append(replace(candidate, draft=draft, chosen=candidate.number == best, reason=reason))
         job.observe(Notice(_said(draft_candidates[-1], len(candidates), draft_scores.get(candidate.number, {}))))
-    await off_loop(job.store.candidates.settle, job.run.id, draft_candidates)
+    await off_loop(job.store.candidates.put, *draft_candidates, run=job.run.id)
     await off_loop(job.store.runs.choose_draft, job.run.id, drafts[best])
     return {"draft": drafts[best]}
 

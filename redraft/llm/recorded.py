@@ -40,11 +40,12 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, ValueT
 from redraft.prompts.tags import TagContext, Tags
 from redraft.settings import Price
-from redraft.store.calls import OK, SENT, Call, Message, ModelCapabilities
+from redraft.store.calls import OK, SENT, Call, ModelCapabilities
 from redraft.store.connection import off_loop
-from redraft.store.documents import now
+from redraft.store.messages import Message
 from redraft.store.reservations import DuplicateCallError, Reservation
 from redraft.store.store import Store
+from redraft.store.table import now
 from redraft.text.languages import is_foreign
 from redraft.text.tokens import Tokenizer
 

@@ -19,7 +19,7 @@ from redraft.prompts.book import neutralize
 from redraft.prompts.contract import reply_schema
 from redraft.prompts.tags import Tags
 from redraft.settings import ReplyForm
-from redraft.store.calls import Message
+from redraft.store.messages import Message
 
 Mode = Literal["json_schema", "tools", "plain"]
 

@@ -43,7 +43,7 @@ async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseC
     if isinstance(checkpoints, SqliteCheckpoints):
         with explained(checkpoints.path):
             return await _in_a_file(checkpoints, closing)
-    from redraft.store.postgres.connection import on_a_server
+    from redraft.store.postgres import on_a_server
 
     with checkpoints.explained():
         return await on_a_server(checkpoints, closing)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from redraft.agents.evidence import EvidenceReader
 from redraft.domain import GIVEN, OTHER, Draft, Evaluation, KeyFacts, Pack, Piece
@@ -185,7 +185,8 @@ def _recorded(manager: RunManager, run: Run) -> list[DraftCandidate]:
     ]
     with store.transaction():
         parts = [record(prepared_document, RunSpec(), run.limits, store) for prepared_document in prepared]
-        store.candidates.add(run.id, [part.id for part in parts])
+        runs = ["", *(part.id for part in parts)]
+        store.candidates.put(*(DraftCandidate(number, key) for number, key in enumerate(runs, 1)), run=run.id)
     manager.prepared |= {part.id: prepared_document for part, prepared_document in zip(parts, prepared, strict=True)}
     return store.candidates.of(run.id)
 
@@ -280,7 +281,7 @@ class _ChapterRuns:
         def recorded() -> Run:
             with store.transaction():
                 part = record(prepared, order, whole.limits, store)
-                store.chapters.begin(whole.id, chapter.chunk.index, part.id)
+                store.chapters.put(replace(chapter, run=part.id), run=whole.id)
             return part
 
         part = await off_loop(recorded)

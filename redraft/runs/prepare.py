@@ -355,7 +355,7 @@ def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: St
             store.runs.add_draft(run.id, order.other, count_words(order.other), OTHER, 0)
         if prepared.chapters:
             named = zip(prepared.chapters, prepared.chunks, strict=True)
-            store.chapters.add(run.id, [ChapterRun(stretch.title, its) for stretch, its in named])
+            store.chapters.put(*(ChapterRun(stretch.title, chunk) for stretch, chunk in named), run=run.id)
         else:
             cut = (settings.until, settings.chunking)
             store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks, *cut)

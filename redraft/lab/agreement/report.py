@@ -51,9 +51,9 @@ from redraft.report.history.certificates import judge_setup_of
 from redraft.report.tables import Cell, Report, Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import Evaluate
-from redraft.store.documents import now
 from redraft.store.judgments import Agreement
 from redraft.store.store import Store
+from redraft.store.table import now
 
 TAU, BALANCED = "tau-b", "balanced accuracy"
 SENTENCES = "sentences"
