@@ -277,7 +277,7 @@ class BatchTotals:
             for (state, code, says), n in self.troubles.most_common(_EXAMPLES)
         )
         columns = ("state", "code", "items", "such as", "which says")
-        basis = "The message of each is in `redraft batch results`."
+        basis = "The message of each is with its document."
         return Table("troubles", "What went wrong", "By state and message.", basis, columns, rows)
 
 

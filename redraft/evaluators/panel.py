@@ -29,7 +29,6 @@ from redraft.errors import (
     RateLimited,
     StoreError,
     TransientError,
-    for_reader,
 )
 from redraft.evaluators.base import METRIC, Case, DocumentPack, Evaluator, statements_of
 from redraft.evaluators.figures import weighted_mean
@@ -247,10 +246,10 @@ def mean_evaluation(
 # Errors that are no metric's fault and would recur with the next one. A wrong test script must fail the test.
 _ENDS_THE_RUN = (BudgetError, StoreError, ProviderError, RateLimited, TransientError, ScriptError)
 
-_ABSTAINS = "the built-in model does not judge this: name a language model as judge (--judge openai:MODEL)"
+_ABSTAINS = "the built-in model does not judge this: name a language model as judge"
 _IN_ENGLISH_ALONE = (
     "the built-in model judges English only, and there is text here in another language ({}): name a language model as"
-    " judge (--judge openai:MODEL)"
+    " judge"
 )
 
 
@@ -398,7 +397,7 @@ class Panel:
         language = next(filter(is_foreign, languages), ENGLISH)
         judges = tuple(judge for judge in self.panel if judge.can_read(language))
         if evaluator.prompts and statements and not judges:
-            reason = for_reader(_IN_ENGLISH_ALONE.format(language))
+            reason = _IN_ENGLISH_ALONE.format(language)
             if reason not in self._notices:
                 self._notices.add(reason)
                 self.observer(Notice(reason))
@@ -410,7 +409,7 @@ class Panel:
         evaluation = with_enough_verdicts(evaluation)
         built_in = all(judge.model.identity == IDENTITY for judge in self.panel)
         if evaluation.outcome == "failed" and evaluation.unjudged and built_in:
-            evaluation = replace(evaluation, reason=for_reader(_ABSTAINS))
+            evaluation = replace(evaluation, reason=_ABSTAINS)
         part = yardstick.pack if evaluator.needs == "questions" else yardstick.keyfacts
         if evaluator.needs is None or part is None or evaluation.outcome != "scored":
             return evaluation

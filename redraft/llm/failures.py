@@ -21,7 +21,9 @@ from redraft.errors import (
     RateLimited,
     RefusedReply,
     RejectedRequest,
+    RunCommand,
     ServerUnreachable,
+    Set,
     TimedOut,
     TransientError,
     UsageError,
@@ -86,7 +88,7 @@ def translate(
             last = redact(str([*_causes(error)][-1]), secrets)
             why = "connection refused" if any(_REFUSED.search(repr(one)) for one in _causes(error)) else last
             where = f"nothing answers at {redact(address, secrets)}: " if address else ""
-            return ServerUnreachable(f"{where}{why}", hint="`redraft models` shows what answers, and where")
+            return ServerUnreachable(f"{where}{why}", fix=(RunCommand("models"), " shows what answers, and where"))
         return (TimedOut if names & _LATE else TransientError)(said)
     if status is not None or (speaks_openai and _is_no_completion(error)):
         return TransientError(f"the server's answer is not a chat completion ({type(error).__name__}: {message})")
@@ -183,7 +185,9 @@ def _known_complaint(status: int, message: str, used: frozenset[str]) -> ModelEr
     if status not in (400, 404, 413, 422, 501):
         return None
     if _TOO_LONG.search(message):
-        return RejectedRequest(message, hint="use smaller --chunk-tokens and --context-tokens", too_long=True)
+        return RejectedRequest(
+            message, fix=("use smaller ", Set("chunk_tokens"), " and ", Set("context_tokens")), too_long=True
+        )
     for feature, pattern in _FEATURES.items():
         if feature in used and pattern.search(message):
             return CapabilityError(f"{feature}: {message}")

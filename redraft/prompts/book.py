@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from typing_extensions import override
 
-from redraft.errors import PromptError, UsageError
+from redraft.errors import PromptError, RunCommand, UsageError
 from redraft.prompts.contract import GAP, Fence, FencedLines, FencedTexts, ItemTags, Prompt, PromptInput
 from redraft.prompts.tags import TaggedItem, Tags, disarmed
 from redraft.sources import MAX_SETTINGS_BYTES, read_file
@@ -154,7 +154,10 @@ def _compile(prompt: Prompt[Any, Any], source: str, place: str) -> Template:
         raise PromptError(
             "; ".join([f"the template {' and '.join(parts)}", *lost]),
             place=place,
-            hint=f"its variables are {', '.join(sorted(known))}; see `redraft prompts show {prompt.name}`",
+            fix=(
+                f"its variables are {', '.join(sorted(known))}; see ",
+                RunCommand("prompts show", more=(prompt.name,)),
+            ),
         )
     return template
 
@@ -191,7 +194,7 @@ def _check(prompt: Prompt[Any, Any], source: str, place: str) -> None:
                 f"the template leaves out {{{{ {left_out} }}}}, or may leave it out: it carries "
                 f"{carried[left_out]}, which a model needs",
                 place=place,
-                hint=f"do not put it under another condition; see `redraft prompts show {prompt.name}`",
+                fix=("do not put it under another condition; see ", RunCommand("prompts show", more=(prompt.name,))),
             )
 
 
@@ -236,7 +239,7 @@ def _read_directory(directory: Path) -> dict[str, str]:
     if not directory.is_dir():
         raise UsageError(
             f"{str(directory)!r} is neither a prompt set ({', '.join(SETS)}) nor a directory",
-            hint="`redraft prompts export DIR` writes a directory to start from",
+            fix=(RunCommand("prompts export", more=("DIR",)), " writes a directory to start from"),
         )
     found = {path.stem: _read(path) for path in sorted(directory.glob(f"*{SUFFIX}"))}
     unknown = [name for name in found if name not in PROMPTS and name.lower() != "readme"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from redraft.domain import Document, content_id
 from redraft.errors import BudgetError, RedraftError
@@ -42,11 +43,11 @@ def failure(stage: str, error: Exception) -> Failure:
     return Failure(stage, code, storable(one_line(message, _LONGEST_MESSAGE)))
 
 
-def describe_error(error: Exception) -> dict[str, str]:
+def describe_error(error: Exception) -> dict[str, Any]:
     """Return an error as it is stored with an item or a batch: its code, message and hint."""
     found = failure("", error)
-    hint = error.hint if isinstance(error, RedraftError) else "please report it"
-    return {"code": found.code, "message": found.message, "hint": hint}
+    words = error.stored if isinstance(error, RedraftError) else {"hint": "please report it"}
+    return {**words, "code": found.code, "message": found.message}
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 
@@ -66,23 +67,19 @@ async def record_stop(store: Store, run: str, error: BaseException) -> None:
         raise
 
 
-def _told(error: BaseException) -> tuple[Status, str, dict[str, str] | None]:
+def _told(error: BaseException) -> tuple[Status, str, dict[str, Any] | None]:
     """Return the status, stop reason and stored error for the exception that ended a run."""
     match error:
         case GraphBubbleUp():
             return "waiting", WAITING, None
         case BudgetError():
-            return "stopped", "budget", _described(error)
+            return "stopped", "budget", error.stored
         case RedraftError():
-            return "failed", error.code, _described(error)
+            return "failed", error.code, error.stored
         case asyncio.CancelledError() | KeyboardInterrupt() | GeneratorExit():
             return "interrupted", "cancelled", None
     message = f"{type(error).__name__}: {error}"
     return "failed", "bug", {"code": "bug", "message": message, "hint": "please report it"}
-
-
-def _described(error: RedraftError) -> dict[str, str]:
-    return {"code": error.code, "message": str(error), "hint": error.hint}
 
 
 # Seconds that the nodes of a cancelled run get to clean up.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -9,7 +10,7 @@ from itertools import count
 
 from langchain_core.language_models import BaseChatModel
 
-from redraft.errors import UsageError
+from redraft.errors import Set, UsageError
 from redraft.events import Observer
 from redraft.fields import list_argument
 from redraft.llm.addresses import OPENAI, address_in, has_usual_key, is_here, key_server, provider_of, server_at
@@ -169,11 +170,15 @@ def _price(settings: DraftConfig, limits: Limits, table: PriceTable, objects: Ma
         return FREE
     price = price_of(settings, table)
     if price is None and limits.max_cost is not None:
+        name = settings.model.partition(":")[2] or settings.model
         raise UsageError(
-            f"the price of {settings.model} is not known, so --max-cost cannot be enforced",
-            hint="give its price in dollars per million tokens with --set prices=FILE, a TOML file such as:\n[prices]\n"
-            f'"{settings.model.partition(":")[2] or settings.model}" = {{ prompt = 0.25, completion = 2.0 }}\n'
-            "or use --max-calls",
+            f"the price of {settings.model} is unknown, so the limit of cost cannot be kept",
+            fix=(
+                *("give its price in dollars per million tokens with ", Set("prices", "FILE")),
+                f", a TOML file such as:\n[prices]\n{json.dumps(name)} = {{ prompt = 0.25, completion = 2.0 }}\n",
+                "or use ",
+                Set("max_calls"),
+            ),
         )
     return price
 
@@ -317,7 +322,9 @@ def with_addresses(
     Objects have their own addresses. If the named models are at several addresses, none is filled in, and each
     provider's default or the writer's address applies."""
     if twice := next((name for name in judging.judges if judging.judges.count(name) > 1), None):
-        raise UsageError(f"the judge {twice} is named twice", hint="use --repeat to let a judge judge more than once")
+        raise UsageError(
+            f"the judge {twice} is named twice", fix=("use ", Set("repeat"), " to let a judge judge more than once")
+        )
     judging = _with_confirmer(judging)
     names = [name for _, name in named_in(judging, refinement)]
     models = {name: _settled(judging.models[name]) for name in names if name in judging.models}
@@ -335,7 +342,7 @@ def _with_confirmer(judging: JudgeConfig) -> JudgeConfig:
     if not others:
         raise UsageError(
             f"there is no other judge for {judging.confirm} to confirm",
-            hint="name a judge whose objections it decides: --judge",
+            fix=("name a judge whose objections it decides: ", Set("judges")),
         )
     return judging.model_copy(update={"judges": (*others, judging.confirm)})
 

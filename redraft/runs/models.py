@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from redraft import plugins
 from redraft.builtin.facade import IDENTITY
 from redraft.builtin.facade import open_model as open_extractive
-from redraft.errors import UsageError
+from redraft.errors import RunCommand, Set, UsageError
 from redraft.llm.addresses import OPENAI, address_in, base_url, name_of, openai_key, plain_address, provider_of
 from redraft.llm.base import LazyModel, Model
 from redraft.llm.budget import FREE, PriceTable
@@ -46,7 +46,7 @@ def resolve(settings: DraftConfig) -> DraftConfig:
     if provider == OPENAI and name:
         return settings.model_copy(update={"base_url": base_url(given)})
     if settings.key_env:
-        raise UsageError(f"{model} takes its key from its provider's own variable", hint="leave out --set key_env")
+        raise UsageError(f"{model} takes its key from its provider's own variable", fix=("leave out ", Set("key_env")))
     if not (named and provider in plugins.names("models")):
         _check_provider(provider, model, name)
     return settings.model_copy(update={"base_url": plain_address(given) if given else None})
@@ -169,14 +169,14 @@ def _late_openai(settings: DraftConfig, seconds: float, closing: AsyncExitStack,
 
 
 _WHAT = "only says whether one text follows from another"
-_HINT = f"name it as --judge, for --metric {SERVES[0]} or --metric {SERVES[1]}"
+_AS_JUDGE = ("name it as one of the ", Set("judges"), f", for {SERVES[0]} or {SERVES[1]}")
 
 
 def check_writer(settings: DraftConfig, refinement: RefineConfig | None) -> None:
     """Refuse a model that only judges as one that writes."""
     model = settings.model
     if is_entailment(model) and (settings.strategy != GIVEN_STRATEGY or refinement):
-        raise UsageError(f"{model} cannot write: it {_WHAT}", hint=_HINT)
+        raise UsageError(f"{model} cannot write: it {_WHAT}", fix=_AS_JUDGE)
 
 
 def check_judges(
@@ -191,13 +191,13 @@ def check_judges(
     for role, name in named_in(judging, refinement):
         other = settings_by_name(name, settings, judging).model
         if role != "judge" and is_entailment(other):
-            raise UsageError(f"{other} can only be a judge: it {_WHAT}", hint=_HINT)
+            raise UsageError(f"{other} can only be a judge: it {_WHAT}", fix=_AS_JUDGE)
     model = next((judge.model for judge in judges if is_entailment(judge.model)), None)
     if model is None:
         return
     asked = [evaluator.name for evaluator in known if evaluator.prompts]
     if not asked:
-        raise UsageError(f"{model} cannot be used here: it {_WHAT}", hint=_HINT)
+        raise UsageError(f"{model} cannot be used here: it {_WHAT}", fix=_AS_JUDGE)
     if strange := [name for name in asked if name not in SERVES]:
         raise UsageError(
             f"the judge {model} does not support {' and '.join(strange)}: it {_WHAT}",
@@ -206,5 +206,5 @@ def check_judges(
     if SERVES[-1] in asked and is_entailment(judges[0].model) and not has_facts:
         raise UsageError(
             f"the judge {model} finds no key facts: it {_WHAT}",
-            hint="import some with `redraft pack import`, or name a judge that finds them before it",
+            fix=("import some with ", RunCommand("pack import"), ", or name a judge that finds them before it"),
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from redraft.builtin.facade import reads
 from redraft.domain import GIVEN, OTHER, Chunk, Document, Finding, Span, content_id
-from redraft.errors import DocumentError, PromptError, RunError, UsageError
+from redraft.errors import Advice, DocumentError, PromptError, RunCommand, RunError, Set, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.graphs.plan import Plan, choose_strategy, fitting_words
@@ -258,10 +258,12 @@ def _completed(settings: DraftConfig, model: Model | None) -> tuple[DraftConfig,
         update["context_tokens"] = window_of_family(name_of(settings.model)) or settings.context_tokens
     settings = settings.model_copy(update=update)
     if settings.by_chapter and settings.until is not None:
-        raise UsageError("chapters are read whole", hint="leave out --set until, or read some of them with --chapters")
+        raise UsageError(
+            "chapters are read whole", fix=("leave out ", Set("until"), ", or read some of them with ", Set("chapters"))
+        )
     if settings.by_chapter and settings.drafts > 1:
         raise UsageError(
-            "several drafts can be made of a whole document, but not by chapter", hint="leave out --drafts"
+            "several drafts can be made of a whole document, but not by chapter", fix=("leave out ", Set("drafts"))
         )
     tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
     warnings = [warning] if warning else []
@@ -277,13 +279,13 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
     check_writer(prepared.settings, order.refinement)
     if order.refinement and order.refinement.review and prepared.settings.by_chapter:
         raise UsageError(
-            "--review works on one summary, and there is one per chapter",
-            hint="leave out --review; a chapter's summary can be refined with it afterwards",
+            "a review is of one summary, and there is one per chapter",
+            fix=("leave out ", Set("review"), "; a chapter's summary can be refined with it afterwards"),
         )
     if order.refinement and prepared.settings.until is not None:
         raise UsageError(
             "refining uses the whole document, but the draft would read only its beginning",
-            hint="leave out --set until, or draft without refining",
+            fix=("leave out ", Set("until"), ", or draft without refining"),
         )
     if judging is None:
         return
@@ -302,24 +304,24 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
         raise UsageError(
             f"the built-in model finds questions and key facts in English only, and this is in another language"
             f" ({language})",
-            hint="name a judge that can read it, such as --judge openai:gpt-5-mini",
+            fix=("name a judge that can read it, such as ", Set("judges", "openai:gpt-5-mini")),
         )
     for evaluator in known:
         has_own = any(prompt.name not in PROMPTS for prompt in evaluator.prompts)
         if has_own and EXTRACTIVE in {judge.model for judge in judges}:
             raise UsageError(
                 f"the metric {evaluator.name} has a prompt of its own, which the built-in model cannot answer",
-                hint="name a judge that can, such as --judge openai:gpt-5-mini",
+                fix=("name a judge that can, such as ", Set("judges", "openai:gpt-5-mini")),
             )
         for judge in judges:
             window = judge.context_tokens if reads_prompts(judge.model) else None
             its_own = judge.prompts != prepared.settings.prompts
             evaluator.check(PromptBook(judge.prompts) if its_own else prepared.book, prepared.tokenizer, window)
     if judging.pack and store.packs.get(judging.pack).document != document.id:
-        raise UsageError(f"pack {judging.pack} is about another document", hint="`redraft pack list` lists them")
+        raise UsageError(f"pack {judging.pack} is about another document", fix=(RunCommand("pack list"), " lists them"))
     if judging.keyfacts and store.keyfacts.get(judging.keyfacts).document != document.id:
         raise UsageError(
-            f"the key facts {judging.keyfacts} are about another document", hint="`redraft pack list` lists them"
+            f"the key facts {judging.keyfacts} are about another document", fix=(RunCommand("pack list"), " lists them")
         )
 
 
@@ -373,7 +375,7 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
     if changed := sorted(name for name, _ in hashes.items() ^ run.prompt_hashes.items()):
         raise PromptError(
             f"the prompts of run {run.id} have changed since it began: {', '.join(dict.fromkeys(changed))}",
-            hint=_with_other_prompts(store, run, book, changed),
+            fix=_with_other_prompts(store, run, book, changed),
         )
     chunks = store.chunks(run)
     if not chunks:
@@ -384,14 +386,15 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
     return PreparedDocument(document, language_key(document), run.settings, chunks, tokenizer, book, plan, warnings)
 
 
-def _with_other_prompts(store: Store, run: Run, book: PromptBook, changed: Sequence[str]) -> str:
+def _with_other_prompts(store: Store, run: Run, book: PromptBook, changed: Sequence[str]) -> Advice:
     """Return what helps where prompts of a run are not what they were: files of the user's, or redraft's own."""
     begun = [made.number for made in store.judgments.rounds(run.id) if made.accepted]
-    again = f"`redraft fork {run.id}` with --round {begun[-1]}" if begun else "the same command again"
-    again = f"to go on with today's prompts, use {again}"
+    fork = RunCommand("fork", run.id, ("--round", str(begun[-1]))) if begun else "the same command again"
     if set(changed) <= set(book.overridden):
-        return f"restore the files in {book.choice}; {again}"
-    return f"it can be resumed with the code that began it (redraft {run.version}); {again}"
+        first = f"restore the files in {book.choice}"
+    else:
+        first = f"it can be resumed with the code that began it (redraft {run.version})"
+    return first, "; to go on with today's prompts, use ", fork
 
 
 def prompts_used(

@@ -102,10 +102,10 @@ def settings_with_windows(
         found = find(one)
         may_have_one = one.model is None or isinstance(one.model, ChatModel)
         if found is None and may_have_one and reads_prompts(one.settings.model):
-            option = "--context-tokens N, or " if one is writer else ""
+            own = "" if one is writer else " in its own table [models.NAME]"
             notes.append(
                 f"the window of {one.settings.model} is unknown: {otherwise:,} tokens{whose} are assumed"
-                f" (set {option}{WINDOW} in its own table [models.NAME])"
+                f" (set {WINDOW}{own})"
             )
         return found or otherwise
 
@@ -386,7 +386,7 @@ async def _asked(
 
 def _told(error: RedraftError) -> str:
     if isinstance(error, TimedOut):
-        return f"{error.message}: it may be busy or still loading (--set timeout=SECONDS)"
+        return f"{error.message}: it may be busy or still loading, and need a longer timeout"
     if isinstance(error, ReplyError) and error.finish_reason == "length":
         return f"{error.message}: within {_ROOM:,} tokens there was no answer, so it may need more reasoning first"
     return f"{error.message}{f' ({error.hint})' if error.hint and not isinstance(error, ModelError) else ''}"

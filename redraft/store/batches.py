@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic.dataclasses import dataclass as record
 
 from redraft.domain import DEFERRED, computed
-from redraft.errors import RunError, UsageError
+from redraft.errors import RunCommand, RunError, Set, UsageError
 from redraft.store.connection import Connection, Row, Transaction, body_of, json_text, record_in, storable
 from redraft.store.documents import now
 
@@ -172,7 +172,7 @@ class Batches:
             row = raw.execute("SELECT * FROM batches WHERE name = ?", (batch.name,)).fetchone()
             if row is not None and {**_batch_in(row).asked, "left_out": None} != {**batch.asked, "left_out": None}:
                 raise UsageError(
-                    f"the batch {batch.name} was started with other settings", hint="give it another --name"
+                    f"the batch {batch.name} was started with other settings", fix=("give it another ", Set("name"))
                 )
             raw.execute(
                 "INSERT INTO batches (name, status, created, updated, body) VALUES (?, 'open', ?, ?, ?)"
@@ -186,7 +186,7 @@ class Batches:
             raise UsageError(f"the name of a batch is of the type {type(name).__name__}", hint="pass a str")
         row = self._connection.row("SELECT * FROM batches WHERE name = ?", (storable(name),))
         if row is None:
-            raise RunError(f"there is no batch {name!r}", hint="`redraft batch status` lists them")
+            raise RunError(f"there is no batch {name!r}", fix=(RunCommand("batch status"), " lists them"))
         return _batch_in(row)
 
     def all(self) -> list[Batch]:
@@ -401,7 +401,7 @@ def _lose(raw: Transaction, row: Row, how: str) -> None:
     error = {
         "code": "aside",
         "message": f"{deaths} workers died while processing it; the last one: {how}",
-        "hint": "check the document; `redraft batch resume` tries it again",
+        "hint": "check the document; to resume the batch tries it again",
     }
     aside = deaths >= MAX_CRASHES
     raw.execute(

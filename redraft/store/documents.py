@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from redraft.domain import Chunk, Document, Parent, Span, content_id
-from redraft.errors import StoreError
+from redraft.errors import RunCommand, StoreError
 from redraft.settings import Chunking
 from redraft.store.connection import (
     Connection,
@@ -98,7 +98,9 @@ class Documents(Repository):
         )
         if len(rows) != 1 or not key:
             what = "no document has an id that begins" if not rows else "more than one document has an id that begins"
-            raise StoreError(f"{what} with {key!r}", hint="`redraft show RUN --json` names that of a run")
+            raise StoreError(
+                f"{what} with {key!r}", fix=(RunCommand("show", more=("RUN", "--json")), " names that of a run")
+            )
         return str(rows[0]["id"])
 
     def has(self, key: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 
-from redraft.errors import RunError, StoreError
+from redraft.errors import RunCommand, RunError, StoreError
 from redraft.store.calls import release
 from redraft.store.checkpoints import Checkpoints
 from redraft.store.connection import Connection, Transaction
@@ -128,7 +128,7 @@ class RunRemover:
         about = {row["id"]: row["document"] for row in self.connection.rows("SELECT id, document FROM runs")}
         unknown = [run for run in runs if run not in about]
         if unknown:
-            raise RunError(f"no run {unknown[0]}", hint="`redraft runs` lists them")
+            raise RunError(f"no run {unknown[0]}", fix=(RunCommand("runs"), " lists them"))
         chosen = list(dict.fromkeys([*runs, *(run for run, document in about.items() if document in documents)]))
         # Its chapter and candidate runs are deleted with it.
         parts = self.connection.rows(

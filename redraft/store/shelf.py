@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from redraft.errors import StoreError
+from redraft.errors import RunCommand, StoreError
 from redraft.store.connection import Connection, Repository, Row, body_of, insert, record_in, storable
 from redraft.store.documents import now
 
@@ -86,7 +86,7 @@ class QuestionSets(Repository, Generic[Built]):
         rows = self._connection.rows(statement, (self._kind, len(key), storable(key)))
         if len(rows) != 1 or not key:
             what = f"no {self._what}" if not rows else "more than one id begins"
-            raise StoreError(f"{what} with {key!r}", hint="`redraft pack list` lists them")
+            raise StoreError(f"{what} with {key!r}", fix=(RunCommand("pack list"), " lists them"))
         return self._set_in(rows[0])
 
     def imported(self, document: str) -> Built | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from redraft.errors import StoreError
+from redraft.errors import Advice, RunCommand, Set, StoreError
 from redraft.store.connection import BUSY_SECONDS, Connection, Scope, Transaction, Values
 
 VERSION = "201_records"
@@ -348,22 +348,22 @@ def files_of(path: Path) -> list[Path]:
 
 def store_error(error: Exception, path: Path) -> StoreError:
     """Return our error for one of SQLite's, with a hint."""
-    return StoreError(str(error), place=str(path), hint=_advice(error))
+    return StoreError(str(error), place=str(path), fix=_advice(error))
 
 
-def _advice(error: Exception) -> str:
+def _advice(error: Exception) -> Advice:
     text = str(error).lower()
     if "closed database" in text or "no active connection" in text:
         return "the session was closed, and this needs an open one; stored results are safe"
     if "locked" in text or "busy" in text:
-        return "another program has locked the database: close it there, then `redraft resume` the run"
+        return "another program has locked the database: close it there, then ", RunCommand("resume")
     if "full" in text or "no space" in text:
-        return "free some disk space, then `redraft resume` the run; stored results are safe"
+        return "free some disk space, then ", RunCommand("resume"), "; stored results are safe"
     if "not a database" in text or "malformed" in text:
-        return "this is not a redraft database, or it is damaged: name another with --db"
+        return "this is not a redraft database, or it is damaged: name another with ", Set("db")
     if isinstance(error, OSError) or "readonly" in text or "unable to open" in text:
-        return "redraft must be able to write there: name another place with --db"
-    return "see `redraft runs`, and `redraft resume` the run when the cause is gone"
+        return "redraft must be able to write there: name another place with ", Set("db")
+    return "see ", RunCommand("runs"), ", and when the cause is gone ", RunCommand("resume")
 
 
 def schema_statements() -> Iterator[str]:
@@ -383,18 +383,21 @@ def is_current(applied: Sequence[str], place: str) -> bool:
         raise StoreError(
             "the database was written by a version of redraft before 0.1.0, and only such a version can read it",
             place=place,
-            hint="name another database with --db; that version's `redraft export RUN -o run.html` writes a run to a"
-            " file, and its `redraft pack export BOOK -o FILE` questions that `redraft pack import FILE` reads here",
+            fix=(
+                *("name another database with ", Set("db")),
+                "; that version's `redraft export RUN -o run.html` writes a run to a file, and its `redraft pack export"
+                " BOOK -o FILE` questions that `redraft pack import FILE` reads here",
+            ),
         )
     if others:
         raise StoreError(
             f"the database was written by a newer redraft (it has {others[-1]})",
             place=place,
-            hint="upgrade redraft, or name another database with --db",
+            fix=("upgrade redraft, or name another database with ", Set("db")),
         )
     return VERSION in applied
 
 
 def another_program(message: str, connection: Connection) -> StoreError:
     """Return the error for a database with tables that redraft did not create."""
-    return StoreError(message, place=connection.place, hint="name another database with --db")
+    return StoreError(message, place=connection.place, fix=("name another database with ", Set("db")))

@@ -11,7 +11,7 @@ from types import TracebackType
 from platformdirs import user_data_path
 
 from redraft.domain import Chunk, KeyFacts, Pack, TypedQuestions
-from redraft.errors import StoreError, UsageError
+from redraft.errors import Set, StoreError, UsageError
 from redraft.plugins import require
 from redraft.store.addresses import is_server
 from redraft.store.batches import Batches, RateLimiterWindow
@@ -70,7 +70,7 @@ def _not_there(place: str) -> StoreError:
     return StoreError(
         "there is no database there",
         place=place,
-        hint="name the database of your runs with --db, or leave --db out for the default one",
+        fix=("name the database of your runs with ", Set("db"), ", or leave it out for the default one"),
     )
 
 

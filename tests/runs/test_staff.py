@@ -202,7 +202,7 @@ def test_a_cost_limit_needs_the_price_of_the_decider_too(tmp_path: Path) -> None
     table = tmp_path / "prices.toml"
     table.write_text('[prices]\n"m" = { prompt = 1, completion = 1 }\n', "utf-8")
     settings, refinement = DraftConfig(model="openai:m"), RefineConfig(goals={"coverage": 1}, decider="openai:dear")
-    with pytest.raises(UsageError, match="the price of openai:dear is not known"):
+    with pytest.raises(UsageError, match="the price of openai:dear is unknown"):
         assign_models(settings, JudgeConfig(), Limits(max_cost=1), price_table(str(table)), refinement=refinement)
 
 

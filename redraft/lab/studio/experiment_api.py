@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from redraft.batches.request import BATCH
-from redraft.errors import UsageError
+from redraft.errors import RunCommand, UsageError
 from redraft.fields import validated
 from redraft.lab.doctor.checkup import DOCTOR, probe_names
 from redraft.lab.experiments.published import read_file_of_results
@@ -39,8 +39,8 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import context_of, read
 from redraft.studio.contracts import TableEntry
+from redraft.studio.doors import with_names
 from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, typed
-from redraft.studio.form import results_on_page, with_names
 from redraft.studio.run_views import RunFilter, RunRows
 from redraft.studio.start import SentRequest, is_form, json_of, sent_with
 
@@ -192,7 +192,7 @@ def experiment_details(
     runs = tuple(known[run] for run in (_runs_in(files) if files else ()) if run in known)[:_MAX_RUNS]
     runs = runs or rows.listed(RunFilter(experiment=name, per=_MAX_RUNS)).rows
     if not runs and files is None:
-        raise NotFound(f"there is no experiment {name!r}", hint="GET /api/experiments lists them")
+        raise NotFound(f"there is no experiment {name!r}", fix=(RunCommand("experiment"), " lists them"))
     tables, settings = _tables(files) if files else ((), {})
     order, job = order_in(files) if files else None, work.job(name) if work else None
     return ExperimentDetails(
@@ -212,7 +212,7 @@ def stored_order(folder: Path, name: str) -> ExperimentOrder:
     path = _folders(folder).get(name)
     order = order_in(path) if path else None
     if order is None:
-        raise NotFound(f"no experiment {name!r} was started in a studio", hint="GET /api/experiments lists them")
+        raise NotFound(f"no experiment {name!r} was started in a studio", fix=(RunCommand("experiment"), " lists them"))
     return order
 
 
@@ -228,7 +228,8 @@ def _shown_results(file: Path, name: str) -> Results:
     # Settings have the name that the server has been asked for.
     known |= {f"{OPENAI}:{one.partition('/')[2]}": shown for one, shown in known.items()}
     results = read_file_of_results(file, name, lambda one: replace(one, rows=with_names(one.rows, known)))
-    return results_on_page(results, known)
+    named = {part: with_names(getattr(results, part), known) for part in ("about", "headline", "settings", "verdict")}
+    return replace(results, **named)
 
 
 def picture(folder: Path, name: str, file: str) -> bytes:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BeforeValidator, Field
 
 from redraft.domain import Document
-from redraft.errors import UsageError
+from redraft.errors import RunCommand, UsageError
 from redraft.evaluators.catalog import check_goals, metrics
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
 from redraft.lab.experiments import chunk_size, longsumeval, thesis
@@ -207,7 +207,9 @@ def _corpus(store: Store, asked: ExperimentBody, files: tuple[tuple[bytes, str],
         items = store.batches.some(asked.from_batch, "", "", 0, _MAX_DOCUMENTS)
         found.append((asked.from_batch, Corpus([store.documents.get(row.document) for row in items if row.document])))
         if not items:
-            raise UsageError(f"no batch {asked.from_batch!r} has documents", hint="GET /api/batches lists them")
+            raise UsageError(
+                f"no batch {asked.from_batch!r} has documents", fix=(RunCommand("batch list"), " lists them")
+            )
     found += [(Path(name).stem, documents_in_file(content, name)) for content, name in files]
     documents = {document.id: document for _, some in found for document in some.documents}
     if not documents:

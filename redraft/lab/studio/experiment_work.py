@@ -18,7 +18,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError, field_validator
 
 from redraft.domain import Document
-from redraft.errors import RedraftError, RunError, UsageError
+from redraft.errors import RedraftError, RunCommand, RunError, UsageError
 from redraft.events import Event, Notice, PartDone, StageStarted
 from redraft.lab.experiments.experiment import UNDECIDED, is_undecided
 from redraft.lab.experiments.pictures import result_files
@@ -28,8 +28,8 @@ from redraft.runs.experiment_runner import ExperimentRunner, describe_error
 from redraft.settings import Limits
 from redraft.sources import MAX_BYTES, read_file, write
 from redraft.store.store import Store
+from redraft.studio.doors import error_on_page
 from redraft.studio.feeds import Progress
-from redraft.studio.form import error_on_page, on_page
 from redraft.studio.orders import Models, limits_of
 
 _log = logging.getLogger("redraft")
@@ -161,7 +161,7 @@ class ExperimentJob:
             self.done, self.of = max(self.done, event.number), event.of
             self.log.appendleft(event.name)
         elif isinstance(event, Notice):
-            self.log.appendleft(on_page(event.message))
+            self.log.appendleft(event.message)
         elif not isinstance(event, StageStarted):
             self.calls.note(event)
 
@@ -225,7 +225,9 @@ class ExperimentManager:
         """Stop an experiment, and wait until it has stopped."""
         job = self._jobs.get(name)
         if job is None or not job.is_running:
-            raise RunError(f"experiment {name} is not running", hint=f"GET /api/experiments/{name} shows its status")
+            raise RunError(
+                f"experiment {name} is not running", fix=(RunCommand("experiment", name), " shows its status")
+            )
         job.stop()
         job.join()
 

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from redraft.agents.answerer import FoundAnswer
 from redraft.domain import Document, Evaluation, Span, Totals
-from redraft.errors import RunError, UsageError
+from redraft.errors import RunCommand, RunError, UsageError
 from redraft.report.history.lineage import DocumentRead, Lineage, Origin, read_lineage
 from redraft.report.history.quotes import By, basis
 from redraft.report.history.results import Result, document_read, read_result
@@ -158,10 +158,10 @@ class _Template:
             fields = {name for _, name, form, how in string.Formatter().parse(template) if name is not None}
             whole = not any(form or how for _, name, form, how in string.Formatter().parse(template) if name)
         except ValueError as error:
-            raise UsageError(f"--link: {error}", hint=self._hint) from error
+            raise UsageError(f"link: {error}", hint=self._hint) from error
         if (unknown := fields - set(self._FIELDS)) or not whole:
             what = f"there is no {{{min(unknown)}}}" if unknown else "its fields take no format"
-            raise UsageError(f"--link: {what}", hint=self._hint)
+            raise UsageError(f"link: {what}", hint=self._hint)
 
     @property
     def _hint(self) -> str:
@@ -341,8 +341,9 @@ def read_answer(store: Store, key: str) -> Answer:
     run = result.run
     evaluation = store.judgments.of(run.draft).get(ANSWER) if run.kind == "ask" and run.draft else None
     if evaluation is None:
-        hint = run.next_step if run.kind == "ask" else "`redraft runs --kind ask` lists those that have"
-        raise RunError(f"run {run.id} has no answer", hint=hint)
+        those = RunCommand("runs", more=("--kind", "ask")), " lists those that have"
+        fix = run.next_step if run.kind == "ask" else those
+        raise RunError(f"run {run.id} has no answer", fix=fix)
     answer = FoundAnswer.model_validate(dict(evaluation.details))
     if not answer.answered:
         return Answer(result, run.settings.query or "", answered=False, sentences=(), citations=())

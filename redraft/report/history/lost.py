@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from redraft.domain import Evaluation, Evidence, Finding, KeyFact, KeyFacts, Pack, PackQuestion, Parent, Span, computed
-from redraft.errors import RunError
+from redraft.errors import RunCommand, RunError
 from redraft.report.history.lineage import NEAR, Lineage, Tracer, origin_note
 from redraft.report.history.quotes import FactKey, StatedFact, stated_facts, yardstick_of
 from redraft.report.history.results import document_read
@@ -89,7 +89,10 @@ def facts_of(store: Store, run: Run, tracer: Tracer, draft: str) -> FactSet:
     if pack is None:
         raise RunError(
             f"there are no questions or key facts for {tracer.document.title or 'the document'}",
-            hint="build it with `redraft keyfacts SOURCE` or `redraft pack build SOURCE`",
+            fix=(
+                "build it with ",
+                *(RunCommand("keyfacts", more=("SOURCE",)), " or ", RunCommand("pack build", more=("SOURCE",))),
+            ),
         )
     questions: dict[str, list[PackQuestion]] = {}
     for question in pack.questions:

@@ -26,7 +26,7 @@ from redraft.domain import (
     Totals,
     record_json,
 )
-from redraft.errors import RunError, UsageError
+from redraft.errors import RunCommand, RunError, UsageError
 from redraft.evaluators.metric_info import PREFERENCE, WithdrawnFinding, goal_status, withdrawn
 from redraft.report.entry import Entry
 from redraft.report.history.certificates import Certificate, certificates, offline_checked
@@ -532,7 +532,7 @@ class RunResult(Entry, defer_build=True):
     notes: tuple[str, ...]
     requests: tuple[RequestOutcome, ...]
     oddities: tuple[str, ...]
-    error: dict[str, str] | None
+    error: dict[str, Any] | None
     usage: Totals
     chapters: Annotated[tuple[ChapterResult, ...], Field(exclude_if=lambda some: not some)] = ()
     """The chapters with their results, if they were summarized separately."""
@@ -581,5 +581,5 @@ def built_keyfacts(store: Store, run: Result | str) -> KeyFacts:
 
 def _built(result: Result, key: str | None, what: str = "question pack") -> str:
     if key is None:
-        raise RunError(f"run {result.run.id} has no {what}", hint="`redraft pack build` makes them")
+        raise RunError(f"run {result.run.id} has no {what}", fix=(RunCommand("pack build"), " makes them"))
     return key

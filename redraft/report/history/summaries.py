@@ -9,7 +9,7 @@ from typing import Annotated, Any, cast
 from pydantic import Field
 
 from redraft.domain import GIVEN, OTHER, Draft, Evaluation, computed
-from redraft.errors import RunError
+from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.llm.addresses import shown_name
 from redraft.report.entry import Entry, Line
@@ -79,11 +79,11 @@ def compared(store: Store, of: Result | str) -> SummaryComparison:
     result = result_of(store, of)
     run = result.run
     if run.kind != "compare":
-        raise RunError(f"run {run.id} does not compare summaries", hint="`redraft compare SOURCE A B`")
+        raise RunError(f"run {run.id} does not compare summaries", fix=RunCommand("compare", more=("SOURCE", "A", "B")))
     made = {draft.node: draft for draft in store.runs.drafts(run.id)}
     first, second = (store.judgments.of(made[node].id) for node in (GIVEN, OTHER))
     if PREFERENCE not in first:
-        raise RunError(f"run {run.id} has no verdict yet", hint=run.next_step)
+        raise RunError(f"run {run.id} has no verdict yet", fix=run.next_step)
     counts = count_sentences(store, run, [made[GIVEN], made[OTHER]])
     return SummaryComparison(
         result,

@@ -21,7 +21,7 @@ from redraft.domain import (
     computed,
     content_id,
 )
-from redraft.errors import RunError
+from redraft.errors import RunCommand, RunError
 from redraft.report.history.certificates import Certificate, certificates
 from redraft.report.history.requests import request_outcomes
 from redraft.report.history.results import Result, evaluations_of, metrics_json, read_result
@@ -279,7 +279,7 @@ def result_at_round(store: Store, result: Result, number: int) -> Result:
     if number not in there:
         several = f"has rounds {there[0]} to {there[-1]}" if len(there) > 1 else "has only round 0"
         which = several if there else "has no rounds"
-        raise RunError(f"run {result.run.id} {which}", hint=f"`redraft trace {result.run.id}` lists them")
+        raise RunError(f"run {result.run.id} {which}", fix=(RunCommand("trace", result.run.id), " lists them"))
     turn = trace.turn(number)
     shown = replace(result, draft=turn.draft, evaluations=turn.evaluations, certificates=turn.certificates)
     if number == there[-1]:

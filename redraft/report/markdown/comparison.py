@@ -83,7 +83,7 @@ def _notes(comparison: SummaryComparison) -> Iterator[str]:
     if not comparison.document_read:
         some = any(judging["document_read"] for judging in comparison.judgings)
         who = "not every judge has read the document" if some else "no judge has read the document"
-        yield f"{who}: with the summaries it does not fit the window (--context-tokens)"
+        yield f"{who}: with the summaries it does not fit the window"
 
 
 def _judgings(comparison: SummaryComparison) -> Iterator[str]:

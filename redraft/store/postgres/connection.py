@@ -18,6 +18,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from typing_extensions import override
 
+from redraft.errors import Advice, RunCommand
 from redraft.store.addresses import shown
 from redraft.store.checkpoints import STARTS_OVER, Checkpoints, thread_of
 from redraft.store.connection import BUSY_SECONDS, Connection, Scope, Transaction, Values
@@ -268,9 +269,9 @@ class PostgresCheckpoints(Checkpoints):
         self.connection, self.place = connection, connection.place
 
     @override
-    def restart_advice(self, run: str) -> str:
+    def restart_advice(self, run: str) -> Advice:
         thread = f"the rows of thread {thread_of(run)} from {', '.join(self.columns)}"
-        return f"delete {thread}, then `redraft resume {run}`: {STARTS_OVER}"
+        return f"delete {thread}, then ", RunCommand("resume", run), f": {STARTS_OVER}"
 
     @override
     def explained(self) -> AbstractContextManager[None]:

@@ -22,7 +22,7 @@ from psycopg.rows import RowMaker
 from psycopg.types.string import StrDumper, TextLoader
 from typing_extensions import override
 
-from redraft.errors import StoreError, StoreLost, UsageError
+from redraft.errors import Advice, RunCommand, Set, StoreError, StoreLost, UsageError
 from redraft.store.addresses import shown
 from redraft.store.claims import CLAIM_SECONDS, Claims, taken
 from redraft.store.connection import BUSY_SECONDS, Transaction, Values
@@ -219,7 +219,7 @@ def explained(place: str) -> Iterator[None]:
         yield
     except psycopg.Error as error:
         kind = StoreLost if _is_gone(error) else StoreError
-        raise kind(_said(error), place=place, hint=_advice(error)) from error
+        raise kind(_said(error), place=place, fix=_advice(error)) from error
 
 
 def _is_gone(error: psycopg.Error) -> bool:
@@ -234,22 +234,23 @@ def _said(error: psycopg.Error) -> str:
     return " ".join((error.diag.message_primary or str(error) or type(error).__name__).split())
 
 
-def _advice(error: psycopg.Error) -> str:
+def _advice(error: psycopg.Error) -> Advice:
     match error:
         case errors.LockNotAvailable() | errors.QueryCanceled():
-            return "another program has locked the database: close it there, then `redraft resume` the run"
+            return "another program has locked the database: close it there, then ", RunCommand("resume")
         case errors.DiskFull():
-            return "free some disk space on the server, then `redraft resume` the run; stored results are safe"
+            return "free some disk space on the server, then ", RunCommand("resume"), "; stored results are safe"
         case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():
-            return "redraft must be allowed to write there: ask the server's administrator, or name another with --db"
+            ask = "redraft must be allowed to write there: ask the server's administrator, or name another with "
+            return ask, Set("db")
         case errors.UndefinedFunction() | errors.UndefinedTable() | errors.UndefinedColumn():
-            return "redraft's tables there were changed: name another database with --db"
+            return "redraft's tables there were changed: name another database with ", Set("db")
         case psycopg.OperationalError():
             if "password" in str(error):
                 return "give the password in PGPASSWORD or in ~/.pgpass"
-            return "check that the server runs and can be reached, then `redraft resume` the run"
+            return "check that the server runs and can be reached, then ", RunCommand("resume")
         case _:
-            return "see `redraft runs`, and `redraft resume` the run when the cause is gone"
+            return "see ", RunCommand("runs"), ", and when the cause is gone ", RunCommand("resume")
 
 
 T = TypeVar("T")

@@ -299,7 +299,10 @@ def test_an_experiment_lists_its_runs_and_says_who_judged_itself(client: httpx.C
     assert shown.runs[0].kind == "summarize", "summaries come first"
     page = client.get(f"/experiments/{name}").text
     assert all(f'href="/runs/{one.run}"' in page for one in shown.runs)
-    assert "An offline check by the built-in model compares words; it does not measure quality." in page.partition("<details")[0]
+    assert (
+        "An offline check by the built-in model compares words; it does not measure quality."
+        in page.partition("<details")[0]
+    )
     listed = ExperimentList.model_validate(client.get("/api/experiments").json()).experiments
     assert next(one for one in listed if one.name == name).runs == len(shown.runs)
 

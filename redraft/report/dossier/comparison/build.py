@@ -9,7 +9,7 @@ from itertools import combinations
 from statistics import fmean
 from typing import Literal
 
-from redraft.errors import UsageError
+from redraft.errors import RunCommand, UsageError
 from redraft.evaluators.figures import RESAMPLES
 from redraft.fields import list_argument
 from redraft.report.dossier.comparison.contents import (
@@ -386,12 +386,12 @@ def _by_fifth(
     )
 
 
-_LIST_RUNS = "`redraft runs` lists them"
+_LIST_RUNS = (RunCommand("runs"), " lists them")
 _HOLDS = (
     "Includes the summaries, and the questions and key facts that they were judged by, with the answers and their "
     "source passages."
 )
-_NAMES = "give at least two runs: `redraft compare-runs RUN RUN`"
+_NAMES = ("give at least two runs: ", RunCommand("compare-runs", more=("RUN", "RUN")))
 
 
 def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | None = None) -> RunComparison:
@@ -401,11 +401,11 @@ def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | Non
     documents none of which has two contestants.
     """
     if len(keys := list_argument(keys, "runs")) < 2:
-        raise UsageError("there is nothing to compare: you gave only one run", hint=_NAMES)
+        raise UsageError("there is nothing to compare: you gave only one run", fix=_NAMES)
     sides = [read_side(store, run, named, encoder) for named, run in map(_parted, keys)]
     twice = [run for run, times in Counter(side.run.id for side in sides).items() if times > 1]
     if twice:
-        raise UsageError(f"run {twice[0]} is given twice", hint=_LIST_RUNS)
+        raise UsageError(f"run {twice[0]} is given twice", fix=_LIST_RUNS)
     return _beside(sides)
 
 
@@ -420,7 +420,7 @@ def _beside(sides: Sequence[Side]) -> RunComparison:
         titles = [one_line(side.document.title, 60) or "Untitled" for side in sides]
         raise UsageError(
             f"no two of these runs are of the same document: {', '.join(titles)}",
-            hint="`redraft runs --document ID|WORDS` lists the runs of a document",
+            fix=(RunCommand("runs", more=("--document", "ID|WORDS")), " lists the runs of a document"),
         )
     metrics = tuple(dict.fromkeys(metric for side in sides for metric in side.scored))
     groups = group_runs(sides)
@@ -452,10 +452,7 @@ def _warnings(metrics: Sequence[str], groups: Sequence[RunGroup], documents: Seq
     sides = {name: side for group in groups for name, side in group.named}
     times = Counter(metric for side in sides.values() for metric in side.scored)
     if all(number < 2 for number in times.values()):
-        yield (
-            "No metric has scored two of these runs. Score each summary with `redraft evaluate SOURCE SUMMARY`, and"
-            " compare those runs."
-        )
+        yield ("No metric has scored two of these runs. Evaluate each summary, and compare those runs.")
     yield from warnings(metrics, sides)
     for group in groups:
         for metric in metrics:
