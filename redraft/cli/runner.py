@@ -39,7 +39,7 @@ from redraft.runs.driver import Reviewer
 from redraft.runs.dry_run import plan_run
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.forms import fill, form_paper, form_plans
-from redraft.runs.model_pool import ModelLike
+from redraft.runs.models import ModelLike
 from redraft.runs.own_places import OwnPlaces
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import with_places

@@ -13,10 +13,9 @@ from redraft.events import Event, Notice, Observer, PartDone, RunStarted, StageS
 from redraft.llm.base import Model
 from redraft.llm.budget import Budget, PriceTable
 from redraft.report.history.results import Result, read_result
-from redraft.runs.model_names import NO_ITEM
-from redraft.runs.model_pool import ModelPool, ModelRole, open_models
-from redraft.runs.prepare import PreparedDocument, RunSpec, identify, record
-from redraft.runs.roster import server_window, with_windows
+from redraft.runs.models import NO_ITEM, ModelPool, ModelRole, open_models
+from redraft.runs.prepare import PreparedDocument, RunSpec, identify, record, with_windows
+from redraft.runs.roster import server_window
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig, Limits
 from redraft.store.connection import off_loop, storable
@@ -189,7 +188,7 @@ class ExperimentRunner:
         step: str,  # noqa: ARG002  (for plans)
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open models for the experiment's own requests; plans call them `step`."""
-        return open_models(assigned, run, prepared, self.store, self.observer, self.budget)
+        return open_models(assigned, run, prepared.document, prepared.book, self.store, self.observer, self.budget)
 
     async def _worked(
         self, run: Run | None, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch

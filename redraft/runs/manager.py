@@ -22,13 +22,11 @@ from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import tracing
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
-from redraft.runs.model_names import judge_settings_of
-from redraft.runs.model_pool import ModelPool, ModelRole, ModelRoles, assign_models
-from redraft.runs.model_pool import open_models as open_models
-from redraft.runs.models import load_openai
+from redraft.runs.models import ModelPool, ModelRole, ModelRoles, assign_models, judge_settings_of, load_openai
+from redraft.runs.models import open_models as open_models
 from redraft.runs.own_places import OwnPlaces
-from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, restore
-from redraft.runs.roster import server_window, with_windows
+from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, restore, with_windows
+from redraft.runs.roster import server_window
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits
 from redraft.store.connection import entered_off_loop, off_loop
 from redraft.store.runs import Run, Status
@@ -275,7 +273,8 @@ class RunManager:
         self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, observe: Observer
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open the models of a run for the duration of the context."""
-        return open_models(assigned, run, prepared, self.store, observe, self.budget or self.shared.get(run.id))
+        budget = self.budget or self.shared.get(run.id)
+        return open_models(assigned, run, prepared.document, prepared.book, self.store, observe, budget)
 
     async def _drive(self, opened: _OpenRun) -> None:
         """Put on record that the run is being worked on, once."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from redraft.builtin.facade import reads
@@ -16,6 +16,7 @@ from redraft.graphs.review import reviewed
 from redraft.graphs.strategies import draft_plan, strategy_named, version_with
 from redraft.llm.addresses import name_of
 from redraft.llm.base import Model
+from redraft.llm.nli import SERVES
 from redraft.llm.servers import window_of_family
 from redraft.prompts.book import PROMPTS, PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
@@ -26,8 +27,15 @@ from redraft.prompts.revision import CHOOSE_DRAFT, CRITICIZE, DECIDE, EDIT, REVI
 from redraft.readers.parts import NamedPart, split_document
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import caller_findings
-from redraft.runs.model_names import judge_settings_of
-from redraft.runs.models import check_judges, check_writer, resolve, tokenizer_of
+from redraft.runs.models import (
+    NO_ITEM,
+    judge_settings_of,
+    named_in,
+    resolve,
+    settings_by_name,
+    tokenizer_of,
+)
+from redraft.runs.roster import Windows, settings_with_windows
 from redraft.settings import (
     ANSWER,
     EXTRACTIVE,
@@ -46,6 +54,7 @@ from redraft.settings import (
     Refine,
     RefineConfig,
     Summarize,
+    is_entailment,
     reads_prompts,
 )
 from redraft.store.calls import PromptRecord
@@ -446,3 +455,53 @@ def _own_books(settings: DraftConfig, judging: JudgeConfig | None) -> dict[str, 
         for name, model_settings in models.items()
         if model_settings.prompts not in (None, settings.prompts)
     }
+
+
+_WHAT = "only says whether one text follows from another"
+_AS_JUDGE = ("name it as one of the ", Set("judges"), f", for {SERVES[0]} or {SERVES[1]}")
+
+
+def check_writer(settings: DraftConfig, refinement: RefineConfig | None) -> None:
+    """Refuse a model that only judges as one that writes."""
+    model = settings.model
+    if is_entailment(model) and (settings.strategy != GIVEN_STRATEGY or refinement):
+        raise UsageError(f"{model} cannot write: it {_WHAT}", fix=_AS_JUDGE)
+
+
+def check_judges(
+    settings: DraftConfig,
+    judging: JudgeConfig,
+    refinement: RefineConfig | None,
+    known: Sequence[Evaluator],
+    has_facts: bool,
+) -> None:
+    """Refuse what the judges that write no text do not serve. `has_facts` says whether there are key facts."""
+    judges = judge_settings_of(settings, judging)
+    for role, name in named_in(judging, refinement):
+        other = settings_by_name(name, settings, judging).model
+        if role != "judge" and is_entailment(other):
+            raise UsageError(f"{other} can only be a judge: it {_WHAT}", fix=_AS_JUDGE)
+    model = next((judge.model for judge in judges if is_entailment(judge.model)), None)
+    if model is None:
+        return
+    asked = [evaluator.name for evaluator in known if evaluator.prompts]
+    if not asked:
+        raise UsageError(f"{model} cannot be used here: it {_WHAT}", fix=_AS_JUDGE)
+    if strange := [name for name in asked if name not in SERVES]:
+        raise UsageError(
+            f"the judge {model} does not support {' and '.join(strange)}: it {_WHAT}",
+            hint=f"it supports {', '.join(SERVES[:-1])} and {SERVES[-1]}; name another judge for the rest",
+        )
+    if SERVES[-1] in asked and is_entailment(judges[0].model) and not has_facts:
+        raise UsageError(
+            f"the judge {model} finds no key facts: it {_WHAT}",
+            fix=("import some with ", RunCommand("pack import"), ", or name a judge that finds them before it"),
+        )
+
+
+def with_windows(
+    settings: DraftConfig, order: RunSpec, find: Windows, objects: Mapping[str, Model] = NO_ITEM
+) -> tuple[DraftConfig, RunSpec, list[str]]:
+    """Return the settings and the order with every model's window, and notes on assumptions."""
+    settings, judging, notes = settings_with_windows(settings, order.judging, order.refinement, find, objects)
+    return settings, replace(order, purpose=order.purpose.model_copy(update={"judging": judging})), notes

@@ -48,8 +48,7 @@ from redraft.runs.inputs import (
 )
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager, record_new_run
-from redraft.runs.model_pool import ModelLike, model_roles
-from redraft.runs.models import resolve
+from redraft.runs.models import ModelLike, model_roles, resolve
 from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import RunRequest, answer_spec, refuse_idle

@@ -331,8 +331,8 @@ def test_every_error_has_a_code_of_its_own() -> None:
 
 LATE = TimedOut("the model did not answer within 300 s")
 SAID = (
-    "the model did not answer within 300 s, twice: a longer `Limits.timeout`, or a lower"
-    " `Limits.concurrency`, gives it more time"
+    "the model did not answer within 300 s, twice: a longer timeout, or a lower"
+    " concurrency, gives it more time"
 )
 
 

@@ -132,7 +132,7 @@ def test_weights_travel_and_a_pack_without_them_weighs_all_questions_the_same(
 def test_without_a_pack_the_next_step_is_told(court: Court) -> None:
     with pytest.raises(PackError) as error:
         choose(court.store, court.document)
-    assert "redraft pack build keepers.md, or redraft keyfacts keepers.md" in error.value.hint
+    assert "await session.build(source)" in error.value.hint
 
 
 def test_a_pack_of_another_document_is_refused(elsewhere: Store, exported: Json, exporter: Court) -> None:

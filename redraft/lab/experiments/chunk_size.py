@@ -13,7 +13,7 @@ from random import Random
 from redraft.agents.accounts import gather_all
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Document, Totals, computed, record_json
-from redraft.errors import BudgetError, UsageError
+from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.events import StageStarted
 from redraft.lab.experiments.experiment import AGAIN, Experiment, Row, distinct, group_by, sum_fields, table, where
@@ -31,7 +31,7 @@ from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
 from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, mean, plain, unmarked
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.model_pool import with_addresses
+from redraft.runs.models import with_addresses
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.words import has_words
@@ -133,7 +133,7 @@ async def chunk_sizes(
     if design.context_tokens is not None and design.context_tokens < design.window:
         raise UsageError(
             f"chunks of {max(design.sizes):,} tokens need a larger window than {design.context_tokens:,} tokens",
-            hint=f"use --context-tokens {design.window}, or leave it out; or use smaller --sizes",
+            fix=("use ", Set("context_tokens", design.window), ", or leave it out; or use smaller ", Set("sizes")),
         )
     runner.share_budget("chunk-size", repr(design), *(document.id for document in documents))
     order = design.order()

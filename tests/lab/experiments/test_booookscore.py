@@ -413,7 +413,7 @@ async def test_the_budget_holds_over_judges_and_repetitions(tmp_path: Path, serv
     assert not outcome.complete
     assert len(server.seen) == 20
     report = EXPERIMENT.report(outcome)
-    assert r"stopped: limits=Limits(max\_calls=20) is used up" in report.to_markdown()
+    assert "stopped: the limit of 20 calls is used up" in report.to_markdown()
     statuses = {item["status"] for item in report.items}
     assert {"not made", "not applicable"} <= statuses <= {"scored", "not made", "not applicable"}
     assert all((item["score"] is None) == (item["status"] != "scored") for item in report.items)
@@ -514,7 +514,7 @@ async def test_what_cannot_be_judged_is_refused_before_anything_is_asked(tmp_pat
         await lab.run(judges=("openai:y", "x"))
     with pytest.raises(UsageError, match="the prompt does not fit into a window of 100 tokens"):
         await lab.run(context_tokens=100)
-    with pytest.raises(UsageError, match="the price of openai:x is not known"):
+    with pytest.raises(UsageError, match="the price of openai:x is unknown"):
         await lab.run(Limits(max_cost=1))
     lab.texts = {"a": "", "b": "---"}
     with pytest.raises(UsageError, match="no summary has a sentence"):

@@ -46,7 +46,7 @@ def test_marks_are_means_over_chunks_of_means_over_judges() -> None:
     )
     document = Document("d", "A Book", "")
     usage = ((128, Totals(calls=3, cost_usd=0.5)), (256, Totals(calls=1, cost_usd=None)))
-    stopped = BudgetError("--max-calls 4 is used up")
+    stopped = BudgetError("the limit of 4 calls is used up")
     report = EXPERIMENT.report(ChunkSizeOutcome(replace(DESIGN, judges=("x", "y")), (document,), found, usage, stopped))
     table, cost, failures = report.tables
     names = ("validity", "coherence", "cross content", "major facts", "tokens", "chunks", "of", "failed")
@@ -61,7 +61,7 @@ def test_marks_are_means_over_chunks_of_means_over_judges() -> None:
     assert rows(cost, "marked", "calls", "USD", size=256) == [(1, 1, None)]
     assert rows(failures, "size", "chunk", "judge", "code") == [(128, 1, "y", "rejected")]
     assert "4 done, 1 failed, 1 not made" in report.to_markdown()
-    assert r"stopped: limits=Limits(max\_calls=4) is used up" in report.to_markdown()
+    assert "stopped: the limit of 4 calls is used up" in report.to_markdown()
 
 
 @pytest.fixture

@@ -184,7 +184,7 @@ async def test_the_budget_leaves_holes_and_a_higher_one_goes_on(tmp_path: Path, 
     report = GRID.report(outcome)
     assert "not made" in {item["status"] for item in report.items}
     assert "failed" not in {item["status"] for item in report.items}, "what the budget did not reach has not failed"
-    assert r"Limits(max\_calls=6) is used up" in report.to_markdown()
+    assert "the limit of 6 calls is used up" in report.to_markdown()
     assert (await run(tmp_path, documents, design)).complete
     assert max(sent(server).values()) == 1
 

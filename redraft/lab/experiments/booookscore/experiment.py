@@ -11,7 +11,7 @@ from redraft.agents.accounts import gather_all
 from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.proofreader import CONFUSION, Proofreader, least_window
 from redraft.domain import Document, Totals, content_id
-from redraft.errors import BudgetError, UsageError
+from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import Booookscore, sentences_of
 from redraft.evaluators.metric_info import MIN_SHARE
@@ -25,7 +25,7 @@ from redraft.prompts.qa import Statement
 from redraft.report.history.certificates import Certificate
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
-from redraft.runs.model_pool import with_addresses
+from redraft.runs.models import with_addresses
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.languages import language_context, language_of
@@ -330,7 +330,11 @@ def _annotation_judge(judge: str, document: Document, outcome: CoherenceOutcome)
     elif judge != EXTRACTIVE and window < least:
         raise UsageError(
             f"the prompt does not fit into a window of {window:,} tokens",
-            hint=f"use --context-tokens {least} or more, or leave it out; or use --prompts simple, which is shorter",
+            fix=(
+                "use ",
+                *(Set("context_tokens", least), " or more, or leave it out; or use ", Set("prompts", "simple")),
+                ", which is shorter",
+            ),
         )
     return AnnotationJudge(judge, prepared, design.order(judge))
 

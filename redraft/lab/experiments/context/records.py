@@ -63,7 +63,7 @@ def parse_steps(words: str) -> tuple[int, ...]:
 
 def _no_steps(words: str) -> UsageError:
     return UsageError(
-        f"--until: {words!r:.60} are not steps",
+        f"until: {words!r:.60} are not steps",
         hint=f"write START:STOP:STEP, such as {USUAL}, or N,N...: at most {_MAX_STEPS} steps, each of"
         f" {_MIN_TOKENS} tokens or more",
     )

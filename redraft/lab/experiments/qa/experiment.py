@@ -15,7 +15,7 @@ from pydantic import Field, PlainSerializer
 from redraft.agents.accounts import gather_all
 from redraft.agents.judge import Judge
 from redraft.domain import Document, QuestionType, Third, Totals, TypedQuestion, TypedQuestions, computed, third_of
-from redraft.errors import BudgetError, PlanError, UsageError
+from redraft.errors import BudgetError, PlanError, Set, UsageError
 from redraft.evaluators.similarity import Similarity, similarity
 from redraft.events import Notice, StageStarted
 from redraft.graphs.strategies import strategy_named
@@ -43,8 +43,7 @@ from redraft.lab.experiments.runner import (
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch
 from redraft.runs.job import reader_of, wording
-from redraft.runs.model_pool import ModelPool
-from redraft.runs.models import tokenizer_of
+from redraft.runs.models import ModelPool, tokenizer_of
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import (
     EXTRACTIVE,
@@ -144,7 +143,12 @@ class QaDesign(ModelsDesign):
         if needed > window:
             raise PlanError(
                 f"{read:,} tokens with question and answer need {needed:,} tokens, more than the window of {window:,}",
-                hint=f"use --context-tokens {needed} if the model has such a window, or fewer steps with --until",
+                fix=(
+                    "use ",
+                    Set("context_tokens", needed),
+                    " if the model has such a window, or fewer steps with ",
+                    Set("until"),
+                ),
             )
         return prepared_document
 
