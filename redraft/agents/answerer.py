@@ -13,7 +13,7 @@ from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, Evid
 from redraft.agents.judge import Judge
 from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPlan
 from redraft.domain import Span
-from redraft.errors import IncompleteError
+from redraft.errors import IncompleteError, Set
 from redraft.prompts import qa
 from redraft.prompts.silence import is_answer
 from redraft.text.quotes import locate
@@ -113,8 +113,8 @@ class Answerer:
         item = [*self.reader.key(query), words, self.language]
         account = await self.judge.verdicts(qa.WRITE_ANSWER, FoundAnswer, [item], search.verdicts)
         if 0 not in account.verdicts:
-            hint = "try another --model, or --prompts simple for a weak one"
-            raise IncompleteError(f"there is no answer: {account.trouble or 'the replies disagree'}", hint=hint)
+            fix = ("try another ", Set("model"), ", or ", Set("prompts", "simple"), " for a weak one")
+            raise IncompleteError(f"there is no answer: {account.trouble or 'the replies disagree'}", fix=fix)
         answer = account.verdicts[0]
         # A statement without support in the document is not an answer from it.
         return answer if answer.places else answer.model_copy(update={"answered": False})

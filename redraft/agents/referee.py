@@ -50,7 +50,7 @@ class Referee:
             return SwappedAnswers(self.judge.name, None, None, False, trouble)
         needed = prompt_tokens(self.judge.book, self.tokenizer, a, b)
         if not fits(needed, self.window):
-            trouble = f"the two summaries need {needed:,} tokens, and the window has {self.window:,} (--context-tokens)"
+            trouble = f"the two summaries need {needed:,} tokens, and the window has {self.window:,}"
             return SwappedAnswers(self.judge.name, None, None, False, trouble)
         read = fits(needed + document_tokens, self.window)
         results = await self._both_orders(

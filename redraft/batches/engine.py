@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol, Self
 
 from redraft import plugins
 from redraft.batches.worker import FAILED_FOR_GOOD, Tell, WorkerTerms
-from redraft.errors import RedraftError, StoreError, UsageError
+from redraft.errors import RedraftError, RunCommand, Set, StoreError, UsageError
 from redraft.store.store import Store
 
 OWN = {"local": "redraft.batches.engine:ProcessEngine", "ray": "redraft.batches.ray_engine:RayEngine"}
@@ -110,7 +110,9 @@ class ProcessEngine:
 
     def __init__(self, address: str | None = None, _db: str = "") -> None:
         if address is not None:
-            raise UsageError("local workers have no address", hint="leave address out, or name another --engine")
+            raise UsageError(
+                "local workers have no address", fix=("leave ", Set("address"), " out, or name another ", Set("engine"))
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -191,7 +193,7 @@ class WorkerProcess:
 _TO_END = 20.0
 """Seconds that a stopping worker gets to clean up."""
 _LOOK_AGAIN = 0.05
-_RESUME = "fix that, then run `redraft batch resume`: stored results are safe"
+_RESUME = ("fix that, then ", RunCommand("batch resume"), ": stored results are safe")
 _VAIN_STARTS = 3
 """Give up after this many consecutive workers that died early without leasing an item."""
 _SOON = 30.0
@@ -244,7 +246,7 @@ class WorkerPool:
             if ended is not None:
                 self._running.remove(worker)
                 if ended.for_good:
-                    raise RedraftError(f"no worker can continue: {ended.died}", hint=_RESUME)
+                    raise RedraftError(f"no worker can continue: {ended.died}", fix=_RESUME)
                 if ended.died:
                     self._lost(worker, ended.died)
         waiting = [worker for worker in self._running if worker.is_waiting()]

@@ -16,7 +16,7 @@ from typing import Any
 
 from redraft.batches.dossiers import FOLDER, dossier_path, dossiers_folder, is_current
 from redraft.domain import Document
-from redraft.errors import DocumentError, RedraftError, UsageError
+from redraft.errors import DocumentError, RedraftError, Set, UsageError
 from redraft.readers.documents import is_readable, load, prepared, unknown_type_hint
 from redraft.report.history.results import Result, read_result
 from redraft.runs.inputs import document_of
@@ -300,7 +300,7 @@ def _beside(lines: Path, entry: Mapping[str, Any]) -> Path:
         raise UsageError(
             f"a line names a file outside its folder: {one_line(entry['path'])}",
             place=str(lines),
-            hint="if you trust it, add --allow-paths",
+            fix=("if you trust it, add ", Set("allow_paths")),
         )
     return path
 

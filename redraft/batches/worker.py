@@ -30,7 +30,6 @@ from redraft.errors import (
     ServerUnreachable,
     StoreError,
     StoreLost,
-    for_command_line,
 )
 from redraft.events import Event, Notice, Observer, RunStarted, ignore_event
 from redraft.llm.budget import Budget, PriceTable, price_table
@@ -346,7 +345,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     terms = WorkerTerms(**json.loads(sys.stdin.readline()))
     try:
-        with for_command_line(), open_worker(terms, price_table(terms.prices), _say) as worker:
+        with open_worker(terms, price_table(terms.prices), _say) as worker:
             asyncio.run(work(worker, sys.stdin.read))
     except RedraftError as error:
         _say(one_line(f"{error} {error.hint}".strip()))

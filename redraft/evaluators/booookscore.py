@@ -14,7 +14,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.agents.proofreader import Proofreader, SentenceConfusion, least_window
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
-from redraft.errors import UsageError
+from redraft.errors import Set, UsageError
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.votes import JudgeVerdicts, mean_evaluation, panel_verdicts
 from redraft.prompts.book import PromptBook
@@ -73,7 +73,10 @@ class Booookscore(Evaluator):
         if window is not None and window < smallest_window:
             raise UsageError(
                 f"the prompt of booookscore does not fit into a window of {window:,} tokens",
-                hint=f"use --context-tokens {smallest_window} or more, or --prompts simple, which has a short one",
+                fix=(
+                    *("use ", Set("context_tokens", smallest_window), " or more, or "),
+                    *(Set("prompts", "simple"), ", which has a short one"),
+                ),
             )
 
     async def evaluate(self, case: Case) -> Evaluation:

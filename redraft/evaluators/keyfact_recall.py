@@ -62,7 +62,7 @@ class KeyfactRecall(Evaluator):
             return self.not_applicable("the summary has no sentence")
         items = items_of(case.trees)
         if not items:
-            no_tree = "no key facts answer the run's query: only a query of `redraft keyfacts` has facts of its own"
+            no_tree = "no key facts answer the run's query: only a query of the key facts has facts of its own"
             nothing = "the document has no key facts from this perspective"
             return self.not_applicable(nothing if case.query is None else no_tree)
         aligned = await align(case, items)

@@ -23,7 +23,6 @@ from redraft.errors import (
     RateLimited,
     StoreError,
     TransientError,
-    for_reader,
 )
 from redraft.evaluators.base import METRIC, Case, Evaluator, statements_of
 from redraft.evaluators.findings import without_conflicts, without_overruled
@@ -44,10 +43,10 @@ _PACKAGE = str(Path(__file__).parents[1])
 # Errors that are no metric's fault and would recur with the next one. A wrong test script must fail the test.
 _ENDS_THE_RUN = (BudgetError, StoreError, ProviderError, RateLimited, TransientError, ScriptError)
 
-_ABSTAINS = "the built-in model does not judge this: name a language model as judge (--judge openai:MODEL)"
+_ABSTAINS = "the built-in model does not judge this: name a language model as judge"
 _IN_ENGLISH_ALONE = (
     "the built-in model judges English only, and there is text here in another language ({}): name a language model as"
-    " judge (--judge openai:MODEL)"
+    " judge"
 )
 
 
@@ -126,7 +125,7 @@ class Panel:
         language = next(filter(is_foreign, languages), ENGLISH)
         judges = tuple(judge for judge in self.panel if judge.can_read(language))
         if evaluator.prompts and statements and not judges:
-            reason = for_reader(_IN_ENGLISH_ALONE.format(language))
+            reason = _IN_ENGLISH_ALONE.format(language)
             if reason not in self._notices:
                 self._notices.add(reason)
                 self.observer(Notice(reason))
@@ -148,7 +147,7 @@ class Panel:
         evaluation = with_enough_verdicts(evaluation)
         built_in = all(judge.model.identity == IDENTITY for judge in self.panel)
         if evaluation.outcome == "failed" and evaluation.unjudged and built_in:
-            evaluation = replace(evaluation, reason=for_reader(_ABSTAINS))
+            evaluation = replace(evaluation, reason=_ABSTAINS)
         if evaluator.needs is None or part is None or evaluation.outcome != "scored":
             return evaluation
         reference = {REFERENCES[evaluator.needs]: part.id, "missing": list(part.missing)}

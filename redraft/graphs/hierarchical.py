@@ -18,7 +18,15 @@ from langgraph.graph import START, StateGraph
 
 from redraft.agents.structured_writer import MIN_WORDS, Stage, max_intermediate_words
 from redraft.domain import SHORTENED, Chunk, Document, Parent, Piece, Span, Usage
-from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
+from redraft.errors import (
+    EmptyReply,
+    IncompleteError,
+    NotShrinkingError,
+    RedraftError,
+    RejectedRequest,
+    ReplyError,
+    Set,
+)
 from redraft.events import Notice
 from redraft.graphs.job import Job, best_so_far
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
@@ -397,7 +405,9 @@ class SummaryTree:
             )
         if not completion.text:
             raise IncompleteError(
-                "every reply to a merge was empty", place=place, hint="try another --model, then resume the run"
+                "every reply to a merge was empty",
+                place=place,
+                fix=("try another ", Set("model"), ", then resume the run"),
             )
         if job.writer.says_nothing(completion.text):
             first, last = group[0].first_chunk + 1, group[-1].last_chunk + 1
@@ -435,7 +445,7 @@ class SummaryTree:
         if level > MAX_LEVELS:
             raise NotShrinkingError(
                 "merging does not reduce the number of summaries",
-                hint="use a larger --context-tokens, or a model that keeps to limits",
+                fix=("use a larger ", Set("context_tokens"), ", or a model that keeps to limits"),
             )
         levels = self._job.plan.levels
         return levels[min(level, len(levels) - 1)]
@@ -458,7 +468,10 @@ class SummaryTree:
             what = "the document" if level == 0 else f"the summaries below ({below:,} words)"
             raise NotShrinkingError(
                 f"the summaries of level {level} have {words_here:,} words, no fewer than {what}",
-                hint="the model ignores its word limits: try another model, --prompts simple, or larger --chunk-tokens",
+                fix=(
+                    "the model ignores its word limits: try another model, ",
+                    *(Set("prompts", "simple"), ", or larger ", Set("chunk_tokens")),
+                ),
             )
 
 

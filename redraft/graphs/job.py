@@ -27,7 +27,7 @@ from redraft.domain import (
     Span,
     top_pieces,
 )
-from redraft.errors import IncompleteError, NoAnswerError, RedraftError, RunError, TruncatedReasoning
+from redraft.errors import Advice, IncompleteError, NoAnswerError, RedraftError, RunError, Set, TruncatedReasoning
 from redraft.evaluators.panel import Panel
 from redraft.events import Notice, Observer, PieceDone
 from redraft.graphs.plan import LINES_BEFORE, Plan
@@ -175,17 +175,17 @@ class Job:
         """Return the error of a run in which no chunk yielded a summary."""
         gaps, count = await off_loop(self.store.runs.gaps, self.run.id), len(self.chunks)
         reasons = "; ".join(sorted({gap.reason for gap in gaps}))
-        hint = "try another --model, or --prompts simple for a weak one"
+        fix: Advice = ("try another ", Set("model"), ", or ", Set("prompts", "simple"), " for a weak one")
         if gaps and {gap.code for gap in gaps} == {TruncatedReasoning.code}:
-            hint = "give the model more room with --set reasoning_tokens, or turn its reasoning off"
+            fix = ("give the model more room with ", Set("reasoning_tokens"), ", or turn its reasoning off")
         if not gaps:
-            hint = "rephrase --query or leave it out; another --model may find more"
-            return NoAnswerError("nothing in the document helps to answer the question", hint=hint)
+            fix = ("rephrase ", Set("query"), " or leave it out; another ", Set("model"), " may find more")
+            return NoAnswerError("nothing in the document helps to answer the question", fix=fix)
         if self.run.settings.query is None or len(gaps) == count:
             what = "the document" if count == 1 else f"none of the {count} chunks"
-            return IncompleteError(f"{what} could {'not ' if count == 1 else ''}be summarized: {reasons}", hint=hint)
+            return IncompleteError(f"{what} could {'not ' if count == 1 else ''}be summarized: {reasons}", fix=fix)
         what = f"{len(gaps)} of the {count} chunks could not be summarized, and the others do not help to answer"
-        return IncompleteError(f"{what} the question: {reasons}", hint=hint)
+        return IncompleteError(f"{what} the question: {reasons}", fix=fix)
 
     async def keep_text(self, text: str) -> str:
         """Store a text; return its id."""

@@ -12,7 +12,7 @@ from typing import Any
 from redraft.agents.structured_writer import max_intermediate_words
 from redraft.agents.writer import MIN_WINDOW
 from redraft.domain import Chunk, Document, Span
-from redraft.errors import PlanError
+from redraft.errors import PlanError, Set
 from redraft.prompts import summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
@@ -161,8 +161,12 @@ class Planner:
         if needed > window:
             raise PlanError(
                 f"{what} needs {needed:,} tokens, more than the window of {window:,}",
-                hint=f"use --context-tokens {ceil(needed / 1024) * 1024} if the model has such a window, or smaller"
-                " --chunk-tokens or --words, or another --strategy",
+                fix=(
+                    "use ",
+                    Set("context_tokens", ceil(needed / 1024) * 1024),
+                    " if the model has such a window, or smaller ",
+                    *(Set("chunk_tokens"), " or ", Set("words"), ", or another ", Set("strategy")),
+                ),
             )
 
     def made(self, levels: tuple[Level, ...], calls: int) -> Plan:
@@ -206,7 +210,7 @@ class Planner:
             raise PlanError(
                 f"{len(self.chunks):,} summaries cannot be merged into one of {self.words} words in a window of"
                 f" {self.settings.context_tokens:,} tokens: too few fit into one prompt",
-                hint="use a larger --context-tokens, if the model has it, or fewer --words",
+                fix=("use a larger ", Set("context_tokens"), ", if the model has it, or fewer ", Set("words")),
             )
         lead = 0
         if not self.settings.by_chapter:
@@ -317,7 +321,7 @@ def fitting_words(requested: int | None, document_words: int) -> int:
     if requested >= document_words:
         raise PlanError(
             f"the document has {document_words} words, no more than the {requested} asked for",
-            hint=f"use --words {max(10, document_words // 3)}, or leave it out",
+            fix=("use ", Set("words", max(10, document_words // 3)), ", or leave it out"),
         )
     return requested
 

@@ -273,7 +273,7 @@ async def decide(state: State, job: Job) -> Update:
         plan = RevisionPlan("correct", ()) if missed else None
     if stop := reason_to_stop(evaluations, settings, state["round"], plan, is_refused=is_refused):
         if plan is not None and REVIEW in plan.metrics:
-            job.observe(Notice("no rounds are left for all requests (use a higher --rounds)"))
+            job.observe(Notice("no rounds are left for all requests: more rounds would help"))
         return {**status, "stop": stop, "why": "", "next": "finish"}
     assert plan is not None, "without a plan there is a reason to stop"
     new: Update = {
@@ -467,7 +467,7 @@ async def _revision(base: Draft, state: State, job: Job, number: int, ids_to_fix
 
 _NO_DOCUMENT = (
     "the document does not fit the reviser's window, so it reads summaries of the parts and the passages around the"
-    " findings (if the model's window is larger, set --context-tokens)"
+    " findings (if the model's window is larger, set its size)"
 )
 
 

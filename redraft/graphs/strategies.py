@@ -13,7 +13,17 @@ from langgraph.types import Command
 
 from redraft import plugins
 from redraft.domain import NOT_FOUND, NOT_SAID, UNANSWERED, Chunk, Document, Evaluation, Parent, Span, Usage
-from redraft.errors import EmptyReply, IncompleteError, RejectedRequest, ReplyError, RunError, UsageError
+from redraft.errors import (
+    EmptyReply,
+    IncompleteError,
+    Install,
+    RejectedRequest,
+    ReplyError,
+    RunCommand,
+    RunError,
+    Set,
+    UsageError,
+)
 from redraft.events import StageStarted
 from redraft.graphs.hierarchical import hierarchical_graph
 from redraft.graphs.job import Job
@@ -36,7 +46,9 @@ async def summarize(state: State, job: Job) -> Update:
     text, words = job.document.text[slice(*job.read)], job.plan.words
     completion = await job.writer.summarize_whole(text, words, "document", cap=job.run.settings.token_cap(words))
     if not completion.text:
-        raise IncompleteError("every reply was empty", hint="try another --model, or another --strategy")
+        raise IncompleteError(
+            "every reply was empty", fix=("try another ", Set("model"), ", or another ", Set("strategy"))
+        )
     if job.writer.says_nothing(completion.text):
         raise await job.nothing_written()
     chunks = (0, len(job.chunks) - 1)
@@ -287,7 +299,7 @@ def check_installed(run: Run) -> None:
     if package and strategy not in plugins.names(_KIND):
         raise RunError(
             f"run {run.id} is drafted by the strategy {strategy}, of a package that is not installed",
-            hint=f"pip install {package}, then `redraft resume {run.id}`",
+            fix=(Install(package), ", then ", RunCommand("resume", run.id)),
         )
 
     if not package and strategy not in _TAKEN and strategy not in _objects:

@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_jsonable_python
 
 from redraft.domain import Document, record_json
-from redraft.errors import RedraftError, RunError, UsageError
+from redraft.errors import RedraftError, RunError, UsageError, error_for
 from redraft.events import Event, RunStarted, StageStarted
 from redraft.fields import field_like, validated
 from redraft.readers.documents import load
@@ -32,7 +32,7 @@ from redraft.report.history.citations import cited
 from redraft.report.history.results import Result, document_read
 from redraft.runs.driver import streaming
 from redraft.runs.session import Session
-from redraft.runs.tools import SearchRequest, find_passages
+from redraft.runs.tools import TOOL, SearchRequest, find_passages
 from redraft.settings import DraftConfig
 from redraft.store.connection import off_loop
 from redraft.text.retrieval import Passages
@@ -180,7 +180,7 @@ class McpTools:
             "cost_usd": result.usage.cost_usd,
             "rounds": max((round_record.number for round_record in result.rounds), default=0),
             "scores": result.scores,
-            "error": result.run.error if not at_work else None,
+            "error": error_for(TOOL, result.run.error) if result.run.error and not at_work else None,
             "next": _next(result, at_work=at_work),
         }
 
@@ -395,7 +395,7 @@ def server(desk: McpTools) -> Server[Any]:
         try:
             return _reply(await _answer(desk, params.name, params.arguments or {}))
         except RedraftError as error:
-            problem = {"code": error.code, "message": _short(str(error)), "hint": _for_agents(error.cli_text[1])}
+            problem = {"code": error.code, "message": _short(str(error)), "hint": TOOL.render(error.fix)}
             return _reply({"error": problem}, is_error=True)
         except Exception:  # noqa: BLE001  (whatever it is, the server goes on)
             _log.exception("the tool %r failed", params.name)
@@ -403,12 +403,6 @@ def server(desk: McpTools) -> Server[Any]:
 
     about = {"version": version("redraft"), "instructions": _INSTRUCTIONS}
     return Server("redraft", **about, on_list_tools=listed, on_call_tool=called)
-
-
-def _for_agents(hint: str) -> str:
-    """Return a hint with a tool in place of a command; empty if it is about another command, which agents lack."""
-    hint = re.sub(r"`redraft resume[^`]*`(?: the run)?|\bredraft resume [0-9a-f]{8}\b", "call resume", hint)
-    return "" if re.search(r"`redraft |\bredraft [a-z-]+ [0-9a-fA-Z]", hint) else hint
 
 
 async def _answer(desk: McpTools, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

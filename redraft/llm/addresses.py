@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar, cast
 from urllib.parse import urlsplit, urlunsplit
 
-from redraft.errors import UsageError
+from redraft.errors import Set, UsageError
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
@@ -188,7 +188,7 @@ def openai_key(model: str, url: str, variable: str | None, *, usual: bool) -> st
     if not key and (variable or url == DEFAULT_BASE_URL):
         raise UsageError(
             f"{model} needs an API key",
-            hint=f"set {variable or _KEY_VARIABLE}, or use --model extractive, which needs none",
+            fix=(f"set {variable or _KEY_VARIABLE}, or use ", Set("model", "extractive"), ", which needs none"),
         )
     check_key(key, variable or _KEY_VARIABLE)
     return key or _NO_KEY

@@ -11,18 +11,19 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from math import ceil
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from redraft.errors import BudgetError, StoreError, UsageError
+from redraft.errors import BudgetError, Raise, StoreError, UsageError
 from redraft.fields import error_text
 from redraft.settings import Price
 from redraft.sources import MAX_SETTINGS_BYTES, read_file
 from redraft.store.calls import Call
 from redraft.store.connection import off_loop
 from redraft.store.reservations import LimitReachedError, Reservation, Reservations, ReservationTerms
-from redraft.text.words import dollars
+from redraft.text.words import count, dollars
 
 # How often to check whether another process has settled a call.
 _POLL_SECONDS = 0.2
@@ -98,23 +99,28 @@ class Budget:
         """Return the error of a call that exceeds a limit."""
         terms = self.terms
         if terms.max_calls is not None and lack.calls >= terms.max_calls:
-            return BudgetError(
-                f"--max-calls {terms.max_calls} is used up", hint="resume the run with a higher --max-calls"
-            )
+            more = Raise("max_calls", 2 * terms.max_calls, 1)
+            return BudgetError(f"the limit of {count(terms.max_calls, 'call')} is used up", fix=(_RESUME, more))
+        booked = call.booked_usd or 0.0
+        least = ceil(100 * max(2 * (terms.max_cost or 0), booked + _SPARE * lack.usd)) / 100
+        more, limit = Raise("max_cost", least, booked), dollars(terms.max_cost or 0, exact=True)
         spent = f"{dollars(lack.usd)} spent" if lack.usd else "nothing spent"
         if terms.max_cost is not None and lack.usd > terms.max_cost:
             return BudgetError(
-                f"{spent}, {dollars(lack.usd - terms.max_cost)} more than --max-cost {terms.max_cost:g}:"
+                f"{spent}, {dollars(lack.usd - terms.max_cost)} more than the limit of {limit}:"
                 " replies were longer than allowed, so no further calls are made",
-                hint="check that the server respects the limit of a reply, or resume the run with a higher --max-cost",
+                fix=(f"check that the server respects the limit of a reply, or {_RESUME}", more),
             )
         return BudgetError(
             f"the next call could cost {dollars(call.booked_usd)}, and with {spent} that may exceed"
-            f" --max-cost {terms.max_cost:g}",
-            hint="resume the run with a higher --max-cost",
+            f" the limit of {limit}",
+            fix=(_RESUME, more),
         )
 
 
+_RESUME = "resume the run with "
+_SPARE = 1.1
+"""Replies may be a little longer than those before."""
 _DATE = re.compile(r"-\d{4}(\d{4}|-\d{2}-\d{2})?\Z")
 
 

@@ -24,6 +24,7 @@ from redraft.errors import (
     RefusedReply,
     RejectedRequest,
     ReplyError,
+    Set,
     TimedOut,
     TruncatedReply,
     UnreadableReply,
@@ -125,7 +126,7 @@ _NEW_LIMIT = "max_completion_tokens"
 _FEATURES = ("temperature", "top_p", LIMITS, NAMES, _NEW_LIMIT)
 # Statuses of a server that rejects a request, or fails over it.
 _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
-_NO_WAY = "the provider rejects every form of structured reply (--set replies); see its message"
+_NO_WAY = ("the provider rejects every form of structured reply (", Set("replies"), "); see its message")
 
 
 def as_model(model: Model | BaseChatModel) -> Model:
@@ -213,7 +214,7 @@ class ChatModel:
             before = self._no_way
             async with self._probing:
                 if self._no_way is not None and self._no_way is not before:
-                    raise ProviderError(self._no_way, hint=_NO_WAY)
+                    raise ProviderError(self._no_way, fix=_NO_WAY)
                 if not self._modes.is_settled:
                     return await self._attempt(request)
         return await self._attempt(request)
@@ -318,7 +319,7 @@ class ChatModel:
         if feature in _FEATURES:
             self._takes.discard(feature)
         elif mode and self._modes.is_last(mode):
-            return ProviderError(error.message, hint=_NO_WAY)
+            return ProviderError(error.message, fix=_NO_WAY)
         else:
             self._modes.record_broken(cast("Mode", feature))
         return error
@@ -332,9 +333,9 @@ class ChatModel:
             return CapabilityError(f"{mode}: {failure.message}")
         if self._modes.all_refused:
             self._no_way = failure.message
-            return ProviderError(failure.message, hint=_NO_WAY)
+            return ProviderError(failure.message, fix=_NO_WAY)
         if refused:
-            failure.hint = _NO_WAY
+            failure.fix = _NO_WAY
         return failure
 
     def _bound(self, request: Request[Any, Any], mode: Mode | None, room: int) -> Runnable[Any, BaseMessage]:

@@ -22,6 +22,7 @@ from redraft.errors import (
     RefusedReply,
     RejectedRequest,
     ServerUnreachable,
+    Set,
     TimedOut,
     TransientError,
     UsageError,
@@ -183,7 +184,9 @@ def _known_complaint(status: int, message: str, features: frozenset[str]) -> Mod
     if status not in (400, 404, 413, 422, 501):
         return None
     if _TOO_LONG.search(message):
-        return RejectedRequest(message, hint="use smaller --chunk-tokens and --context-tokens", too_long=True)
+        return RejectedRequest(
+            message, fix=("use smaller ", Set("chunk_tokens"), " and ", Set("context_tokens")), too_long=True
+        )
     for feature, pattern in _FEATURES.items():
         if feature in features and pattern.search(message):
             return CapabilityError(f"{feature}: {message}")

@@ -11,7 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
 from redraft import plugins
-from redraft.errors import RedraftError, UsageError
+from redraft.errors import RedraftError, Set, UsageError
 from redraft.llm.addresses import environment_keys
 from redraft.llm.base import Model
 from redraft.llm.chat import ChatModel, as_model, traits_of
@@ -46,7 +46,7 @@ def open_provided(settings: DraftConfig, *, seconds: float) -> ChatModel:
         options["max_retries"] = 0
     if settings.base_url:
         if not _declares(first, "base_url"):
-            raise UsageError(f"{settings.model} takes no base URL", hint="leave out --base-url")
+            raise UsageError(f"{settings.model} takes no base URL", fix=("leave out ", Set("base_url")))
         options["base_url"] = settings.base_url
     chat = _initialized(settings.model, provider, name, **options) if options else first
     disable_redirects(chat)

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from redraft.domain import Usage
-from redraft.errors import TruncatedReasoning
+from redraft.errors import Set, TruncatedReasoning
 from redraft.llm.base import Request
 from redraft.text.reasoning import strip_reasoning
 
@@ -90,11 +90,11 @@ class ReasoningBudget:
         """Return the message for a reply whose reasoning was cut after this much room."""
         more = min(self.tokens, self._small.get(_which(request), self.tokens)) > room
         return TruncatedReasoning(
-            f"the reply ended during the reasoning, for which {room:,} tokens were not enough (--set reasoning_tokens)",
+            f"the reply ended during the reasoning, for which {room:,} tokens were not enough",
             text=text,
             usage=usage,
             place=request.label,
-            hint=f"allow more with --set reasoning_tokens={max(_FIRST, 2 * room)}, or turn its reasoning off",
+            fix=("allow more with ", Set("reasoning_tokens", max(_FIRST, 2 * room)), ", or turn its reasoning off"),
             retryable=more,
         )
 

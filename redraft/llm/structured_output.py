@@ -12,7 +12,7 @@ from typing import Any, Literal
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel
 
-from redraft.errors import UsageError
+from redraft.errors import Set, UsageError
 from redraft.llm.base import Request
 from redraft.llm.reply_forms import reply_fields
 from redraft.prompts.book import neutralize
@@ -37,7 +37,9 @@ def modes_for(form: ReplyForm | None, *, speaks_openai: bool) -> Sequence[Mode]:
     if form is None:
         return _OPENAI_MODES if speaks_openai else _MODES
     if form == "schema" and not speaks_openai:
-        raise UsageError("only models with OpenAI's protocol accept a schema", hint="use --set replies=tools or plain")
+        raise UsageError(
+            "only models with OpenAI's protocol accept a schema", fix=("use ", Set("replies", "tools"), " or plain")
+        )
     return (_BY_FORM[form],)
 
 

@@ -17,7 +17,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel
 from typing_extensions import override
 
-from redraft.errors import PromptError, UsageError
+from redraft.errors import PromptError, RunCommand, UsageError
 from redraft.prompts.contract import GAP, Fence, FencedLines, FencedTexts, ItemTags, Prompt, PromptInput
 from redraft.prompts.tags import TaggedItem, Tags, disarmed
 from redraft.sources import MAX_SETTINGS_BYTES, read_file
@@ -164,7 +164,10 @@ def _compile(prompt: Prompt[Any, Any], source: str, place: str) -> Template:
         raise PromptError(
             "; ".join([f"the template {' and '.join(parts)}", *lost]),
             place=place,
-            hint=f"its variables are {', '.join(sorted(fields))}; see `redraft prompts show {prompt.name}`",
+            fix=(
+                f"its variables are {', '.join(sorted(fields))}; see ",
+                RunCommand("prompts show", more=(prompt.name,)),
+            ),
         )
     return template
 
@@ -173,7 +176,7 @@ def _read_directory(directory: Path) -> dict[str, str]:
     if not directory.is_dir():
         raise UsageError(
             f"{str(directory)!r} is neither a prompt set ({', '.join(SETS)}) nor a directory",
-            hint="`redraft prompts export DIR` writes a directory to start from",
+            fix=(RunCommand("prompts export", more=("DIR",)), " writes a directory to start from"),
         )
     sources = {path.stem: _read(path) for path in sorted(directory.glob(f"*{SUFFIX}"))}
     unknown = [name for name in sources if name not in PROMPTS and name.lower() != "readme"]

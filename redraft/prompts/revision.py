@@ -140,7 +140,7 @@ class DraftChoice(ReplyModel):
     overall: ChoiceRead
 
 
-CRITICIZE = Prompt("criticize", CriticizeInput, str, "refine --set feedback=generic: say what could be better", 0.5)
+CRITICIZE = Prompt("criticize", CriticizeInput, str, "refine with generic feedback: say what could be better", 0.5)
 REVISE = Prompt("revise", ReviseInput, str, "refine: correct a summary in place, point by point", 0.5)
 EDIT = Prompt("edit", EditInput, str, "refine: write a summary anew, as an editor", 0.5)
 CHOOSE_DRAFT = Prompt("choose_draft", ChooseInput, DraftChoice, "refine: which of two drafts is better")

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from redraft.document import Document, DocumentSection, Mark, MarkKind, Span, content_id
-from redraft.errors import DocumentError
+from redraft.errors import DocumentError, Set
 from redraft.readers.parts import names_document
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import count_words
@@ -77,7 +77,10 @@ def check(parts: Sequence[ReadCoverage], name: str) -> None:
     raise DocumentError(
         f"it is damaged: {worst}{more}",
         place=name,
-        hint="get the file again, or save it again with the program that made it; --set partial=true reads the rest",
+        fix=(
+            "get the file again, or save it again with the program that made it; ",
+            *(Set("partial", True), " reads the rest"),
+        ),
     )
 
 

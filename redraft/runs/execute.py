@@ -15,6 +15,7 @@ from redraft.errors import (
     ReplyError,
     RunError,
     UsageError,
+    stored_advice,
 )
 from redraft.evaluators.base import Case, statements_of
 from redraft.evaluators.preference import prefer, same
@@ -302,7 +303,7 @@ class _ChapterRuns:
         part = await off_loop(store.runs.get, part.id)
         if part.status == "stopped":
             told = part.error or {}
-            raise BudgetError(told.get("message", "the budget is used up"), hint=told.get("hint", ""))
+            raise BudgetError(told.get("message", "the budget is used up"), fix=stored_advice(told))
         return part
 
     async def _keep(self, chapter: ChapterRun, part: Run) -> None:

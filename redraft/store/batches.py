@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic.dataclasses import dataclass as record
 
 from redraft.domain import DEFERRED, computed
-from redraft.errors import RunError, UsageError
+from redraft.errors import RunCommand, RunError, Set, UsageError
 from redraft.store.connection import Connection, Row, Transaction, storable
 from redraft.store.table import RecordTable, json_text, now
 
@@ -172,7 +172,7 @@ class Batches:
             stored = self._batches.first(name=batch.name)
             if stored is not None and {**stored.asked, "left_out": None} != {**batch.asked, "left_out": None}:
                 raise UsageError(
-                    f"the batch {batch.name} was started with other settings", hint="give it another --name"
+                    f"the batch {batch.name} was started with other settings", fix=("give it another ", Set("name"))
                 )
             created = stored.created if stored else now()
             self._batches.put(replace(batch, status="open", error=None, created=created), raw=raw, updated=now())
@@ -183,7 +183,7 @@ class Batches:
             raise UsageError(f"the name of a batch is of the type {type(name).__name__}", hint="pass a str")
         batch = self._batches.first(name=name)
         if batch is None:
-            raise RunError(f"there is no batch {name!r}", hint="`redraft batch status` lists them")
+            raise RunError(f"there is no batch {name!r}", fix=(RunCommand("batch status"), " lists them"))
         return batch
 
     def all(self) -> list[Batch]:
@@ -376,7 +376,7 @@ def _lose(raw: Transaction, row: Row, how: str) -> None:
     error = {
         "code": "aside",
         "message": f"{deaths} workers died while processing it; the last one: {how}",
-        "hint": "check the document; `redraft batch resume` tries it again",
+        "hint": "check the document; to resume the batch tries it again",
     }
     aside = deaths >= MAX_CRASHES
     raw.execute(

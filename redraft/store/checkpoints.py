@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from typing_extensions import override
 
+from redraft.errors import Advice, RunCommand
 from redraft.store.connection import Transaction
 from redraft.store.sqlite import (
     IN_MEMORY,
@@ -44,7 +45,7 @@ class Checkpoints(ABC):
     """The tables, and as text what each holds. A saver creates them when it is first used."""
 
     @abstractmethod
-    def restart_advice(self, run: str) -> str:
+    def restart_advice(self, run: str) -> Advice:
         """Return how to start a run over whose checkpoint cannot be used."""
 
     @abstractmethod
@@ -116,8 +117,8 @@ class SqliteCheckpoints(Checkpoints):
         self._keeper = connect(self._memory) if self._memory else None
 
     @override
-    def restart_advice(self, run: str) -> str:
-        return f"move that file away, then `redraft resume {run}`: {STARTS_OVER}"
+    def restart_advice(self, run: str) -> Advice:
+        return "move that file away, then ", RunCommand("resume", run), f": {STARTS_OVER}"
 
     def address(self) -> str:
         """Return the SQLite URI for LangGraph's saver. Creates the file, as private as the database."""

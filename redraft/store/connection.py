@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, c
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 
-from redraft.errors import RunError, StoreError
+from redraft.errors import RunError, Set, StoreError
 
 VERSION = "201_records"
 """The name of the schema, as databases record it. Another schema has another name."""
@@ -170,7 +170,7 @@ class Connection(ABC):
                     raise StoreError(
                         f"this is the database of another program (it has a table {min(tables)})",
                         place=self.place,
-                        hint="name another database with --db",
+                        fix=("name another database with ", Set("db")),
                     )
                 self.create(raw)
         return True
@@ -183,15 +183,17 @@ class Connection(ABC):
             raise StoreError(
                 "the database was written by a version of redraft before 0.1.0, and only such a version can read it",
                 place=self.place,
-                hint="name another database with --db; that version's `redraft export RUN -o run.html` writes a run to"
-                " a file, and its `redraft pack export BOOK -o FILE` questions that `redraft pack import FILE` reads"
-                " here",
+                fix=(
+                    *("name another database with ", Set("db")),
+                    "; that version's `redraft export RUN -o run.html` writes a run to a file, and its `redraft pack"
+                    " export BOOK -o FILE` questions that `redraft pack import FILE` reads here",
+                ),
             )
         if others:
             raise StoreError(
                 f"the database was written by a newer redraft (it has {others[-1]})",
                 place=self.place,
-                hint="upgrade redraft, or name another database with --db",
+                fix=("upgrade redraft, or name another database with ", Set("db")),
             )
         return VERSION in versions
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from redraft.domain import Chunk, Document, Parent, Span
-from redraft.errors import StoreError
+from redraft.errors import RunCommand, StoreError
 from redraft.settings import Chunking
 from redraft.store.connection import Connection, storable
 from redraft.store.table import IN_LIST, Cache, RecordTable, RunRecords, in_list, json_text, now, ordered, put_text
@@ -77,7 +77,8 @@ class Documents:
         if len(rows) != 1 or not key:
             problem = "no document has an id" if not rows else "more than one document has an id"
             raise StoreError(
-                f"{problem} that begins with {key!r}", hint="`redraft show RUN --json` names that of a run"
+                f"{problem} that begins with {key!r}",
+                fix=(RunCommand("show", more=("RUN", "--json")), " names that of a run"),
             )
         return str(rows[0]["id"])
 

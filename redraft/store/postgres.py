@@ -25,7 +25,7 @@ from psycopg.types.string import StrDumper, TextLoader
 from psycopg_pool import AsyncConnectionPool
 from typing_extensions import override
 
-from redraft.errors import StoreError, StoreLost, UsageError
+from redraft.errors import Advice, RunCommand, Set, StoreError, StoreLost, UsageError
 from redraft.store.addresses import shown
 from redraft.store.checkpoints import STARTS_OVER, Checkpoints, thread_of
 from redraft.store.connection import (
@@ -203,7 +203,7 @@ def explained(place: str) -> Iterator[None]:
     except psycopg.Error as error:
         message = " ".join((error.diag.message_primary or str(error) or type(error).__name__).split())
         kind = StoreLost if _is_gone(error) else StoreError
-        raise kind(message, place=place, hint=_advice(error)) from error
+        raise kind(message, place=place, fix=_advice(error)) from error
 
 
 def _is_gone(error: psycopg.Error) -> bool:
@@ -214,22 +214,23 @@ def _is_gone(error: psycopg.Error) -> bool:
     return cut_off or isinstance(error, stopped)
 
 
-def _advice(error: psycopg.Error) -> str:
+def _advice(error: psycopg.Error) -> Advice:
     match error:
         case errors.LockNotAvailable() | errors.QueryCanceled():
-            return "another program has locked the database: close it there, then `redraft resume` the run"
+            return "another program has locked the database: close it there, then ", RunCommand("resume")
         case errors.DiskFull():
-            return "free some disk space on the server, then `redraft resume` the run; stored results are safe"
+            return "free some disk space on the server, then ", RunCommand("resume"), "; stored results are safe"
         case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():
-            return "redraft must be allowed to write there: ask the server's administrator, or name another with --db"
+            ask = "redraft must be allowed to write there: ask the server's administrator, or name another with "
+            return ask, Set("db")
         case errors.UndefinedFunction() | errors.UndefinedTable() | errors.UndefinedColumn():
-            return "redraft's tables there were changed: name another database with --db"
+            return "redraft's tables there were changed: name another database with ", Set("db")
         case psycopg.OperationalError():
             if "password" in str(error):
                 return "give the password in PGPASSWORD or in ~/.pgpass"
-            return "check that the server runs and can be reached, then `redraft resume` the run"
+            return "check that the server runs and can be reached, then ", RunCommand("resume")
         case _:
-            return "see `redraft runs`, and `redraft resume` the run when the cause is gone"
+            return "see ", RunCommand("runs"), ", and when the cause is gone ", RunCommand("resume")
 
 
 def _lock_number(name: str) -> int:
@@ -408,9 +409,9 @@ class PostgresCheckpoints(Checkpoints):
         self.connection, self.place = connection, connection.place
 
     @override
-    def restart_advice(self, run: str) -> str:
+    def restart_advice(self, run: str) -> Advice:
         thread = f"the rows of thread {thread_of(run)} from {', '.join(self.columns)}"
-        return f"delete {thread}, then `redraft resume {run}`: {STARTS_OVER}"
+        return f"delete {thread}, then ", RunCommand("resume", run), f": {STARTS_OVER}"
 
     @override
     def explained(self) -> AbstractContextManager[None]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 
-from redraft.errors import RunError, StoreError
+from redraft.errors import RunCommand, RunError, StoreError
 from redraft.store.checkpoints import Checkpoints
 from redraft.store.connection import Connection, Transaction
 from redraft.store.messages import release
@@ -176,7 +176,7 @@ class RunRemover:
         document_of = {row["id"]: row["document"] for row in self.connection.rows("SELECT id, document FROM runs")}
         unknown = [run for run in runs if run not in document_of]
         if unknown:
-            raise RunError(f"no run {unknown[0]}", hint="`redraft runs` lists them")
+            raise RunError(f"no run {unknown[0]}", fix=(RunCommand("runs"), " lists them"))
         chosen = dict.fromkeys([*runs, *(run for run, document in document_of.items() if document in documents)])
         # Its chapter and candidate runs are deleted with it.
         query = f"SELECT part FROM records WHERE part IS NOT NULL AND run {IN_LIST}"  # noqa: S608

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, get_args
 from pydantic import ValidationError
 
 from redraft.domain import Draft, Gap, Parent, Piece, content_id
-from redraft.errors import RunError, UsageError
+from redraft.errors import Advice, RunCommand, RunError, UsageError
 from redraft.settings import KINDS, SUMMARIZE, DraftConfig, JudgeConfig, Limits, Purpose, RefineConfig, purpose_of
 from redraft.store.connection import Connection, Row, Transaction, storable
 from redraft.store.documents import parents_in
@@ -27,7 +27,8 @@ KILLED = "killed"
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 """Raised by reading values that are not as they were stored."""
 R = TypeVar("R")
-_DAMAGED = "`redraft runs` lists those that are not; `redraft forget` removes it"
+_LIST_RUNS = (RunCommand("runs"), " lists them")
+_DAMAGED = (RunCommand("runs"), " lists those that are not; ", RunCommand("forget"), " removes it")
 _PAGE, _OPENING = 100, 400
 _COLUMNS = ("id", "identity", "document", "status", "experiment", "draft", "seconds", "created", "updated")
 _BESIDE = ("tokenizer", "version", "parent", "stop_reason", "why", "error", "output", "prompt_hashes")
@@ -73,7 +74,7 @@ class Run:
     stop_reason: str | None = None
     why: str = ""
     """The agent's reason for stopping, if an agent led the run."""
-    error: dict[str, str] | None = field(default=None)
+    error: dict[str, Any] | None = field(default=None)
     draft: str | None = None
     output: str | None = None
     """The file to write the summary to."""
@@ -97,18 +98,20 @@ class Run:
         return self.purpose.refinement
 
     @property
-    def next_step(self) -> str:
+    def next_step(self) -> Advice:
         """What to do about a run that has no outcome yet; one that was killed is stored as running."""
         if self.status == "running":
-            return f"wait until it ends; if its process has died: redraft resume {self.id}"
-        return f"redraft resume {self.id}"
+            return "wait until it ends; if its process has died: ", RunCommand("resume", self.id)
+        return RunCommand("resume", self.id)
 
     def drafted(self) -> str:
         """Return the draft of the result. Raises a `RunError` if there is none yet, or never will be."""
         if what := WITHOUT_SUMMARY.get(self.kind):
-            raise RunError(f"run {self.id} made no summary: {what}", hint="`redraft runs` lists the runs that did")
+            raise RunError(
+                f"run {self.id} made no summary: {what}", fix=(RunCommand("runs"), " lists the runs that did")
+            )
         if self.draft is None:
-            raise RunError(f"run {self.id} has no summary yet", hint=self.next_step)
+            raise RunError(f"run {self.id} has no summary yet", fix=self.next_step)
         return self.draft
 
 
@@ -169,14 +172,14 @@ class Runs:
         if not isinstance(key, str):
             raise UsageError(f"a run is named by its id, not by a {type(key).__name__}", hint="pass result.run.id")
         if not key:
-            raise RunError("no run was given", hint="`redraft runs` lists them")
+            raise RunError("no run was given", fix=_LIST_RUNS)
         query = "SELECT * FROM runs WHERE lower(substr(id, 1, ?)) = lower(?) LIMIT 2"
         rows = self._connection.rows(query, (len(key), storable(key)))
         if len(rows) != 1:
             problem = "no run" if not rows else "more than one run"
             is_batch = not rows and self._connection.row("SELECT 1 FROM batches WHERE name = ?", (storable(key),))
-            batch = f"it is a batch: `redraft batch results {key}` names its runs" if is_batch else ""
-            raise RunError(f"{problem} begins with {key!r}", hint=batch or "`redraft runs` lists them")
+            batch = "it is a batch: ", RunCommand("batch results", key), " names its runs"
+            raise RunError(f"{problem} begins with {key!r}", fix=batch if is_batch else _LIST_RUNS)
         return _run(dict(rows[0]))
 
     def some(self, keys: Sequence[str]) -> list[Run]:
@@ -242,7 +245,7 @@ class Runs:
         status: Status,
         *,
         stop_reason: str | None = None,
-        error: dict[str, str] | None = None,
+        error: dict[str, Any] | None = None,
         why: str = "",
     ) -> None:
         """Set the status of a run."""
@@ -394,7 +397,7 @@ def damage_named(key: str) -> Iterator[None]:
     try:
         yield
     except DAMAGE as error:
-        raise DamagedRun(f"run {key} is damaged: {type(error).__name__}: {error}", hint=_DAMAGED) from error
+        raise DamagedRun(f"run {key} is damaged: {type(error).__name__}: {error}", fix=_DAMAGED) from error
 
 
 def _run(row: dict[str, Any]) -> Run:

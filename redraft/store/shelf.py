@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from redraft.errors import StoreError
+from redraft.errors import RunCommand, StoreError
 from redraft.store.connection import Connection, storable
 from redraft.store.table import RecordTable, now
 
@@ -98,7 +98,7 @@ class QuestionSets(Generic[Built]):
         rows = self._connection.rows(statement, (self._kind, len(key), storable(key)))
         if len(rows) != 1 or not key:
             problem = f"no {self._what}" if not rows else "more than one id begins"
-            raise StoreError(f"{problem} with {key!r}", hint="`redraft pack list` lists them")
+            raise StoreError(f"{problem} with {key!r}", fix=(RunCommand("pack list"), " lists them"))
         return self._table.read(rows[0])
 
     def imported(self, document: str) -> Built | None:

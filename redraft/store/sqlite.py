@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from filelock import BaseFileLock, FileLock, Timeout
 from typing_extensions import override
 
-from redraft.errors import StoreError
+from redraft.errors import Advice, RunCommand, Set, StoreError
 from redraft.store.connection import BUSY_SECONDS, VERSION, Connection, Scope, Transaction, schema_statements
 
 _VERSIONS = "_sqlite_migrations"
@@ -296,22 +296,24 @@ def size_of(raw: sqlite3.Connection) -> int:
 def store_error(error: Exception, path: Path) -> StoreError:
     """Return our error for one of SQLite's, with a hint."""
     text = str(error).lower()
-    hint = next(
+    fix: Advice = next(
         (advice for words, advice in _ADVICE.items() if any(word in text for word in words)),
-        "see `redraft runs`, and `redraft resume` the run when the cause is gone",
+        ("see ", RunCommand("runs"), ", and when the cause is gone ", RunCommand("resume")),
     )
     if isinstance(error, OSError) and "no space" not in text:
-        hint = _UNWRITABLE
-    return StoreError(str(error), place=str(path), hint=hint)
+        fix = _UNWRITABLE
+    return StoreError(str(error), place=str(path), fix=fix)
 
 
-_UNWRITABLE = "redraft must be able to write there: name another place with --db"
-_ADVICE = {
+_UNWRITABLE: Advice = ("redraft must be able to write there: name another place with ", Set("db"))
+_ADVICE: Mapping[tuple[str, ...], Advice] = {
     ("closed database", "no active connection"): (
         "the session was closed, and this needs an open one; stored results are safe"
     ),
-    ("locked", "busy"): "another program has locked the database: close it there, then `redraft resume` the run",
-    ("full", "no space"): "free some disk space, then `redraft resume` the run; stored results are safe",
-    ("not a database", "malformed"): "this is not a redraft database, or it is damaged: name another with --db",
+    ("locked", "busy"): (*("another program has locked the database: close it there, then ", RunCommand("resume")),),
+    ("full", "no space"): (*("free some disk space, then ", RunCommand("resume"), "; stored results are safe"),),
+    ("not a database", "malformed"): (
+        *("this is not a redraft database, or it is damaged: name another with ", Set("db")),
+    ),
     ("readonly", "unable to open"): _UNWRITABLE,
 }

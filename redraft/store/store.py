@@ -10,7 +10,7 @@ from types import TracebackType
 from platformdirs import user_data_path
 
 from redraft.domain import Chunk, KeyFacts, Pack, TypedQuestions
-from redraft.errors import StoreError, UsageError
+from redraft.errors import Set, StoreError, UsageError
 from redraft.plugins import require
 from redraft.store.addresses import is_server
 from redraft.store.batches import Batches, RateLimiterWindow
@@ -43,7 +43,7 @@ def _missing(place: str) -> StoreError:
     return StoreError(
         "there is no database there",
         place=place,
-        hint="name the database of your runs with --db, or leave --db out for the default one",
+        fix=("name the database of your runs with ", Set("db"), ", or leave it out for the default one"),
     )
 
 

@@ -15,7 +15,7 @@ from benchmarks.reply_rooms import FORMS, sizes, tracing_budget
 from redraft.agents.evidence import TokenRates, wording_of
 from redraft.agents.judge import Judge
 from redraft.domain import Usage
-from redraft.errors import JudgingError, TruncatedReasoning, TruncatedReply
+from redraft.errors import JudgingError, Set, TruncatedReasoning, TruncatedReply
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.revision import DECIDE, DecideInput, Decision
@@ -70,7 +70,7 @@ class Wordy(Keepers):
     def ask_document(self, sheet: Sheet) -> Said:
         self.counts.append(sheet.limit(WANTED))
         if self.counts[-1] > self.most:
-            return self.error("cut off", text="{", usage=Usage(), hint="--set reasoning_tokens=2048")
+            return self.error("cut off", text="{", usage=Usage(), fix=Set("reasoning_tokens", 2048))
         return super().ask_document(sheet)
 
 

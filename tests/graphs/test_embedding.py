@@ -97,12 +97,12 @@ async def test_externally_driven_graph_has_a_ledger(bench: Bench) -> None:
 async def test_larger_budget_continues_a_stopped_graph(bench: Bench) -> None:
     graph = compiled()
     async with bench.session(limits=Limits(max_calls=4)) as session:
-        with pytest.raises(BudgetError, match=r"Limits\(max_calls=4\) is used up"):
+        with pytest.raises(BudgetError, match="the limit of 4 calls is used up"):
             await graph.ainvoke(bench.task, thread(), context=session)
         (run,) = bench.store.runs.latest(9)
         assert (run.status, run.stop_reason) == ("stopped", "budget")
         assert len(bench.sheets) == 4
-        with pytest.raises(BudgetError, match=r"Limits\(max_calls=4\) is used up"):
+        with pytest.raises(BudgetError, match="the limit of 4 calls is used up"):
             await graph.ainvoke(None, thread(), context=session)
     async with bench.session(limits=Limits(max_calls=1000)) as other:
         left = await graph.ainvoke(None, thread(), context=other)

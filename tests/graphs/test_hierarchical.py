@@ -222,7 +222,7 @@ async def test_budget_stop_keeps_the_best_text(tmp_path: Path) -> None:
 @pytest.mark.slow
 async def test_budget_below_any_text_is_an_error(tmp_path: Path) -> None:
     desk = Desk(tmp_path, lambda request: TransientError("busy"))
-    with pytest.raises(BudgetError, match=r"Limits\(max_calls=1\) is used up"):
+    with pytest.raises(BudgetError, match="the limit of 1 call is used up"):
         await desk.summarize(story(100), Limits(max_calls=1))
 
 

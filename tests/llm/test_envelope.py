@@ -184,6 +184,6 @@ async def test_a_server_that_takes_no_notice_of_the_limit_ends_the_run_with_the_
     price = Price(prompt=1, completion=1)
     async with desk.serving(said, run=run, budget=budget, price=price) as (server, model):
         assert (await model.ask(story("a rose"))).value == TEXT
-        with pytest.raises(BudgetError, match=r"\$0\.04 more than limits=Limits\(max_cost=0\.01\)"):
+        with pytest.raises(BudgetError, match=r"\$0\.04 more than the limit of \$0\.01"):
             await model.ask(story("a bee"))
     assert len(server.seen) == 1

@@ -112,7 +112,7 @@ def test_weights_travel_with_a_pack(exporter: Court, elsewhere: Store, exported:
 def test_missing_pack_names_the_next_step(court: Court) -> None:
     with pytest.raises(PackError) as error:
         choose(court.store, court.document)
-    assert "redraft pack build keepers.md, or redraft keyfacts keepers.md" in error.value.hint
+    assert "await session.build(source)" in error.value.hint
 
 
 def test_a_pack_of_another_document_is_refused(elsewhere: Store, exported: Json, exporter: Court) -> None:

@@ -137,7 +137,7 @@ def test_pages_are_taken_by_their_printed_numbers_and_keep_them() -> None:
         ({"chapters": "3-1"}, "is not a range"),
         ({"chapters": "a"}, "is not a range"),
         ({"pages": "1"}, "the document has no pages"),
-        ({"skip": ["prose"]}, "cannot leave out 'prose'"),
+        ({"skip": ["prose"]}, "there is no 'prose'"),
     ],
 )
 def test_what_is_not_there_is_refused(wanted: dict[str, str], message: str) -> None:

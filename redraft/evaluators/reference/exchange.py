@@ -20,7 +20,7 @@ from redraft.domain import (
     TypedQuestions,
     third_of,
 )
-from redraft.errors import PackError
+from redraft.errors import PackError, RunCommand
 from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of
 from redraft.evaluators.reference.pack_file import (
     AGAIN,
@@ -57,7 +57,7 @@ class PackFileChecker:
         document."""
         parts = (self._problems, self._keyfact_problems, self._question_problems, self._typed_problems)
         for problem in chain.from_iterable(problems(file) for problems in parts):
-            raise PackError(problem, place=self.place, hint=AGAIN)
+            raise PackError(problem, place=self.place, fix=AGAIN)
         pack, typed = None, None
         if file.questions and file.id and file.model:
             hashes, missing = file.prompt_hashes, file.missing
@@ -210,8 +210,8 @@ def import_pack(store: Store, data: bytes, document: Document | None, place: str
             hint = "give the file that it was built from: one changed character makes a different document"
             raise PackError(f"the pack is about another document, {title!r}", place=place, hint=hint)
         if document is None and not store.documents.has(key):
-            hint = "give the document too: redraft pack import SOURCE PACK"
-            raise PackError(f"its document, {title!r}, is not in this database", place=place, hint=hint)
+            fix = ("give the document too: ", RunCommand("pack import", more=("SOURCE", "PACK")))
+            raise PackError(f"its document, {title!r}, is not in this database", place=place, fix=fix)
         document = document or store.documents.get(key)
     file = shaped(content, place)
     assert document is not None, "a pack without a document has no shape"

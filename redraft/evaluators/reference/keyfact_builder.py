@@ -13,7 +13,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.fact_checker import FactChecker, FactVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Dimension, Evidence, KeyFact, KeyFacts, Objection, Perspective, Span, Tree, content_id
-from redraft.errors import JudgingError, RejectedRequest, ReplyError, TruncatedReasoning
+from redraft.errors import Advice, JudgingError, RejectedRequest, ReplyError, Set, TruncatedReasoning
 from redraft.evaluators.reference.keyfacts import UNJUDGED, flatten, keyfacts_id, middle_of, pruned
 from redraft.events import Notice, Observer
 from redraft.prompts.book import PromptBook
@@ -37,15 +37,17 @@ class FailedReplies:
 
     def build_error(self, what: str, missing: str, place: str) -> JudgingError:
         """Return the error where nothing could be built, with the cause and what may help."""
+        fix: Advice
         errors = [error for error in self.replies if isinstance(error, ReplyError) and error.cut and not error.late]
         if not errors:
-            cause, hint = missing, "try another --judge, or --prompts simple"
+            cause, fix = missing, ("try another ", Set("judges"), ", or ", Set("prompts", "simple"))
         else:
             replies = "the one reply was" if len(errors) == 1 else f"{len(errors)} replies were"
             reasoning = next((error for error in errors if isinstance(error, TruncatedReasoning)), None)
             cause = f"{replies} cut off: {(reasoning or errors[0]).message}"
-            hint = reasoning.hint if reasoning else "try another --judge, or more room with a larger --context-tokens"
-        return JudgingError(f"{what}{f': {cause}' if cause else ''}", place=place, hint=hint)
+            another = ("try another ", Set("judges"), ", or more room with a larger ", Set("context_tokens"))
+            fix = reasoning.fix if reasoning else another
+        return JudgingError(f"{what}{f': {cause}' if cause else ''}", place=place, fix=fix)
 
 
 # How often a chunk is halved if its tree does not fit in a reply.
@@ -98,7 +100,8 @@ class KeyFactBuilder:
             unjudged_count = sum(map(_is_unjudged, facts))
             problem = f"no key fact could be built: none of the {len(facts)} that were found passed validation"
             problem += f"; {unjudged_count} of them were not validated" if unjudged_count else ""
-            raise JudgingError(problem, place=document.title, hint="try another --judge, or another --set validator")
+            fix = ("try another ", Set("judges"), ", or another ", Set("validator"))
+            raise JudgingError(problem, place=document.title, fix=fix)
         for trouble in missing:
             self.observer(Notice(trouble))
         makers = (self.builder.model.identity, self.validator.model.identity)

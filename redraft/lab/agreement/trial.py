@@ -28,8 +28,7 @@ from redraft.readers.documents import parse
 from redraft.report.tables import Table
 from redraft.runs.dry_run import SampledDryRuns
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.model_pool import assign_models, settings_by_role, with_addresses
-from redraft.runs.models import price_of, reasoning_reserve, resolve
+from redraft.runs.models import assign_models, price_of, reasoning_reserve, resolve, settings_by_role, with_addresses
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import DraftConfig, Evaluate, JudgeConfig, Limits
 from redraft.text.languages import language_context

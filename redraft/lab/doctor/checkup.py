@@ -35,11 +35,10 @@ from redraft.llm.budget import PriceTable
 from redraft.report.tables import Table
 from redraft.runs.dry_run import dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
-from redraft.runs.model_pool import assign_models, settings_by_role, with_addresses
-from redraft.runs.models import resolve
+from redraft.runs.models import assign_models, resolve, settings_by_role, with_addresses
 from redraft.runs.plans import Stage
-from redraft.runs.prepare import RunSpec, prepare
-from redraft.runs.roster import known_window, with_windows
+from redraft.runs.prepare import RunSpec, prepare, with_windows
+from redraft.runs.roster import known_window
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig, Evaluate, JudgeConfig, Limits, ModelSettings
 from redraft.store.connection import off_loop

@@ -39,7 +39,7 @@ from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
-from redraft.runs.model_pool import with_addresses
+from redraft.runs.models import with_addresses
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.languages import language_context, language_of

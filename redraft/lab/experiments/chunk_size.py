@@ -22,7 +22,7 @@ from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
 from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.runs.model_pool import with_addresses
+from redraft.runs.models import with_addresses
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.words import has_words

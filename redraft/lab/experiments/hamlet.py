@@ -52,8 +52,7 @@ from redraft.lab.experiments.runner import RunBatch, refuse_if_none_fits, run_ce
 from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.model_pool import with_addresses
-from redraft.runs.models import tokenizer_of
+from redraft.runs.models import tokenizer_of, with_addresses
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import BuildKeyfacts, DraftConfig, Evaluate, JudgeConfig, ModelSettings, PerspectiveName
 from redraft.text.sanitizer import one_line

@@ -34,7 +34,7 @@ from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.report.history.results import Result
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.runs.model_pool import with_addresses
+from redraft.runs.models import with_addresses
 from redraft.runs.prepare import RunSpec
 from redraft.settings import DraftConfig, FeedbackName, PackPart, PolicyName, Refine, RefineConfig
 from redraft.store.store import Store

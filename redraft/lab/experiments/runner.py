@@ -21,7 +21,7 @@ from redraft.report.history.results import Result
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.job import wording
 from redraft.runs.manager import recorded_run
-from redraft.runs.model_pool import ModelPool, OpenModel, assign_models
+from redraft.runs.models import ModelPool, OpenModel, assign_models
 from redraft.runs.prepare import PreparedDocument, RunSpec
 from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, PackPart
 from redraft.store.runs import Run

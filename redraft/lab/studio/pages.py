@@ -18,8 +18,9 @@ from redraft.presets import preset, presets
 from redraft.store.connection import off_loop
 from redraft.studio.batches import listed as all_batches
 from redraft.studio.context import context_of, read
+from redraft.studio.doors import with_names
 from redraft.studio.endpoints import problem_of
-from redraft.studio.form import groups, on_page, with_names
+from redraft.studio.form import groups
 from redraft.studio.models import look
 from redraft.studio.orders import names_of, rubric_lines
 from redraft.studio.pages import ListPage, page
@@ -60,7 +61,7 @@ async def new(request: Request) -> Response:
 
 
 async def _form(request: Request, given: Mapping[str, Any], error: Exception | None = None) -> Response:
-    status, problem = problem_of(error, on_page) if error else (200, None)
+    status, problem = problem_of(error) if error else (200, None)
     await look(request)
     offered = await offer_of(request)
     settings = [

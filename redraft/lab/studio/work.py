@@ -24,7 +24,7 @@ from starlette.responses import Response
 
 from redraft.batches.request import BATCH
 from redraft.domain import Document
-from redraft.errors import RedraftError, RunError, UsageError
+from redraft.errors import RedraftError, RunCommand, RunError, UsageError
 from redraft.events import Event, Notice, PartDone, StageStarted
 from redraft.fields import validated
 from redraft.lab.doctor.checkup import DOCTOR, probe_names
@@ -44,9 +44,9 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of, read
 from redraft.studio.contracts import TableEntry
+from redraft.studio.doors import error_on_page, with_names
 from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, typed
 from redraft.studio.feeds import Progress
-from redraft.studio.form import error_on_page, on_page, results_on_page, with_names
 from redraft.studio.orders import ExpiringItems, Models, limits_of
 from redraft.studio.run_views import RunFilter, RunRows
 from redraft.studio.start import SentRequest, is_form, json_of, sent_with
@@ -234,7 +234,7 @@ class ExperimentJob:
             self.done, self.of = max(self.done, event.number), event.of
             self.log.appendleft(event.name)
         elif isinstance(event, Notice):
-            self.log.appendleft(on_page(event.message))
+            self.log.appendleft(event.message)
         elif not isinstance(event, StageStarted):
             self.calls.note(event)
 
@@ -277,7 +277,9 @@ class ExperimentManager:
         """Stop an experiment, and wait until it has stopped."""
         job = self.jobs.get(name)
         if job is None or not job.is_running:
-            raise RunError(f"experiment {name} is not running", hint=f"GET /api/experiments/{name} shows its status")
+            raise RunError(
+                f"experiment {name} is not running", fix=(RunCommand("experiment", name), " shows its status")
+            )
         job.stop()
         job.join()
 
@@ -347,7 +349,7 @@ def stored_order(folder: Path, name: str) -> ExperimentOrder:
     path = _folders(folder).get(name)
     order = order_in(path) if path else None
     if order is None:
-        raise NotFound(f"no experiment {name!r} was started in a studio", hint="GET /api/experiments lists them")
+        raise NotFound(f"no experiment {name!r} was started in a studio", fix=(RunCommand("experiment"), " lists them"))
     return order
 
 
@@ -437,7 +439,7 @@ def _experiment_details(store: Store, rows: RunRows, folder: Path, lab: LabConte
     path = _folders(folder).get(name)
     runs = tuple(_runs_in(path, rows)[:_MAX_RUNS]) or rows.listed(RunFilter(experiment=name, per=_MAX_RUNS)).rows
     if not runs and path is None:
-        raise NotFound(f"there is no experiment {name!r}", hint="GET /api/experiments lists them")
+        raise NotFound(f"there is no experiment {name!r}", fix=(RunCommand("experiment"), " lists them"))
     (tables, settings), order = _tables(path), order_in(path) if path else None
     return ExperimentDetails(
         name=name,
@@ -463,7 +465,8 @@ def _shown_results(file: Path, name: str) -> Results:
     # Settings have the name that the server has been asked for.
     shown |= {f"{OPENAI}:{model.partition('/')[2]}": title for model, title in shown.items()}
     results = read_file_of_results(file, name, lambda table: replace(table, rows=with_names(table.rows, shown)))
-    return results_on_page(results, shown)
+    named = {part: with_names(getattr(results, part), shown) for part in ("about", "headline", "settings", "verdict")}
+    return replace(results, **named)
 
 
 def picture(folder: Path, name: str, file: str) -> bytes:

@@ -69,7 +69,7 @@ def test_a_used_up_budget_shows_what_was_not_made_and_the_command_goes_on(tmp_pa
         went_on = command.run(*FORM, "--json")
     assert stopped.code == 3
     assert "not made" in stopped.out
-    assert "--max-calls 2 is used up" in stopped.err
+    assert "the limit of 2 calls is used up" in stopped.err
     assert "repeat the command with a higher limit" in stopped.err
     assert went_on.code == 0
     assert went_on.json["judges"][0]["usage"]["calls"] == planned - 2

@@ -451,7 +451,7 @@ async def test_what_cannot_be_judged_is_refused_before_anything_is_asked(tmp_pat
         await lab.run(judges=("openai:y", "x"))
     with pytest.raises(UsageError, match="the prompt does not fit into a window of 100 tokens"):
         await lab.run(context_tokens=100)
-    with pytest.raises(UsageError, match="the price of openai:x is not known"):
+    with pytest.raises(UsageError, match="the price of openai:x is unknown"):
         await lab.run(Limits(max_cost=1))
     lab.texts = {"a": "", "b": "---"}
     with pytest.raises(UsageError, match="no summary has a sentence"):

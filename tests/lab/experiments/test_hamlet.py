@@ -415,7 +415,7 @@ async def test_what_cannot_be_is_refused_before_anything_is_paid_for(tmp_path: P
         await lab.run(models=lab.seats(ALL_KNOWING, "gpt"))
     with pytest.raises(UsageError, match="there is no model 'nobody'"):
         await lab.run(validator="nobody")
-    with pytest.raises(UsageError, match="the price of openai:whole is not known"):
+    with pytest.raises(UsageError, match="the price of openai:whole is unknown"):
         await lab.run(Limits(max_cost=1.0))
     with pytest.raises(PlanError, match="more than the window"):
         await lab.run(models=lab.seats(ALL_KNOWING, window=1500))

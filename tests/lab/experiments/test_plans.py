@@ -33,7 +33,7 @@ from redraft.llm.budget import PriceTable
 from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS
 from redraft.prompts.revision import REVISE
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.runs.model_pool import ModelPool, ModelRole
+from redraft.runs.models import ModelPool, ModelRole
 from redraft.runs.prepare import PreparedDocument
 from redraft.store.runs import Run
 from redraft.text.words import count_words
