@@ -153,8 +153,8 @@ def test_a_page_is_written_as_the_file_is_called_and_what_it_holds_is_said(court
 def test_without_a_file_it_goes_to_stdout_in_whichever_form(court: tuple[Inside, str]) -> None:
     command, run = court
     told = command.run("export", run, "--format", "json")
-    assert told.json["run"]["id"] == run
-    assert told.json["summary"] == command.run("show", run, "--json").json["summary"]
+    assert told.json["result"]["run"] == run
+    assert told.json["result"]["summary"] == command.run("show", run, "--json").json["summary"]
     assert told.err == ""
     markdown = command.run("export", run, "--format", "markdown").out
     assert markdown.startswith("# ")
