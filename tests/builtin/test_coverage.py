@@ -55,7 +55,7 @@ def _held(sentences: list[str], summary: list[str]) -> list[tuple[bool | str | N
     return [(answer.answered, answer.sentences) for answer in answer_from_summary(given_).answers]
 
 
-def test_key_sentences_are_the_documents_each_once_and_from_all_parts() -> None:
+def test_key_sentences_come_from_all_parts() -> None:
     text = plain(sample())
     chosen = key_sentences(sample(), 12)
     assert len(chosen) == len(set(chosen)) == 12
@@ -63,7 +63,7 @@ def test_key_sentences_are_the_documents_each_once_and_from_all_parts() -> None:
     assert max(after - before for before, after in pairwise(places)) < 0.3
 
 
-def test_a_pack_has_key_sentences_in_place_of_questions() -> None:
+def test_pack_has_key_sentences() -> None:
     questions = ask_document(AskDocumentInput(excerpt=STORY, count=3)).questions
     assert [sentence_in(one.question) for one in questions] == [one.answer for one in questions]
     assert {one.answer for one in questions} <= set(split(STORY))
@@ -78,11 +78,11 @@ def test_an_excerpt_without_sentences_has_none() -> None:
 @pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.lists(raw_texts, max_size=4).map("\n\n".join), st.integers(1, 5))
-def test_a_text_has_no_more_key_sentences_than_wanted(text: str, count: int) -> None:
+def test_key_sentences_keep_to_their_count(text: str, count: int) -> None:
     assert len(key_sentences(text, count)) <= count
 
 
-def test_a_summary_has_a_key_sentence_in_the_sentence_with_most_of_its_words() -> None:
+def test_key_sentence_is_found_by_words() -> None:
     first, second = split(STORY)[0], split(STORY)[4]
     shortened = "In November 1901 the Long Bank broke."
     assert _held([first, second], ["It rained.", first, shortened]) == [(True, [2]), (True, [3])]
@@ -115,12 +115,12 @@ def test_key_facts_are_key_sentences_each_once() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "# A heading", "Ada rowed.", "…"])
-def test_of_a_text_without_two_sentences_there_is_no_tree(text: str) -> None:
+def test_short_text_has_no_tree(text: str) -> None:
     with pytest.raises(RejectedRequest):
         grow(ExtractFactsInput(excerpt=text))
 
 
-def test_only_facts_that_the_excerpt_has_word_for_word_pass() -> None:
+def test_only_literal_facts_pass() -> None:
     facts = [split(STORY)[2], "Matthias Crane stole the money.", "The lighthouse was old."]
     given_ = ValidateFactsInput(
         excerpt=STORY, facts=[TreeFact(id=n, level="leaf", fact=fact) for n, fact in enumerate(facts)]
@@ -136,7 +136,7 @@ def test_a_query_asks_about_the_first_fact() -> None:
     assert query("The Key Fact lay there.") == "What happens, and why?"
 
 
-def test_a_fact_is_stated_where_a_sentence_has_most_of_its_words() -> None:
+def test_fact_is_aligned_by_words() -> None:
     facts = [split(STORY)[2], "Then came Zebedee to the party."]
     given_ = AlignInput(
         sentences=[Statement(id=10 + n, sentence=text) for n, text in enumerate(split(STORY))],
@@ -151,7 +151,7 @@ def test_a_sentence_is_one_fact() -> None:
     assert [one.facts for one in split_facts(given_).sentences] == [[text]]
 
 
-def test_a_readers_question_is_answered_by_the_sentences_with_its_words() -> None:
+def test_question_is_answered_by_matching_sentences() -> None:
     asked = AnswerInput(passages=[STORY], question="When did the Long Bank break?", words=50)
     answer = write_answer(asked)
     assert answer.answered

@@ -72,7 +72,7 @@ async def error(client: Client, tool: str, **arguments: Any) -> str:
 
 
 @pytest.mark.slow
-async def test_a_summary_is_started_polled_read_and_cited(tmp_path: Path) -> None:
+async def test_summary_is_started_polled_and_cited(tmp_path: Path) -> None:
     async with connected(tmp_path) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}
         assert {"start_summary", "start_refinement", "start_evaluation", "status", "result", "cite"} <= names
@@ -94,7 +94,7 @@ async def test_a_summary_is_started_polled_read_and_cited(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-async def test_a_summary_is_judged_and_its_findings_come_page_by_page(tmp_path: Path) -> None:
+async def test_findings_come_in_pages(tmp_path: Path) -> None:
     poor = told(1, 3, wrong={2: "Bob"})
     async with connected(tmp_path, model=function_model(Keepers())) as client:
         (tmp_path / "root" / "book.md").write_text(island().text, "utf-8")
@@ -109,7 +109,7 @@ async def test_a_summary_is_judged_and_its_findings_come_page_by_page(tmp_path: 
         assert all(one["evidence"]["text"] in island().text for one in listed if one["evidence"])
 
 
-async def test_start_returns_at_once_and_a_run_can_be_stopped_and_resumed(tmp_path: Path) -> None:
+async def test_run_is_stopped_and_resumed(tmp_path: Path) -> None:
     model = Slow()
     async with connected(tmp_path, model=model, settings=redraft.DraftConfig(strategy="direct")) as client:
         begun = await call(client, "start_summary", source="book.txt", words=20)
@@ -130,7 +130,7 @@ async def test_four_runs_are_at_work_at_most(tmp_path: Path) -> None:
         assert (await error(client, "start_summary", source="book.txt", words=24)).startswith("4 runs are in progress")
 
 
-async def test_all_runs_of_a_server_share_its_limits(tmp_path: Path) -> None:
+async def test_runs_share_the_servers_limits(tmp_path: Path) -> None:
     given = {"model": FunctionModel(obedient), "settings": redraft.DraftConfig(strategy="direct")}
     async with connected(tmp_path, **given, budget=Budget(max_calls=1, max_cost=None)) as client:
         for words, status in ((20, "done"), (30, "failed")):
@@ -233,7 +233,7 @@ def parameters(folder: Path, *arguments: str) -> StdioServerParameters:
 
 
 @pytest.mark.nightly
-async def test_the_process_serves_a_client_and_stops_with_it(tmp_path: Path) -> None:
+async def test_process_stops_with_its_client(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(SAMPLE.read_text("utf-8"), "utf-8")
     async with Client(stdio_client(parameters(tmp_path))) as client:
         begun = await call(client, "start_summary", source="book.md", words=60)
@@ -246,7 +246,7 @@ async def test_the_process_serves_a_client_and_stops_with_it(tmp_path: Path) -> 
 
 
 @pytest.mark.nightly
-async def test_sigterm_stops_the_process_and_its_runs_can_be_resumed(tmp_path: Path) -> None:
+async def test_sigterm_leaves_resumable_runs(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(SAMPLE.read_text("utf-8"), "utf-8")
     given = parameters(tmp_path)
     started = await asyncio.create_subprocess_exec(

@@ -26,7 +26,7 @@ BOOK = f"{there_are('goats')}\n\n{there_are('bees', but_no=('pigs',))}\n"
 TRUE, FALSE, UNKNOWN = there_are("bees"), there_are(but_no=("goats",)), there_are("ducks")
 
 
-def test_classes_are_read_from_the_configuration_in_any_order(tiny: Path, tmp_path: Path) -> None:
+def test_classes_are_read_in_any_order(tiny: Path, tmp_path: Path) -> None:
     pairs = [(there_are("goats"), claim) for claim in (there_are("goats"), FALSE, UNKNOWN)]
     odds = load_entailment(str(tiny)).odds(pairs)
     assert [one.index(max(one)) for one in odds] == [0, 2, 1]
@@ -41,9 +41,7 @@ def test_classes_are_read_from_the_configuration_in_any_order(tiny: Path, tmp_pa
 
 
 @pytest.mark.parametrize("labels", [{"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}, {"0": "entailment", "1": "not"}])
-def test_a_model_that_does_not_name_three_classes_is_refused(
-    labels: dict[str, str], tiny: Path, tmp_path: Path
-) -> None:
+def test_model_without_named_classes_is_refused(labels: dict[str, str], tiny: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     shutil.copytree(tiny, other)
     config = json.loads((other / "config.json").read_text())
@@ -58,7 +56,7 @@ def sentence_by_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nli, "_STRETCH", 5)
 
 
-def test_a_long_text_is_read_in_stretches(tiny: Path) -> None:
+def test_long_text_is_read_in_windows(tiny: Path) -> None:
     model = load_entailment(str(tiny))
     filler = " ".join([there_are("hens")] * 60)
     (found,) = check_claims(model, [TRUE], [f"{filler} {there_are('bees')} {filler}"])
@@ -73,7 +71,7 @@ def test_a_long_text_is_read_in_stretches(tiny: Path) -> None:
     assert check_claims(model, [" ".join([TRUE] * 30)], [BOOK]) == [None], "a claim that leaves no room is not judged"
 
 
-def test_runs_that_share_the_model_wait_for_each_other(tiny: Path) -> None:
+def test_concurrent_runs_share_the_model(tiny: Path) -> None:
     model = load_entailment(str(tiny))
     claims = [" ".join([there_are(*ANIMALS[: n % 5 + 1])] * (n % 7 + 1)) for n in range(40)]
     with ThreadPoolExecutor(4) as pool:
@@ -81,7 +79,7 @@ def test_runs_that_share_the_model_wait_for_each_other(tiny: Path) -> None:
     assert len(found) == 120
 
 
-async def test_faithfulness_and_consistency_say_what_follows_and_what_does_not(tiny: Path, tmp_path: Path) -> None:
+async def test_sentences_are_judged_by_both_metrics(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(BOOK)
     judging = JudgeConfig(judges=(f"nli:{tiny}",))
     async with Session(tmp_path / "redraft.db", judging=judging) as session:
@@ -100,7 +98,7 @@ async def test_faithfulness_and_consistency_say_what_follows_and_what_does_not(t
     assert result.usage.cost_usd == 0
 
 
-async def test_facts_that_somebody_else_has_found_are_aligned(tiny: Path, tmp_path: Path) -> None:
+async def test_imported_facts_are_aligned(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(BOOK)
     document = load(tmp_path / "book.md")
     levels: tuple[Level, ...] = ("root", "branch")
@@ -124,7 +122,7 @@ async def test_facts_that_somebody_else_has_found_are_aligned(tiny: Path, tmp_pa
     assert [(one["verdict"], one["sentences"]) for one in stated] == [("stated", [1]), ("missing", [])]
 
 
-def test_other_metrics_and_other_roles_are_refused_in_a_sentence(tiny: Path, tmp_path: Path) -> None:
+def test_other_metrics_and_roles_are_refused(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(BOOK)
     (tmp_path / "long.md").write_text(" ".join([BOOK] * 40))
     (tmp_path / "summary.md").write_text(TRUE)
@@ -151,7 +149,7 @@ def test_other_metrics_and_other_roles_are_refused_in_a_sentence(tiny: Path, tmp
         assert (done.code, message in done.err) == (2, True), (words, done.err)
 
 
-def test_it_is_checked_by_a_sentence_to_judge(tiny: Path, tmp_path: Path) -> None:
+def test_models_command_checks_the_judge(tiny: Path, tmp_path: Path) -> None:
     command = Inside(tmp_path)
     shown = command.run("models", "--check", f"nli:{tiny}")
     assert (shown.code, shown.out.splitlines()[-1]) == (0, "it works")
@@ -170,7 +168,7 @@ def test_it_is_checked_by_a_sentence_to_judge(tiny: Path, tmp_path: Path) -> Non
     assert refused.out.splitlines()[-1] == "it does not answer"
 
 
-def test_weights_that_are_trained_anew_are_another_judge(tiny: Path, tmp_path: Path) -> None:
+def test_retrained_weights_are_another_judge(tiny: Path, tmp_path: Path) -> None:
     folder = tmp_path / "other"
     shutil.copytree(tiny, folder)
     before = open_entailment(str(folder)).identity

@@ -83,18 +83,18 @@ def told(found: ClaimAnswer | None) -> tuple[str, float, str, set[int]]:
     return found.verdict, round(found.likelihood, 2), found.premise, set(found.places)
 
 
-def test_a_claim_that_follows_from_one_passage_is_borne_out_whatever_the_others_say() -> None:
+def test_one_passage_supports_a_claim() -> None:
     found = said("The ferry sank.", [BRIDGE, FERRY], lambda premise, _: YES if premise == FERRY else NO)
     assert told(found) == ("supported", 0.95, FERRY, {1})
 
 
-def test_a_claim_may_follow_from_two_passages_together() -> None:
+def test_two_passages_support_a_claim() -> None:
     both = f"{FERRY} {MILL}"
     found = said("The ferry and the mill.", [FERRY, BRIDGE, MILL], lambda one, _: YES if one == both else NEITHER)
     assert told(found) == ("supported", 0.95, both, {0, 2})
 
 
-def test_only_what_stands_nearest_contradicts() -> None:
+def test_only_the_nearest_passage_contradicts() -> None:
     claim = "The ferry sank in May."
     found = said(claim, [BRIDGE, FERRY], lambda one, _: NO if FERRY in one else NEITHER)
     assert told(found) == ("contradicted", 0.94, FERRY, {1})
@@ -102,16 +102,16 @@ def test_only_what_stands_nearest_contradicts() -> None:
     assert told(found)[:2] == ("absent", 0.96)
 
 
-def test_what_no_passage_speaks_of_is_in_none() -> None:
+def test_unmentioned_claim_is_absent() -> None:
     assert told(said("The king died.", [BRIDGE, FERRY], lambda *_: NEITHER))[:2] == ("absent", 0.96)
 
 
-def test_a_claim_that_may_follow_or_not_is_left_open() -> None:
+def test_uncertain_claim_is_left_open() -> None:
     assert told(said("The ferry sank.", [FERRY], lambda *_: UNSURE))[:2] == ("unsure", 0.4)
     assert said("The ferry sank.", [], lambda *_: YES) is None
 
 
-def test_what_is_put_to_the_model_fits_and_is_put_once() -> None:
+def test_pairs_fit_and_are_scored_once() -> None:
     words = Words(lambda *_: UNSURE, length=64)
     model, long = Entailment("made-up", words), " ".join([FERRY, BRIDGE, MILL] * 40)
     claims = ["The ferry sank in March.", "The mill burned down."]
@@ -137,7 +137,7 @@ async def verified(scores: EntailmentScores, db: Path) -> list[SentenceVerdict]:
         return [one for _, one in sorted((found.verdicts | found.undecided).items())]
 
 
-async def test_between_the_cuts_and_of_too_long_a_claim_nothing_is_said(tmp_path: Path) -> None:
+async def test_uncertain_and_long_claims_are_undecided(tmp_path: Path) -> None:
     for n, (supported, verdict) in enumerate([(0.81, "none"), (0.79, "unsure"), (0.21, "unsure"), (0.19, "sentence")]):
         scores = EntailmentScores(supported, 0.0, 1 - supported)
         found = await verified(scores, tmp_path / f"{n}.db")
@@ -156,7 +156,7 @@ class Heard(EntailmentModel):
         return await super().ask(request)
 
 
-async def test_what_it_said_of_a_text_in_another_language_is_not_remembered(tmp_path: Path) -> None:
+async def test_verdicts_depend_on_the_language(tmp_path: Path) -> None:
     """What it is shown is cut into sentences by the language, which no prompt says: what it made of a text that was cut
     otherwise is no answer. A text that shows its language is cut in one way alone."""
     model, tokenizer = Heard(), EstimatingTokenizer()
@@ -183,7 +183,7 @@ async def test_what_it_said_of_a_text_in_another_language_is_not_remembered(tmp_
     assert await asked(german, "de") == []
 
 
-async def test_questions_of_another_kind_are_left_undecided_and_other_prompts_refused() -> None:
+async def test_other_prompts_are_refused() -> None:
     model = EntailmentModel(Entailment("made-up", Words(lambda *_: YES)), "nli:made-up")
     questions = [
         QuestionItem(id=1, question="Who sank?"),
@@ -198,7 +198,7 @@ async def test_questions_of_another_kind_are_left_undecided_and_other_prompts_re
         await model.ask(Request(PREFER_SUMMARY, None))  # type: ignore[arg-type]
 
 
-def test_it_is_told_by_its_name_and_costs_nothing(tmp_path: Path) -> None:
+def test_judge_is_free_and_known_by_name(tmp_path: Path) -> None:
     settings = resolve(DraftConfig(model="nli:cross-encoder/nli-deberta-v3-base", base_url="http://localhost:1/v1"))
     assert settings.base_url is None
     assert price_of(settings, None) is not None  # type: ignore[arg-type]
@@ -226,7 +226,7 @@ def test_classes_without_names_are_refused() -> None:
         {0: "Not supported", 1: "Supported"},
     ],
 )
-def test_a_model_with_two_classes_supports_or_does_not_and_never_contradicts(labels: dict[int, str]) -> None:
+def test_two_classes_never_contradict(labels: dict[int, str]) -> None:
     fine = next(
         column for column, label in labels.items() if label.casefold() in ("entailment", "supported", "consistent")
     )
@@ -248,7 +248,7 @@ def test_a_model_with_two_classes_supports_or_does_not_and_never_contradicts(lab
 
 
 @pytest.mark.parametrize("labels", [{0: "yes", 1: "no"}, {0: "supported", 1: "entailed"}, {0: "supported"}])
-def test_two_classes_that_do_not_say_which_is_which_are_refused(labels: dict[int, str]) -> None:
+def test_ambiguous_classes_are_refused(labels: dict[int, str]) -> None:
     words = Words(lambda *_: YES)
     words.config.id2label = labels
     with pytest.raises(UsageError, match="or supported and not_supported"):
