@@ -72,11 +72,11 @@ def test_empty_text_supports_nothing() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not stories(), reason="needs $REDRAFT_DATA")
 def test_human_summaries_have_few_faults() -> None:
-    told = stories()[12:20]
-    references = [split(story["questions"][0]["responses"][0]["response_text"]) for story in told]
+    sample_stories = stories()[12:20]
+    references = [split(story["questions"][0]["responses"][0]["response_text"]) for story in sample_stories]
 
     def share_of_faults(summaries: list[list[str]]) -> float:
-        pairs = list(zip(told, summaries, strict=True))
+        pairs = list(zip(sample_stories, summaries, strict=True))
         return sum(len(faults([story["document"]], summary)) for story, summary in pairs) / sum(map(len, summaries))
 
     assert share_of_faults(references) <= 0.03
@@ -107,14 +107,14 @@ def test_document_answers_with_its_detail(wrong: str, right: str) -> None:
 
 
 def test_reworded_sentence_has_no_fault() -> None:
-    said = "He was a man of few words."
-    (answer,) = _answers([STORY], [said])
-    assert (answer.answer, answer.answered) == (said, True)
+    sentence = "He was a man of few words."
+    (answer,) = _answers([STORY], [sentence])
+    assert (answer.answer, answer.answered) == (sentence, True)
     assert 0 < (answer.share or 0) < 0.5
 
 
 @pytest.mark.parametrize(
-    ("fair", "least"),
+    ("fair", "share"),
     [
         ("Hester Vane came to Sarn on Monday, 3 March 1924.", 0.7),
         ("Tobias Wren had driven the cart since he was 19.", 0.7),
@@ -122,10 +122,10 @@ def test_reworded_sentence_has_no_fault() -> None:
         ("In November 1901 the Long Bank broke and 19 people drowned.", 1.0),
     ],
 )
-def test_shortened_sentence_has_most_pairs(fair: str, least: float) -> None:
+def test_shortened_sentence_has_most_pairs(fair: str, share: float) -> None:
     (checked,) = checks([STORY], [fair])
     assert checked.fault is None
-    assert checked.share >= least
+    assert checked.share >= share
 
 
 @pytest.mark.slow
@@ -148,9 +148,12 @@ def test_other_questions_are_left_open() -> None:
         Pair(id=1, question=claim.sentences[0].questions[0].question, document="Bo", summary="Ada rowed."),
         Pair(id=2, question="Who rowed?", document="Bo", summary="Ada"),
     ]
-    assert [one.verdict for one in compare_answers(CompareInput(pairs=pairs)).comparisons] == ["contradicts", "unclear"]
-    asked = AnswerFromDocumentInput(passages=[STORY], questions=[QuestionItem(id=1, question="Who rowed?")])
-    assert answer_from_document(asked).answers[0].answered == UNSURE
+    assert [comparison.verdict for comparison in compare_answers(CompareInput(pairs=pairs)).comparisons] == [
+        "contradicts",
+        "unclear",
+    ]
+    inputs = AnswerFromDocumentInput(passages=[STORY], questions=[QuestionItem(id=1, question="Who rowed?")])
+    assert answer_from_document(inputs).answers[0].answered == UNSURE
 
 
 def test_wrong_sentence_has_category_and_quote() -> None:
@@ -161,8 +164,8 @@ def test_wrong_sentence_has_category_and_quote() -> None:
         split(STORY)[3],
         "The lighthouse was old.",
     ]
-    given_ = VerifyInput(document=STORY, sentences=[Statement(id=n, sentence=text) for n, text in enumerate(summary)])
-    verified = verify_sentences(given_).sentences
+    inputs = VerifyInput(document=STORY, sentences=[Statement(id=n, sentence=text) for n, text in enumerate(summary)])
+    verified = verify_sentences(inputs).sentences
     assert [one.category for one in verified] == ["entity", "relation", "out_of_article", "none", UNSURE]
     assert verified[0].quote == split(STORY)[0]
     assert "Skye" in verified[0].reason

@@ -48,11 +48,11 @@ from tests.text.hostile import raw_texts
 
 def _held(sentences: list[str], summary: list[str]) -> list[tuple[bool | str | None, list[int]]]:
     """Which key sentences a summary has, and where."""
-    given_ = AnswerFromSummaryInput(
+    inputs = AnswerFromSummaryInput(
         sentences=[SummaryLine(id=number, sentence=text) for number, text in enumerate(summary, 1)],
         questions=[QuestionItem(id=number, question=key_sentence(text)) for number, text in enumerate(sentences, 1)],
     )
-    return [(answer.answered, answer.sentences) for answer in answer_from_summary(given_).answers]
+    return [(answer.answered, answer.sentences) for answer in answer_from_summary(inputs).answers]
 
 
 def test_key_sentences_come_from_all_parts() -> None:
@@ -65,8 +65,8 @@ def test_key_sentences_come_from_all_parts() -> None:
 
 def test_pack_has_key_sentences() -> None:
     questions = ask_document(AskDocumentInput(excerpt=STORY, count=3)).questions
-    assert [sentence_in(one.question) for one in questions] == [one.answer for one in questions]
-    assert {one.answer for one in questions} <= set(split(STORY))
+    assert [sentence_in(question.question) for question in questions] == [question.answer for question in questions]
+    assert {question.answer for question in questions} <= set(split(STORY))
     assert sentence_in("Who came?") == ""
 
 
@@ -91,15 +91,19 @@ def test_key_sentence_is_found_by_words() -> None:
 
 
 def test_questions_of_other_judges_are_left_open() -> None:
-    given_ = AnswerFromSummaryInput(sentences=[], questions=[QuestionItem(id=1, question="Who came?")])
-    assert answer_from_summary(given_).answers[0].answered == UNSURE
+    inputs = AnswerFromSummaryInput(sentences=[], questions=[QuestionItem(id=1, question="Who came?")])
+    assert answer_from_summary(inputs).answers[0].answered == UNSURE
 
 
 def _facts(excerpt: str) -> list[list[str]]:
     """The facts of each root: itself, its branches, their leaves."""
     roots = grow(ExtractFactsInput(excerpt=excerpt)).roots
     return [
-        [root.fact, *(one.fact for one in root.branches), *(leaf for one in root.branches for leaf in one.leaves)]
+        [
+            root.fact,
+            *(branch.fact for branch in root.branches),
+            *(leaf for branch in root.branches for leaf in branch.leaves),
+        ]
         for root in roots
     ]
 
@@ -122,10 +126,10 @@ def test_short_text_has_no_tree(text: str) -> None:
 
 def test_only_literal_facts_pass() -> None:
     facts = [split(STORY)[2], "Matthias Crane stole the money.", "The lighthouse was old."]
-    given_ = ValidateFactsInput(
+    inputs = ValidateFactsInput(
         excerpt=STORY, facts=[TreeFact(id=n, level="leaf", fact=fact) for n, fact in enumerate(facts)]
     )
-    assert [(one.id, one.verdict) for one in validate_facts(given_).facts] == [(0, "pass")]
+    assert [(fact.id, fact.verdict) for fact in validate_facts(inputs).facts] == [(0, "pass")]
 
 
 def test_a_query_asks_about_the_first_fact() -> None:
@@ -138,22 +142,22 @@ def test_a_query_asks_about_the_first_fact() -> None:
 
 def test_fact_is_aligned_by_words() -> None:
     facts = [split(STORY)[2], "Then came Zebedee to the party."]
-    given_ = AlignInput(
+    inputs = AlignInput(
         sentences=[Statement(id=10 + n, sentence=text) for n, text in enumerate(split(STORY))],
         facts=[Fact(id=n, fact=fact) for n, fact in enumerate(facts)],
     )
-    assert [(one.stated, one.sentences) for one in align_facts(given_).facts] == [("yes", [12]), ("no", [])]
+    assert [(fact.stated, fact.sentences) for fact in align_facts(inputs).facts] == [("yes", [12]), ("no", [])]
 
 
 def test_a_sentence_is_one_fact() -> None:
     text = "Ada rowed, and Voss fled."
-    given_ = SplitFactsInput(sentences=[Statement(id=1, sentence=text)])
-    assert [one.facts for one in split_facts(given_).sentences] == [[text]]
+    inputs = SplitFactsInput(sentences=[Statement(id=1, sentence=text)])
+    assert [sentence.facts for sentence in split_facts(inputs).sentences] == [[text]]
 
 
 def test_question_is_answered_by_matching_sentences() -> None:
-    asked = AnswerInput(passages=[STORY], question="When did the Long Bank break?", words=50)
-    answer = write_answer(asked)
+    inputs = AnswerInput(passages=[STORY], question="When did the Long Bank break?", words=50)
+    answer = write_answer(inputs)
     assert answer.answered
-    assert [one.quote for one in answer.sentences] == [split(STORY)[4]]
-    assert not write_answer(asked.model_copy(update={"question": "Who painted the ceiling?"})).answered
+    assert [sentence.quote for sentence in answer.sentences] == [split(STORY)[4]]
+    assert not write_answer(inputs.model_copy(update={"question": "Who painted the ceiling?"})).answered

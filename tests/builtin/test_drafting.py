@@ -140,23 +140,23 @@ def test_a_merge_keeps_beginning_middle_and_end() -> None:
 
 
 def test_merge_onward_repeats_no_context() -> None:
-    given_ = MergeOnwardInput(context=OTHER, summaries=[OTHER + " " + STORY], words=150)
-    summary = parts_of(summarize(given_))
+    inputs = MergeOnwardInput(context=OTHER, summaries=[OTHER + " " + STORY], words=150)
+    summary = parts_of(summarize(inputs))
     assert len(summary) == len(set(summary))
 
 
 def test_update_keeps_summary_and_adds_news() -> None:
     before = of_part(STORY, 100)
     summary = parts_of(summarize(UpdateInput(summary=before, excerpt=OTHER, words=100)))
-    kept = sum(count_words(sentence) for sentence in summary if sentence in parts_of(before))
-    assert 60 <= kept < 100
+    kept_words = sum(count_words(sentence) for sentence in summary if sentence in parts_of(before))
+    assert 60 <= kept_words < 100
     assert any(sentence in parts_of(OTHER) for sentence in summary)
 
 
 @pytest.mark.parametrize("words", [60, 90, 120])
 def test_a_compression_comes_near_to_its_target(words: int) -> None:
-    given_ = CompressInput(summary=STORY, current_words=count_words(STORY), words=words)
-    assert 0.8 * words <= count_words(summarize(given_)) < words
+    inputs = CompressInput(summary=STORY, current_words=count_words(STORY), words=words)
+    assert 0.8 * words <= count_words(summarize(inputs)) < words
 
 
 @pytest.mark.parametrize(

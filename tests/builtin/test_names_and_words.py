@@ -30,18 +30,18 @@ TOLD = [
 ]
 
 
-@pytest.mark.parametrize("told", TOLD)
-def test_paraphrases_are_not_wrong(told: str) -> None:
-    assert faults([sample()], [told]) == set()
+@pytest.mark.parametrize("sentence", TOLD)
+def test_paraphrases_are_not_wrong(sentence: str) -> None:
+    assert faults([sample()], [sentence]) == set()
 
 
 @pytest.mark.parametrize(
     ("at", "right", "wrong"), [(0, "Philip Dunne", "Bartholomew Quigg"), (3, "960", "1,395"), (2, "Ruth", "Zebediah")]
 )
 def test_absent_detail_is_wrong(at: int, right: str, wrong: str) -> None:
-    said = TOLD[at].replace(right, wrong)
-    assert said != TOLD[at]
-    assert faults([sample()], [said]) == {0}
+    sentence = TOLD[at].replace(right, wrong)
+    assert sentence != TOLD[at]
+    assert faults([sample()], [sentence]) == {0}
 
 
 @pytest.mark.parametrize(
@@ -69,15 +69,15 @@ def test_titles_distinguish_names() -> None:
     text = "The letter was written by Mr. Thorne on the evening before the flood. Mrs. Thorne had gone to bed."
     assert faults([text], [text.partition(". Mrs")[0].replace("Mr.", "Mrs.") + "."]) == {0}
     assert faults([text], ["The letter was written by Isaac Thorne on the evening before the flood."]) == {0}
-    known = f"{text} Isaac Thorne was his name."
-    assert faults([known], ["The letter was written by Isaac Thorne on the evening before the flood."]) == set()
+    named_text = f"{text} Isaac Thorne was his name."
+    assert faults([named_text], ["The letter was written by Isaac Thorne on the evening before the flood."]) == set()
 
 
 def test_negation_contradicts_its_opposite() -> None:
     text = "Mr. Frere found that Matthias Crane had taken no part in it but to discover it."
     pairs = [(text, text.replace("no part", wrong)) for wrong in ("a great part", "part")]
-    for known, said in (*pairs, (pairs[0][1], text)):
-        (checked,) = checks([known], [said])
+    for source, sentence in (*pairs, (pairs[0][1], text)):
+        (checked,) = checks([source], [sentence])
         assert checked.fault
         assert checked.fault.kind == "opposite"
 
@@ -142,22 +142,23 @@ def test_pronouns_do_not_stand_alone(text: str) -> None:
     ],
 )
 def test_tags_and_dates_are_no_sentences(scrap: str) -> None:
-    found = read([f"Ada Quill kept the lamp on the rock. {scrap} The board paid Ada Quill in coal."], ENGLISH)
-    assert [one.standing <= LAST_RESORT for one in found] == [False, True, False]
+    prose = read([f"Ada Quill kept the lamp on the rock. {scrap} The board paid Ada Quill in coal."], ENGLISH)
+    assert [one.standing <= LAST_RESORT for one in prose] == [False, True, False]
 
 
 def test_speech_is_a_last_resort() -> None:
-    found = read(['"The lamp burned all night," said Tobias Renn. The board paid Ada Quill in coal.'], ENGLISH)
-    assert [one.standing <= LAST_RESORT for one in with_dependent_last(found, ENGLISH)] == [True, False]
+    prose = read(['"The lamp burned all night," said Tobias Renn. The board paid Ada Quill in coal.'], ENGLISH)
+    assert [one.standing <= LAST_RESORT for one in with_dependent_last(prose, ENGLISH)] == [True, False]
 
 
 @pytest.mark.parametrize("words", [45, 60, 90])
 def test_all_stages_are_represented(words: int) -> None:
     text = sample()[:40_000]
-    told = [plain(text[span.start : span.end]) for span in sentences(text)]
+    source_sentences = [plain(text[span.start : span.end]) for span in sentences(text)]
     summary = of_whole(text, words)
-    said = [plain(summary[span.start : span.end]) for span in sentences(summary)]
-    places = [sum(map(len, told[: told.index(one)])) / len(text) for one in said]
+    summary_sentences = [plain(summary[span.start : span.end]) for span in sentences(summary)]
+    indices = [source_sentences.index(sentence) for sentence in summary_sentences]
+    places = [sum(map(len, source_sentences[:at])) / len(text) for at in indices]
     assert min(places) < 0.25
     assert any(0.2 < place < 0.8 for place in places)
     assert max(places) > 0.7
@@ -192,9 +193,9 @@ def test_different_words_stay_different(one: str, other: str) -> None:
 
 @given(raw_texts)
 def test_words_are_where_they_say(text: str) -> None:
-    found = words(text)
-    assert all(0 <= word.start < word.end <= len(text) and word.key for word in found)
-    assert [word.start for word in found] == sorted(word.start for word in found)
+    text_words = words(text)
+    assert all(0 <= word.start < word.end <= len(text) and word.key for word in text_words)
+    assert [word.start for word in text_words] == sorted(word.start for word in text_words)
 
 
 @pytest.mark.parametrize(
@@ -209,19 +210,19 @@ def test_words_are_where_they_say(text: str) -> None:
     ],
 )
 def test_names_and_numbers(sentence: str, names: list[str], numbers: list[str]) -> None:
-    found = [detail for detail in details(sentence, words(sentence)) if detail.sure]
-    assert [sentence[d.start : d.end] for d in found if d.kind == "name"] == names
-    assert [sentence[d.start : d.end] for d in found if d.kind == "number"] == numbers
+    sure_details = [detail for detail in details(sentence, words(sentence)) if detail.sure]
+    assert [sentence[d.start : d.end] for d in sure_details if d.kind == "name"] == names
+    assert [sentence[d.start : d.end] for d in sure_details if d.kind == "number"] == numbers
 
 
 @given(raw_texts)
 def test_details_take_up_words_in_order(text: str) -> None:
-    found = words(text)
+    text_words = words(text)
     last = -1
-    for detail in details(text, found):
-        assert last < detail.first <= detail.last < len(found)
-        assert detail.start == found[detail.first].start
-        assert text[detail.end : found[detail.last].end] in ("", "'s", "’s", "'", "’")
+    for detail in details(text, text_words):
+        assert last < detail.first <= detail.last < len(text_words)
+        assert detail.start == text_words[detail.first].start
+        assert text[detail.end : text_words[detail.last].end] in ("", "'s", "’s", "'", "’")
         last = detail.last
 
 
@@ -258,15 +259,15 @@ print([[line.text for line in source.nearest(draw.sample(words, 72))] for _ in r
 
 def _outputs(script: str, *arguments: str) -> set[str]:
     """Return the outputs of a script under three hash seeds."""
-    said = set()
+    outputs = set()
     for seed in ("1", "9", "77"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         done = subprocess.run(
             [sys.executable, "-c", script, *arguments], env=environment, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
-        said.add(done.stdout)
-    return said
+        outputs.add(done.stdout)
+    return outputs
 
 
 @pytest.mark.slow

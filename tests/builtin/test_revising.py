@@ -88,21 +88,23 @@ def test_no_sentence_is_added_twice() -> None:
     ],
 )
 def test_a_detail_is_corrected_in_place(at: int, wrong: str, right: str, answer: str) -> None:
-    said = SENTENCES[at].replace(right, wrong)
-    assert said != SENTENCES[at]
-    revised = _revised(_correct(said, answer, SENTENCES[at]), summary=SUMMARY.replace(SENTENCES[at], said))
+    wrong_sentence = SENTENCES[at].replace(right, wrong)
+    assert wrong_sentence != SENTENCES[at]
+    revised = _revised(
+        _correct(wrong_sentence, answer, SENTENCES[at]), summary=SUMMARY.replace(SENTENCES[at], wrong_sentence)
+    )
     assert revised == SUMMARY
 
 
 def test_faults_of_the_check_are_corrected() -> None:
-    said = SUMMARY.replace("Sarn", "Skye").replace("twenty-two", "thirty")
+    wrong_summary = SUMMARY.replace("Sarn", "Skye").replace("twenty-two", "thirty")
     points = [
         _correct(sentence, checked.fault.other, checked.nearest)
-        for sentence, checked in zip(split(said), checks([STORY], split(said)), strict=True)
+        for sentence, checked in zip(split(wrong_summary), checks([STORY], split(wrong_summary)), strict=True)
         if checked.fault
     ]
     assert len(points) == 2
-    assert _revised(*points, summary=said) == SUMMARY
+    assert _revised(*points, summary=wrong_summary) == SUMMARY
 
 
 def _remove(sentence: str) -> Point:
@@ -110,19 +112,19 @@ def _remove(sentence: str) -> Point:
 
 
 def test_wrong_sentence_is_replaced_or_dropped() -> None:
-    said = "The ledger was burnt by pirates."
-    summary = SUMMARY.replace(SENTENCES[3], said)
-    assert _revised(_correct(said, "No", SENTENCES[3]), summary=summary) == SUMMARY
-    assert _revised(_correct(said), summary=summary) == SUMMARY.replace(f" {SENTENCES[3]}", "")
+    sentence = "The ledger was burnt by pirates."
+    summary = SUMMARY.replace(SENTENCES[3], sentence)
+    assert _revised(_correct(sentence, "No", SENTENCES[3]), summary=summary) == SUMMARY
+    assert _revised(_correct(sentence), summary=summary) == SUMMARY.replace(f" {SENTENCES[3]}", "")
     assert _revised(_correct("Nobody said this."), summary=summary) == summary
 
 
 @pytest.mark.parametrize(
-    "said", ["Zebras graze on the moon.", "Zebras and giraffes graze quietly while a forgotten notebook rusts."]
+    "sentence", ["Zebras graze on the moon.", "Zebras and giraffes graze quietly while a forgotten notebook rusts."]
 )
-def test_unsupported_sentence_is_dropped(said: str) -> None:
-    summary = SUMMARY.replace(SENTENCES[5], said)
-    assert _revised(_remove(said), summary=summary, document=STORY) == SUMMARY.replace(f"{SENTENCES[5]} ", "")
+def test_unsupported_sentence_is_dropped(sentence: str) -> None:
+    summary = SUMMARY.replace(SENTENCES[5], sentence)
+    assert _revised(_remove(sentence), summary=summary, document=STORY) == SUMMARY.replace(f"{SENTENCES[5]} ", "")
 
 
 def test_the_last_sentence_is_not_dropped() -> None:
@@ -138,8 +140,8 @@ def test_needed_sentences_stay() -> None:
     revised = _revised(
         _add(SENTENCES[4]), _add(SENTENCES[1]), _add(SENTENCES[2]), words=room, needed=[SENTENCES[3], SENTENCES[5]]
     )
-    said = split(revised)
-    assert {SENTENCES[3], SENTENCES[4], SENTENCES[5]} <= set(said)
+    revised_sentences = split(revised)
+    assert {SENTENCES[3], SENTENCES[4], SENTENCES[5]} <= set(revised_sentences)
     assert count_words(revised) <= room
     assert _revised(_correct(SENTENCES[3], "x", "y"), needed=[SENTENCES[3]]) == SUMMARY
 
@@ -148,8 +150,8 @@ def test_request_in_words_is_left() -> None:
     reply = read_reply(_revised(Point(id=1, task="change", instruction="Make it sadder.")))
     assert reply.text == SUMMARY
     assert [*reply.points.values()] == [("left", "the built-in model cannot follow requests in words")]
-    asked = Point(id=1, task="change", instruction="Tell of the flood.", evidence=SENTENCES[4])
-    assert SENTENCES[4] in _revised(asked)
+    point = Point(id=1, task="change", instruction="Tell of the flood.", evidence=SENTENCES[4])
+    assert SENTENCES[4] in _revised(point)
 
 
 def _point(task: str, sentence: str, **more: str) -> Point:

@@ -49,8 +49,8 @@ async def test_call_has_conventional_attributes(tmp_path: Path, monkeypatch: pyt
     with ChatServer(script) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         calls = [one for one in await spans_of(tmp_path, model="openai:m") if one.name == "chat m"]
-    assert {one.kind for one in calls} == {SpanKind.CLIENT}
-    failed, answered = [dict(one.attributes or {}) for one in calls]
+    assert {call.kind for call in calls} == {SpanKind.CLIENT}
+    failed, answered = [dict(call.attributes or {}) for call in calls]
     for said in (failed, answered):
         assert said["gen_ai.operation.name"] == "chat"
         assert said["gen_ai.provider.name"] == said["gen_ai.system"] == "openai"
@@ -70,7 +70,7 @@ async def test_call_has_conventional_attributes(tmp_path: Path, monkeypatch: pyt
 async def test_built_in_model_is_no_service(tmp_path: Path) -> None:
     calls = [one for one in await spans_of(tmp_path) if one.name == "redraft.call"]
     assert calls
-    assert not any(name.startswith("gen_ai.") for one in calls for name in one.attributes or {})
+    assert not any(name.startswith("gen_ai.") for call in calls for name in call.attributes or {})
     score = scores_in(await spans_of(tmp_path, "consistency"))["consistency"]
     assert 0 <= score["gen_ai.evaluation.score.value"] <= 1
     assert score["gen_ai.evaluation.score.label"] == "scored"

@@ -61,8 +61,8 @@ async def test_lost_replies_stay_within_the_budget(desk: Desk, kind: Any) -> Non
     with ChatServer(script) as server:
         budget = Budget(max_calls=None, max_cost=limit, budget_key=run)
         async with desk.at(server, run=run, price=PRICE, budget=budget) as model:
-            asked = (model.ask(story(f"{n} {'x' * 400}")) for n in range(60))
-            results = await asyncio.gather(*asked, return_exceptions=True)
+            requests = (model.ask(story(f"{n} {'x' * 400}")) for n in range(60))
+            results = await asyncio.gather(*requests, return_exceptions=True)
     assert any(isinstance(result, BudgetError) for result in results)
     assert limit / 3 < billed(server) <= limit
     totals = desk.store.calls.totals(run)
@@ -177,9 +177,9 @@ async def ask_many(
     with desk.store.claim(run):
         async with desk.at(server, run=run, budget=budget, limiter=Limiter(8), seconds=60) as model:
             print("ready", flush=True)
-            asked = (model.ask(story(str(n))) for n in range(first, first + calls))
-            done = await asyncio.gather(*asked, return_exceptions=True)
-    return sum(not isinstance(one, BaseException) for one in done)
+            requests = (model.ask(story(str(n))) for n in range(first, first + calls))
+            done = await asyncio.gather(*requests, return_exceptions=True)
+    return sum(not isinstance(outcome, BaseException) for outcome in done)
 
 
 # The same in another process.
@@ -292,7 +292,7 @@ async def test_lost_call_counts_its_own_tokens(desk: Desk) -> None:
             return await asyncio.Future()
 
     model = desk.recorded(Unlimited(lambda request: "never"), run=run, price=PRICE)
-    asked = asyncio.create_task(model.ask(story()))
+    requests = asyncio.create_task(model.ask(story()))
     await sent.wait()
     # As whoever resumes the run finds it: nobody has settled the call.
     desk.store.reservations.mark_lost(run)
@@ -302,5 +302,5 @@ async def test_lost_call_counts_its_own_tokens(desk: Desk) -> None:
     # A limit in dollars is kept to all the same: there it stays at the most that it can cost.
     assert totals.lost_usd is not None
     assert totals.lost_usd >= PRICE.of(Usage(len("Tell a story about a rose."), 131_072))
-    asked.cancel()
-    await asyncio.gather(asked, return_exceptions=True)
+    requests.cancel()
+    await asyncio.gather(requests, return_exceptions=True)

@@ -60,12 +60,12 @@ async def test_broken_reply_is_repaired_once(desk: Desk, bad: Reply, quoted: str
     async with desk.serving([bad, GOOD]) as (server, model):
         assert (await model.ask(colour())).value == RED
     assert len(server.seen) == 2
-    first, reply, again = server.seen[1].messages
+    first, reply, demand = server.seen[1].messages
     assert first == server.seen[0].messages[0]
-    assert (reply["role"], again["role"]) == ("assistant", "user")
+    assert (reply["role"], demand["role"]) == ("assistant", "user")
     assert quoted in reply["content"]
-    assert complaint in again["content"]
-    assert '"required":["name","share"]' in again["content"]
+    assert complaint in demand["content"]
+    assert '"required":["name","share"]' in demand["content"]
     assert desk.outcomes() == ["unreadable", "ok"]
 
 
@@ -81,7 +81,7 @@ async def test_reply_broken_again_fails(desk: Desk, replies: ReplyForm | None, b
     assert (caught.value.text, caught.value.finish_reason) == (bad[-1], "stop")
     rows = desk.ledger()
     assert [(row["outcome"], row["attempt"], row["body"]) for row in rows] == [
-        ("unreadable", attempt, said) for attempt, said in enumerate(bad, 1)
+        ("unreadable", attempt, reply_text) for attempt, reply_text in enumerate(bad, 1)
     ]
     assert [(row["prompt_tokens"], row["completion_tokens"]) for row in rows] == [
         (seen.prompt_tokens, seen.completion_tokens) for seen in server.seen

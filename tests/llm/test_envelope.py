@@ -33,9 +33,9 @@ USED = {"prompt_tokens": 12, "completion_tokens": 5}
 
 def envelope(usage: object = USED, model: object = "m", finish: object = "stop", **message: Any) -> Raw:
     """An answer with one choice."""
-    said = {"content": TEXT, "role": "assistant", **message}
-    said = {name: value for name, value in said.items() if value is not ...}
-    body = {"choices": [{"message": said, "finish_reason": finish}], "model": model, "usage": usage}
+    fields = {"content": TEXT, "role": "assistant", **message}
+    fields = {name: value for name, value in fields.items() if value is not ...}
+    body = {"choices": [{"message": fields, "finish_reason": finish}], "model": model, "usage": usage}
     return Raw(json.dumps(body).encode(), readable=True)
 
 
@@ -45,7 +45,7 @@ async def test_any_role_is_a_reply(desk: Desk, role: object) -> None:
         reply = await model.ask(story())
     assert reply.value == TEXT
     assert reply.usage == Usage(12, 5)
-    assert any("role" in one for one in reply.odd)
+    assert any("role" in note for note in reply.odd)
     assert desk.outcomes() == ["ok"]
     assert len(server.seen) == 1
 
@@ -68,7 +68,7 @@ async def test_implausible_usage_is_unreported(desk: Desk, usage: object) -> Non
         reply = await model.ask(story())
     assert reply.value == TEXT
     assert not reply.usage.reported
-    assert any(re.search("usage|prompt_tokens", one) for one in reply.odd)
+    assert any(re.search("usage|prompt_tokens", note) for note in reply.odd)
     assert desk.outcomes() == ["ok"]
 
 
@@ -135,10 +135,10 @@ async def test_internal_error_keeps_the_reply(desk: Desk, monkeypatch: pytest.Mo
     stumbles = iter([RuntimeError("stumbled")])
     read = ChatModel._reply_in
 
-    def heard(self: ChatModel, *given: Any) -> Any:
+    def heard(self: ChatModel, *arguments: Any) -> Any:
         for error in stumbles:
             raise error
-        return read(self, *given)
+        return read(self, *arguments)
 
     monkeypatch.setattr(ChatModel, "_reply_in", heard)
     async with desk.serving(['{"name": "red", "share": 0.5}'] * 2) as (_, model):
@@ -163,9 +163,9 @@ def test_run_shows_who_answered(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     (odd,) = done.json["oddities"]
     assert odd.endswith("'small' answered instead of 'm'")
-    shown = command.run("show", done.json["run"])
-    assert "unexpected in replies: openai:m@" in shown.err
-    assert "'small' answered instead of 'm'" in shown.err
+    printed = command.run("show", done.json["run"])
+    assert "unexpected in replies: openai:m@" in printed.err
+    assert "'small' answered instead of 'm'" in printed.err
 
 
 async def test_proxy_in_use_causes_no_warning(
@@ -180,9 +180,9 @@ async def test_proxy_in_use_causes_no_warning(
 
 async def test_overrun_ends_the_run(desk: Desk) -> None:
     run, budget = begin_run(desk.store), Budget(max_calls=None, max_cost=0.01)
-    said = [envelope({"prompt_tokens": 10, "completion_tokens": 50_000})] * 2
+    answers = [envelope({"prompt_tokens": 10, "completion_tokens": 50_000})] * 2
     price = Price(prompt=1, completion=1)
-    async with desk.serving(said, run=run, budget=budget, price=price) as (server, model):
+    async with desk.serving(answers, run=run, budget=budget, price=price) as (server, model):
         assert (await model.ask(story("a rose"))).value == TEXT
         with pytest.raises(BudgetError, match=r"\$0\.04 more than limits=Limits\(max_cost=0\.01\)"):
             await model.ask(story("a bee"))

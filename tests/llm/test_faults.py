@@ -293,7 +293,7 @@ async def test_reasoning_model_gets_room_and_no_temperature(desk: Desk) -> None:
 
 def test_every_error_has_its_code() -> None:
     def below(kind: type[RedraftError]) -> list[type[RedraftError]]:
-        return [kind, *(one for child in kind.__subclasses__() for one in below(child))]
+        return [kind, *(error for child in kind.__subclasses__() for error in below(child))]
 
     for module in pkgutil.walk_packages(redraft.__path__, "redraft."):
         if module.name.endswith("__main__"):
@@ -368,19 +368,19 @@ async def test_time_out_lowers_the_concurrency(desk: Desk) -> None:
 
 
 def test_late_items_are_asked_in_halves() -> None:
-    asked: list[tuple[list[int], int]] = []
+    batches: list[tuple[list[int], int]] = []
 
     async def ask(numbers: list[int], attempt: Attempt) -> Entries[str]:
-        asked.append((list(numbers), attempt.times))
+        batches.append((list(numbers), attempt.times))
         if len(numbers) > 1 or numbers == [3]:
             raise LateReply(SAID, text="", usage=Usage())
         return Entries([(numbers[0], "yes")])
 
-    found = asyncio.run(ask_all([[0, 1, 2, 3]], ask))  # type: ignore[arg-type]
-    assert found.verdicts == {0: "yes", 1: "yes", 2: "yes"}
-    assert found.trouble == SAID
-    assert {times for _, times in asked} == {1}
-    assert len(asked) == 7
+    account = asyncio.run(ask_all([[0, 1, 2, 3]], ask))  # type: ignore[arg-type]
+    assert account.verdicts == {0: "yes", 1: "yes", 2: "yes"}
+    assert account.trouble == SAID
+    assert {times for _, times in batches} == {1}
+    assert len(batches) == 7
 
 
 MB = 2**20

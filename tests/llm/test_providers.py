@@ -93,7 +93,7 @@ def nothing_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chat", "given"),
+    ("chat", "expected"),
     [
         (Frugal(), {}),
         (Local(), {"temperature": 0.0, "num_predict": 50}),
@@ -102,11 +102,11 @@ def nothing_said() -> None:
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Strict) else "",
 )
-async def test_only_declared_parameters_are_set(desk: Desk, chat: Strict, given: dict[str, Any]) -> None:
+async def test_only_declared_parameters_are_set(desk: Desk, chat: Strict, expected: dict[str, Any]) -> None:
     before = chat.model_dump()
     assert (await desk.recorded(ChatModel(chat)).ask(colour())).value == RED
-    said = Strict.said[-1]
-    assert {name: said.get(name) for name in given} == given
+    parameters = Strict.said[-1]
+    assert {name: parameters.get(name) for name in expected} == expected
     assert chat.model_dump() == before, "the user's own object stays as it is"
 
 
@@ -122,10 +122,10 @@ def test_identity_has_no_credentials() -> None:
     assert ChatModel(Local(model="tiny")).identity == "local:tiny"
     assert ChatModel(Wordy()).identity == "wordy:strict@https://api.example.com"
     assert ChatModel(Wordy(), identity="mine").identity == "mine"
-    here = ChatOpenAI(model="m", base_url="http://localhost:8000/v1/", api_key=SecretStr(KEY))
-    there = ChatOpenAI(model="m", api_key=SecretStr(KEY))
-    assert ChatModel(here).identity == "openai:m@http://localhost:8000/v1"
-    assert ChatModel(there).identity == "openai:m@https://api.openai.com/v1"
+    local_chat = ChatOpenAI(model="m", base_url="http://localhost:8000/v1/", api_key=SecretStr(KEY))
+    openai_chat = ChatOpenAI(model="m", api_key=SecretStr(KEY))
+    assert ChatModel(local_chat).identity == "openai:m@http://localhost:8000/v1"
+    assert ChatModel(openai_chat).identity == "openai:m@https://api.openai.com/v1"
 
 
 async def test_openai_chat_model_works_like_a_name(desk: Desk) -> None:

@@ -24,8 +24,8 @@ TALE = "Once upon a time."
 
 
 def usage(seen: Seen, reply: int, thought: int | None) -> dict[str, Any]:
-    told = {} if thought is None else {"completion_tokens_details": {"reasoning_tokens": thought}}
-    return {"prompt_tokens": 9, "completion_tokens": reply, "total_tokens": 9 + reply, **told}
+    details = {} if thought is None else {"completion_tokens_details": {"reasoning_tokens": thought}}
+    return {"prompt_tokens": 9, "completion_tokens": reply, "total_tokens": 9 + reply, **details}
 
 
 def thinker(thought: int, says: str = GOOD, *, how: str = "reported") -> Callable[[Seen], Reply]:
@@ -35,13 +35,13 @@ def thinker(thought: int, says: str = GOOD, *, how: str = "reported") -> Callabl
     def reply(seen: Seen) -> Reply:
         limit = seen.body["max_completion_tokens"]
         cut = limit < thought + 20
-        told = usage(seen, min(limit, thought + 20), min(limit, thought) if how == "reported" else None)
-        apart = words if how == "apart" else None
+        reported = usage(seen, min(limit, thought + 20), min(limit, thought) if how == "reported" else None)
+        separate = words if how == "apart" else None
         text = "" if cut else says
         if how == "tags":
             text = f"<think>{words}" if cut else f"<think>{words}</think>{says}"
         finish = "stop" if how == "silent" or not cut else "length"
-        return Answer(text, finish_reason=finish, usage=told, reasoning_content=apart)
+        return Answer(text, finish_reason=finish, usage=reported, reasoning_content=separate)
 
     return reply
 
@@ -65,19 +65,19 @@ async def test_next_run_starts_with_learned_room(desk: Desk) -> None:
     with ChatServer(thinker(3_000)) as server:
         async with desk.at(server) as model:
             await model.ask(colour())
-        asked = len(server.seen)
+        count = len(server.seen)
         async with desk.at(server) as model:
             await model.ask(colour("a lily"))
             # What was answered with less room for thoughts is the answer to the same request.
             assert (await model.ask(colour())).cached
-    assert len(server.seen) == asked + 1
+    assert len(server.seen) == count + 1
     assert limits(server)[-1] >= 50 + 3_020
 
 
 async def test_reported_reasoning_sets_the_room(desk: Desk) -> None:
-    said = Answer(GOOD, usage={"prompt_tokens": 9, "completion_tokens": 40, "total_tokens": 49})
-    told = Answer(GOOD, reasoning_tokens=900)
-    async with desk.serving([said, told, said, said]) as (server, model):
+    plain = Answer(GOOD, usage={"prompt_tokens": 9, "completion_tokens": 40, "total_tokens": 49})
+    reasoned = Answer(GOOD, reasoning_tokens=900)
+    async with desk.serving([plain, reasoned, plain, plain]) as (server, model):
         for thing in ("a rose", "a lily", "snow"):
             await model.ask(colour(thing))
     assert limits(server) == [50, 50, 50 + 2_048]
@@ -206,7 +206,7 @@ def test_only_openai_reasoning_models_refuse_temperature() -> None:
 
 
 def test_room_does_not_identify_a_run() -> None:
-    plain, told = DraftConfig(model="openai:qwen3:8b"), DraftConfig(model="openai:qwen3:8b", reasoning_tokens=500)
-    assert (reasoning_reserve(plain), reasoning_reserve(told)) == (START, 500)
+    plain, fixed = DraftConfig(model="openai:qwen3:8b"), DraftConfig(model="openai:qwen3:8b", reasoning_tokens=500)
+    assert (reasoning_reserve(plain), reasoning_reserve(fixed)) == (START, 500)
     assert reasoning_reserve(DraftConfig(model="openai:m")) == reasoning_reserve(DraftConfig()) == 0
-    assert plain.identity("document", "o200k_base", {}) == told.identity("document", "o200k_base", {})
+    assert plain.identity("document", "o200k_base", {}) == fixed.identity("document", "o200k_base", {})

@@ -169,7 +169,7 @@ async def test_simultaneous_runs_ask_once(desk: Desk) -> None:
             replies = await asyncio.gather(one.ask(story()), two.ask(story()))
     assert [reply.text for reply in replies] == ["Once.", "Once."]
     totals = [desk.store.calls.totals(run) for run in runs]
-    assert sorted((used.calls, used.cached) for used in totals) == [(0, 1), (1, 0)]
+    assert sorted((total.calls, total.cached) for total in totals) == [(0, 1), (1, 0)]
 
 
 async def test_the_ledger_adds_up(desk: Desk) -> None:
@@ -281,11 +281,11 @@ def booked(run: str, cost: float = 0.0) -> Call:
 
 async def spend(desk: Desk, budget: Budget, run: str, most: float, cost: float | None = None) -> None:
     """Book a call, and make it for `cost`; without one it is turned away."""
-    made = booked(run, most)
-    async with budget.reserved(desk.store.reservations, made) as reservation:
+    attempt = booked(run, most)
+    async with budget.reserved(desk.store.reservations, attempt) as reservation:
         if cost is not None:
             reservation.sent = True
-            settled = replace(made, outcome=OK, cost_usd=cost, booked_usd=cost, lost_tokens=0)
+            settled = replace(attempt, outcome=OK, cost_usd=cost, booked_usd=cost, lost_tokens=0)
             await asyncio.to_thread(desk.store.reservations.settle, reservation, settled)
 
 
@@ -301,21 +301,21 @@ async def test_budget_to_the_cent_is_enough(desk: Desk) -> None:
 async def test_refused_call_returns_its_room(desk: Desk) -> None:
     run, budget = begin_run(desk.store), Budget(max_calls=1, max_cost=1.0)
     await spend(desk, budget, run, 1.0)
-    made = booked(run, 1.0)
-    async with budget.reserved(desk.store.reservations, made) as reservation:
+    attempt = booked(run, 1.0)
+    async with budget.reserved(desk.store.reservations, attempt) as reservation:
         waiting = asyncio.create_task(spend(desk, budget, run, 0.1))
         await asyncio.sleep(0.05)
         assert not waiting.done()
         reservation.sent = True
-        desk.store.reservations.settle(reservation, replace(made, outcome=OK, booked_usd=0.1))
+        desk.store.reservations.settle(reservation, replace(attempt, outcome=OK, booked_usd=0.1))
     with pytest.raises(BudgetError, match=r"max_calls=1\) is used up"):
         await waiting
 
 
 async def test_unbilled_calls_cost_no_budget(desk: Desk) -> None:
-    said, refused = [Fault("status", status=429, retry_after=0), GOOD], ["json_schema", "tools"]
+    answers, refused = [Fault("status", status=429, retry_after=0), GOOD], ["json_schema", "tools"]
     run, budget = begin_run(desk.store), Budget(max_calls=1, max_cost=None)
-    async with desk.serving(said, refuses=refused, run=run, budget=budget) as (_, model):
+    async with desk.serving(answers, refuses=refused, run=run, budget=budget) as (_, model):
         assert (await model.ask(colour())).value == RED
         with pytest.raises(BudgetError):
             await model.ask(story())
@@ -419,8 +419,8 @@ async def test_only_sampling_changes_the_key(desk: Desk) -> None:
     replies = ScriptedModel(["one", "two"])
     narrow, short = desk.recorded(replies, top_p=0.5), desk.recorded(replies, max_tokens=40)
     plain = await desk.recorded(replies).ask(story())
-    said = [(await model.ask(story())).value for model in (narrow, short, narrow, desk.recorded(replies))]
-    assert (plain.value, said) == ("one", ["two", "one", "two", "one"])
+    values = [(await model.ask(story())).value for model in (narrow, short, narrow, desk.recorded(replies))]
+    assert (plain.value, values) == ("one", ["two", "one", "two", "one"])
 
 
 async def test_model_limit_applies_to_requests(desk: Desk) -> None:

@@ -57,8 +57,8 @@ class Words:
     def predict(self, pairs: list[tuple[str, str]], **options: Any) -> Any:
         self.asked.append(pairs)
         assert options["apply_softmax"] is True
-        found = [self._odds(*pair) for pair in pairs]
-        return np.array([[one.contradiction, one.entailment, one.neutral] for one in found])
+        scores = [self._odds(*pair) for pair in pairs]
+        return np.array([[one.contradiction, one.entailment, one.neutral] for one in scores])
 
 
 class _Tokenizer:
@@ -77,29 +77,31 @@ def said(
     return check_claims(Entailment("made-up", Words(odds, length)), [claim], passages)[0]
 
 
-def told(found: ClaimAnswer | None) -> tuple[str, float, str, set[int]]:
+def told(answer: ClaimAnswer | None) -> tuple[str, float, str, set[int]]:
     """The verdict, its probability, what it rests on, and where that is."""
-    assert found is not None
-    return found.verdict, round(found.likelihood, 2), found.premise, set(found.places)
+    assert answer is not None
+    return answer.verdict, round(answer.likelihood, 2), answer.premise, set(answer.places)
 
 
 def test_one_passage_supports_a_claim() -> None:
-    found = said("The ferry sank.", [BRIDGE, FERRY], lambda premise, _: YES if premise == FERRY else NO)
-    assert told(found) == ("supported", 0.95, FERRY, {1})
+    answer = said("The ferry sank.", [BRIDGE, FERRY], lambda premise, _: YES if premise == FERRY else NO)
+    assert told(answer) == ("supported", 0.95, FERRY, {1})
 
 
 def test_two_passages_support_a_claim() -> None:
     both = f"{FERRY} {MILL}"
-    found = said("The ferry and the mill.", [FERRY, BRIDGE, MILL], lambda one, _: YES if one == both else NEITHER)
-    assert told(found) == ("supported", 0.95, both, {0, 2})
+    answer = said(
+        "The ferry and the mill.", [FERRY, BRIDGE, MILL], lambda premise, _: YES if premise == both else NEITHER
+    )
+    assert told(answer) == ("supported", 0.95, both, {0, 2})
 
 
 def test_only_the_nearest_passage_contradicts() -> None:
     claim = "The ferry sank in May."
-    found = said(claim, [BRIDGE, FERRY], lambda one, _: NO if FERRY in one else NEITHER)
-    assert told(found) == ("contradicted", 0.94, FERRY, {1})
-    found = said(claim, [BRIDGE, FERRY], lambda one, _: NO if one == BRIDGE else NEITHER)
-    assert told(found)[:2] == ("absent", 0.96)
+    answer = said(claim, [BRIDGE, FERRY], lambda premise, _: NO if FERRY in premise else NEITHER)
+    assert told(answer) == ("contradicted", 0.94, FERRY, {1})
+    answer = said(claim, [BRIDGE, FERRY], lambda premise, _: NO if premise == BRIDGE else NEITHER)
+    assert told(answer)[:2] == ("absent", 0.96)
 
 
 def test_unmentioned_claim_is_absent() -> None:
@@ -133,15 +135,15 @@ async def verified(scores: EntailmentScores, db: Path) -> list[SentenceVerdict]:
     statements = [Statement(id=1, sentence="The ferry sank."), Statement(id=2, sentence="word " * 60)]
     with Store(db) as store:
         judge = Judge(model, PromptBook("standard"), store.judgments)
-        found = await FactChecker(judge).verify(statements, reader, None)
-        return [one for _, one in sorted((found.verdicts | found.undecided).items())]
+        account = await FactChecker(judge).verify(statements, reader, None)
+        return [verdict for _, verdict in sorted((account.verdicts | account.undecided).items())]
 
 
 async def test_uncertain_and_long_claims_are_undecided(tmp_path: Path) -> None:
     for n, (supported, verdict) in enumerate([(0.81, "none"), (0.79, "unsure"), (0.21, "unsure"), (0.19, "sentence")]):
         scores = EntailmentScores(supported, 0.0, 1 - supported)
-        found = await verified(scores, tmp_path / f"{n}.db")
-        assert [one.category for one in found] == [verdict, UNSURE_SAID]
+        verdicts = await verified(scores, tmp_path / f"{n}.db")
+        assert [one.category for one in verdicts] == [verdict, UNSURE_SAID]
 
 
 class Heard(EntailmentModel):
@@ -172,14 +174,14 @@ async def test_verdicts_depend_on_the_language(tmp_path: Path) -> None:
             await Examiner(judge).answers_from_document([EvidenceQuery("Is this so: “The water was still.”?")], reader)
         return [*model.heard]
 
-    each = [VERIFY_SENTENCES.name, VERIFY_SENTENCES.name, ANSWER_FROM_DOCUMENT.name]
+    prompts = [VERIFY_SENTENCES.name, VERIFY_SENTENCES.name, ANSWER_FROM_DOCUMENT.name]
     low = "De olle Fischer weer al fröh op de Been bzw. Na de Stadt. Dat Water weer still."
-    assert await asked(low, "") == each
+    assert await asked(low, "") == prompts
     assert await asked(low, "") == []
-    assert await asked(low, "de") == each
+    assert await asked(low, "de") == prompts
     assert await asked(low, "") == await asked(low, "de") == []
     german = "Der Hafen wurde im Winter geschlossen, und niemand in der ganzen Stadt hatte davon etwas gewusst. " * 2
-    assert await asked(german, "") == each
+    assert await asked(german, "") == prompts
     assert await asked(german, "de") == []
 
 
@@ -192,7 +194,7 @@ async def test_other_prompts_are_refused() -> None:
     reply = await model.ask(
         Request(ANSWER_FROM_DOCUMENT, AnswerFromDocumentInput(passages=[FERRY], questions=questions))
     )
-    answers = [(one.id, one.answered, one.answer, one.quote) for one in reply.value.answers]
+    answers = [(answer.id, answer.answered, answer.answer, answer.quote) for answer in reply.value.answers]
     assert answers == [(1, UNSURE_SAID, "", ""), (2, True, "The ferry sank.", FERRY)]
     with pytest.raises(ProviderError, match="cannot do what the prompt prefer_summary asks"):
         await model.ask(Request(PREFER_SUMMARY, None))  # type: ignore[arg-type]
