@@ -189,7 +189,7 @@ def estimate(sources: Sequence[str | Document], asked: BatchRequest, prices: Pri
     unpriced: dict[str, None] = {}
     for _, source in documents_in(sources):
         try:
-            document = load(source, wanted=asked.reading) if isinstance(source, str) else source
+            document = load(source, selection=asked.reading) if isinstance(source, str) else source
             prepared, order, _ = prepare_plan(document, asked.settings, asked.order)
             like, share = sampled.of(prepared, order)
         except UsageError:

@@ -95,7 +95,7 @@ def _kept(store: Store, item: BatchItemRow, read: Document | dict[str, str]) -> 
 def _read(item: BatchItemRow, reading: Selection) -> Document:
     if "#" in item.source and not Path(item.source).exists():
         raise DocumentError(_LOST_TEXT, hint="repeat the command that started the batch")
-    return load(item.source, wanted=reading)
+    return load(item.source, selection=reading)
 
 
 # Errors that affect every item.

@@ -140,7 +140,7 @@ def _words_in(element: Element) -> int:
 
 def _main(body: Element) -> Element:
     """Return the element with the main content of a page, without what surrounds it."""
-    whole = max(1, size(text_of(body)))
+    length = max(1, size(text_of(body)))
     for is_main in (
         lambda element: tag(element) == "main" or element.get("role") == "main",
         lambda element: tag(element) == "article",
@@ -148,7 +148,7 @@ def _main(body: Element) -> Element:
     ):
         candidates = {element: size(text_of(element)) for element in body.iter() if is_main(element)}
         largest = max(candidates, key=lambda element: candidates[element], default=None)
-        if largest is not None and candidates[largest] >= _MAIN_SHARE * whole:
+        if largest is not None and candidates[largest] >= _MAIN_SHARE * length:
             return largest
     return body
 
@@ -207,16 +207,16 @@ def _counts(body: Element) -> dict[Element, _Counts]:
     counts: dict[Element, _Counts] = defaultdict(_Counts)
     # Children precede their parents.
     for element in reversed(list(body.iter())):
-        own = counts[element]
-        own.words += count_words(element.text or "")
+        inner = counts[element]
+        inner.words += count_words(element.text or "")
         if tag(element) == "a" and not (element.get("href") or "#").startswith("#"):
-            own.linked, own.links = own.words, 1
+            inner.linked, inner.links = inner.words, 1
         parent = element.getparent()
         if element is not body and parent is not None:
             outer = counts[parent]
-            outer.words += own.words + count_words(element.tail or "")
-            outer.linked += own.linked
-            outer.links += own.links
+            outer.words += inner.words + count_words(element.tail or "")
+            outer.linked += inner.linked
+            outer.links += inner.links
     return counts
 
 

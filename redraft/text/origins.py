@@ -55,17 +55,17 @@ class SentenceOrigin:
     """The lead of the best place over the others, or how far below the floor the sentence is, from 0 to 1."""
 
 
-def links_to_json(found: Sequence[SentenceOrigin]) -> str:
+def links_to_json(origins: Sequence[SentenceOrigin]) -> str:
     """Return origins in their stored form."""
     return json.dumps(
         [
             [*origin.span, origin.margin, [[link.text, *link.span, link.weight, link.method] for link in origin.links]]
-            for origin in found
+            for origin in origins
         ]
     )
 
 
-def links_from_json(kept: str) -> tuple[SentenceOrigin, ...]:
+def links_from_json(stored: str) -> tuple[SentenceOrigin, ...]:
     """Return origins from their stored form."""
     return tuple(
         SentenceOrigin(
@@ -73,7 +73,7 @@ def links_from_json(kept: str) -> tuple[SentenceOrigin, ...]:
             tuple(Link(text, Span(first, last), weight, method) for text, first, last, weight, method in links),
             margin,
         )
-        for start, end, margin, links in json.loads(kept)
+        for start, end, margin, links in json.loads(stored)
     )
 
 
@@ -136,17 +136,17 @@ class Index:
         """Return the sentences that have a term, in order."""
         return np.array(self._postings.get(term, ()), dtype=np.int64)
 
-    def quotations(self, sought: Sequence[str], most: int) -> list[Span]:
+    def quotations(self, sought: Sequence[str], limit: int) -> list[Span]:
         """Return up to this many places where these words occur in sequence."""
         spans: list[Span] = []
-        wanted = f" {' '.join(sought)} "
-        at = self._joined.find(wanted) if sought else -1
-        while at >= 0 and len(spans) < most:
+        phrase = f" {' '.join(sought)} "
+        at = self._joined.find(phrase) if sought else -1
+        while at >= 0 and len(spans) < limit:
             first = int(np.searchsorted(self._begin, at))
             end = first + len(sought)
             if len(sought) >= _QUOTED or self._is_sentence(first, end):
                 spans.append(Span(self._starts[first], self._ends[end - 1]))
-            at = self._joined.find(wanted, at + 1)
+            at = self._joined.find(phrase, at + 1)
         return spans
 
     def _is_sentence(self, first: int, end: int) -> bool:
@@ -167,13 +167,13 @@ def _places(text: str, sentence: Span, language: str) -> Iterator[tuple[Span, li
 
 def terms(keys: Sequence[str]) -> list[str]:
     """Return the search terms of a sentence; in scripts without spaces also pairs of letters."""
-    together = (one + other for one, other in pairwise(keys) if len(one) == len(other) == 1)
+    together = (first + second for first, second in pairwise(keys) if len(first) == len(second) == 1)
     return [*keys, *(pair for pair in together if has_unspaced(pair[0]) and has_unspaced(pair[1]))]
 
 
 def telling(keys: Sequence[str], language: str) -> list[str]:
     """Return a sentence's distinct telling terms."""
-    return [one for one in dict.fromkeys(terms(keys)) if carries(one, language)]
+    return [term for term in dict.fromkeys(terms(keys)) if carries(term, language)]
 
 
 @lru_cache(maxsize=_KEPT)
@@ -303,13 +303,13 @@ class OriginTracer:
 
     def _quoted(self, words: Sequence[_Keys]) -> tuple[Link, ...]:
         """Return the places where the sentence is quoted."""
-        found = (
+        links = (
             Link(text, place, 1.0, "quotation")
             for text, index in enumerate(self.indexes)
-            for said in dict.fromkeys(tuple(word.keys) for word in words)
-            for place in index.quotations(said, _QUOTATIONS)
+            for phrase in dict.fromkeys(tuple(word.keys) for word in words)
+            for place in index.quotations(phrase, _QUOTATIONS)
         )
-        return tuple(dict.fromkeys(found))[:_QUOTATIONS]
+        return tuple(dict.fromkeys(links))[:_QUOTATIONS]
 
     def _match(self, words: Sequence[_Keys]) -> SentenceMatch:
         """Return the match of a sentence, in each language with the places of that language."""
@@ -332,12 +332,12 @@ class OriginTracer:
             against[of_language] = worths[-1].sum() + _CHANCE * log(count) or 1.0
         return SentenceMatch(np.concatenate(worths), np.vstack(nears), against)
 
-    def _spread(self, row: Scores, held: Numbers) -> None:
+    def _spread(self, row: Scores, places: Numbers) -> None:
         for distance in range(len(_AROUND) - 1, -1, -1):
             weight = (1 - _ITSELF) * _AROUND[distance] + _ITSELF * (distance == 0)
             # The neighbours of the first and last sentence are empty places.
-            for beside in (held + distance, held - distance):
-                row[beside] = np.maximum(row[beside], weight)
+            for neighbours in (places + distance, places - distance):
+                row[neighbours] = np.maximum(row[neighbours], weight)
         for start in self._starts[1:]:
             row[start - _GAP : start] = 0.0
 
@@ -357,10 +357,10 @@ class OriginTracer:
         text = int(np.searchsorted(self._starts, at, side="right")) - 1
         return Link(text, self.indexes[text].spans[at - int(self._starts[text])], min(1.0, weight), method)
 
-    def _margin(self, whole: Scores, best: int) -> float:
+    def _margin(self, support: Scores, best: int) -> float:
         """Return the lead of the best place over those not adjacent to it."""
-        others = max(whole[: max(0, best - _GAP)].max(initial=0.0), whole[best + _GAP + 1 :].max(initial=0.0))
-        return float(1 - others / whole[best]) if whole[best] > 0 else 0.0
+        rivals = max(support[: max(0, best - _GAP)].max(initial=0.0), support[best + _GAP + 1 :].max(initial=0.0))
+        return float(1 - rivals / support[best]) if support[best] > 0 else 0.0
 
 
 POINTS = 50
@@ -380,17 +380,17 @@ def masses(traced: Sequence[SentenceOrigin], length: int) -> list[OriginMass]:
     """Return the places of the traced sentences; each sentence counts one, divided among its places."""
     return [
         OriginMass(
-            (link.span.start + link.span.end) / 2 / length, link.weight / sum(other.weight for other in origin.links)
+            (link.span.start + link.span.end) / 2 / length, link.weight / sum(place.weight for place in origin.links)
         )
         for origin in traced
         for link in origin.links
     ]
 
 
-def shares(found: Sequence[OriginMass], parts: Sequence[tuple[float, float]]) -> list[float]:
+def shares(origin_masses: Sequence[OriginMass], parts: Sequence[tuple[float, float]]) -> list[float]:
     """Return the share of the traced content that comes from each part, given by begin and end, from 0 to 1."""
-    whole = sum(mass.share for mass in found) or 1.0
-    return [sum(mass.share for mass in found if start <= mass.at < end) / whole for start, end in parts]
+    total = sum(mass.share for mass in origin_masses) or 1.0
+    return [sum(mass.share for mass in origin_masses if start <= mass.at < end) / total for start, end in parts]
 
 
 def bins(count: int) -> list[tuple[float, float]]:
@@ -403,36 +403,37 @@ def parts_of(spans: Sequence[Span], length: int) -> list[tuple[float, float]]:
     return [(span.start / length, span.end / length) for span in spans]
 
 
-def spread(found: Sequence[OriginMass], parts: int) -> float | None:
+def spread(origin_masses: Sequence[OriginMass], parts: int) -> float | None:
     """Return the entropy over this many equal parts, relative to an even spread; None for fewer than two."""
     if parts < 2:
         return None
-    told = [share for share in shares(found, bins(parts)) if share > 0]
-    return min(1.0, max(0.0, -sum(share * log(share) for share in told) / log(parts)))
+    filled = [share for share in shares(origin_masses, bins(parts)) if share > 0]
+    return min(1.0, max(0.0, -sum(share * log(share) for share in filled) / log(parts)))
 
 
 def spread_by_chance(sentences: int, parts: int) -> float | None:
     """Return the mean spread of this many sentences from random places."""
     if parts < 2:
         return None
-    one, other = log(1 / parts), log(1 - 1 / parts)
+    log_share, log_rest = log(1 / parts), log(1 - 1 / parts)
     ways = (lgamma(sentences + 1) - lgamma(many + 1) - lgamma(sentences - many + 1) for many in range(1, sentences + 1))
-    held = sum(
-        exp(way + many * one + (sentences - many) * other) * many * log(many) for many, way in enumerate(ways, 1)
+    expected = sum(
+        exp(way + many * log_share + (sentences - many) * log_rest) * many * log(many)
+        for many, way in enumerate(ways, 1)
     )
-    return (log(sentences) - parts * held / sentences) / log(parts)
+    return (log(sentences) - parts * expected / sentences) / log(parts)
 
 
-def density(found: Sequence[OriginMass]) -> list[float]:
+def density(origin_masses: Sequence[OriginMass]) -> list[float]:
     """Return the density along the document, 1 being the mean: a kernel estimate with Scott's bandwidth, reflected at
     the ends."""
-    if not found:
+    if not origin_masses:
         return []
-    at, share = np.array(found).T
+    at, share = np.array(origin_masses).T
     share = share / share.sum()
     middle = float(share @ at)
     deviation = float(np.sqrt(share @ (at - middle) ** 2))
-    width = max(_NARROWEST, deviation * len(found) ** -0.2)
+    width = max(_NARROWEST, deviation * len(origin_masses) ** -0.2)
     points = (np.arange(POINTS) + 0.5) / POINTS
     curve = np.zeros(POINTS)
     for mirrored in (at, -at, 2 - at):

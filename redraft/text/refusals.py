@@ -132,23 +132,26 @@ def is_no_summary(text: str, source: str, words: int, language: str | None = Non
         return False
     unlike = is_unspaced(text) and not is_unspaced(source) and not language
     length = count_words(text) / (_LETTERS_A_WORD if unlike else 1)
-    brief, own = length < min(_FAR_SHORTER * words, _LONGEST_REFUSAL), bool(_FIRST_PERSON.search(text.casefold()))
+    brief, speaks_of_itself = (
+        length < min(_FAR_SHORTER * words, _LONGEST_REFUSAL),
+        bool(_FIRST_PERSON.search(text.casefold())),
+    )
     if not brief and _says_long_words_of(text, source):
         return False
     spoken, read = language_of(text), language_of(source)
     telling = telling_terms(text, spoken)
     share = len(telling & telling_terms(source, read)) / len(telling) if telling else 0.0
     if brief and len(telling) < _MIN_TELLING:
-        return own or share < 1
-    if share >= _MIN_SHARED[brief, own]:
+        return speaks_of_itself or share < 1
+    if share >= _MIN_SHARED[brief, speaks_of_itself]:
         return False
     asked_so = not language and _script(text) == _script(source)
     if asked_so and not (spoken and read and spoken != read):
-        return brief or own or not shares_names(source, text)
+        return brief or speaks_of_itself or not shares_names(source, text)
     # It may be a translation, requested or not.
     if shares_names(source, text):
-        return brief and (own or not language)
-    speaks = own and length <= _LONGEST_REFUSAL
+        return brief and (speaks_of_itself or not language)
+    speaks = speaks_of_itself and length <= _LONGEST_REFUSAL
     return brief or speaks or asked_so or (not language and length <= _FEW)
 
 
@@ -166,7 +169,7 @@ def _long_words(text: str) -> frozenset[str]:
 @lru_cache(maxsize=64)
 def _script(text: str) -> str:
     """Return the script of most letters of a text's beginning."""
-    letters = (one for one in text[:_LETTERS] if one.isalpha())
+    letters = (letter for letter in text[:_LETTERS] if letter.isalpha())
     names = Counter(unicodedata.name(letter, "").partition(" ")[0] for letter in letters)
-    name = max(names, key=lambda one: names[one], default="")
+    name = max(names, key=lambda letter: names[letter], default="")
     return "CJK" if name in _EAST_ASIAN else name

@@ -109,7 +109,7 @@ def _costs(codes: Integers, kinds: Integers, starts: Integers, ends: Integers) -
         _MARK: mark,
         _RARE: np.where(astral, 4.0, 2.5),
     }
-    return np.asarray(np.choose(kind, [by_kind[each] for each in range(len(by_kind))]), dtype=np.float64)
+    return np.asarray(np.choose(kind, [by_kind[number] for number in range(len(by_kind))]), dtype=np.float64)
 
 
 # For short texts, which most are, `np.isin` would take half of the time.
@@ -258,8 +258,8 @@ def _to_characters(block: str, byte_ends: Integers) -> Integers:
     if block.isascii():
         return byte_ends
     data = np.frombuffer(block.encode("utf-8", "replace"), dtype=np.uint8)
-    begun = np.cumsum((data & 0xC0) != 0x80)
-    return begun[byte_ends - 1].astype(np.int64)
+    characters = np.cumsum((data & 0xC0) != 0x80)
+    return characters[byte_ends - 1].astype(np.int64)
 
 
 class EstimatingTokenizer:
