@@ -183,7 +183,7 @@ def estimate(sources: Sequence[str | Document], request: BatchRequest, prices: P
     unpriced: dict[str, None] = {}
     for _, source in documents_in(sources):
         try:
-            document = load(source, wanted=request.reading) if isinstance(source, str) else source
+            document = load(source, selection=request.reading) if isinstance(source, str) else source
             prepared, order, _ = prepare_plan(document, request.settings, request.order)
             like, share = sampled.of(prepared, order)
         except UsageError:

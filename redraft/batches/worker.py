@@ -93,7 +93,7 @@ def _files(store: Store, batch: str) -> Iterator[BatchItemRow]:
 def _read(item: BatchItemRow, reading: Selection) -> Document:
     if "#" in item.source and not Path(item.source).exists():
         raise DocumentError(_LOST_TEXT, hint="repeat the command that started the batch")
-    return load(item.source, wanted=reading)
+    return load(item.source, selection=reading)
 
 
 # Errors that affect every item.

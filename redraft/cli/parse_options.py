@@ -249,7 +249,7 @@ def document_at(sources: Sequence[str], given: Given) -> Document:
         with store_to_read(given["db"]) as store:
             if store.documents.has(sources[0]):
                 return store.documents.get(sources[0])
-    return load_all(sources, wanted=document_part(given) if wanted else None)
+    return load_all(sources, selection=document_part(given) if wanted else None)
 
 
 def read_document(sources: Sequence[str], *, quiet: bool) -> Document:

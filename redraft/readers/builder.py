@@ -67,13 +67,13 @@ def missing(parts: Sequence[ReadCoverage]) -> tuple[str, ...]:
 
 def check(parts: Sequence[ReadCoverage], name: str) -> None:
     """Raise if too little of a file was read, in total or in a part that is not small."""
-    held = sum(coverage.held for coverage in parts)
-    whole = ReadCoverage(name, held, held - sum(coverage.missing for coverage in parts))
+    total = sum(coverage.held for coverage in parts)
+    file = ReadCoverage(name, total, total - sum(coverage.missing for coverage in parts))
     lacking = [coverage for coverage in parts if coverage.is_short and coverage.share < MIN_SHARE]
-    if not whole.is_short or (whole.share >= MIN_SHARE and all(coverage.missing < _SMALL for coverage in lacking)):
+    if not file.is_short or (file.share >= MIN_SHARE and all(coverage.missing < _SMALL for coverage in lacking)):
         return
     worst = max(parts, key=lambda part: part.missing)
-    more = f"; in all {whole.percent} of the file" if len(parts) > 1 else ""
+    more = f"; in all {file.percent} of the file" if len(parts) > 1 else ""
     raise DocumentError(
         f"it is damaged: {worst}{more}",
         place=name,
@@ -140,7 +140,7 @@ def tidy(text: str) -> str:
     """Return text as people type it: without ligatures, invisible hyphens, and spaces of unusual widths."""
     if text.isascii():
         return text if text.isprintable() else clean(text)
-    text = _FORMS.sub(lambda found: unicodedata.normalize("NFKC", found.group()), text)
+    text = _FORMS.sub(lambda match: unicodedata.normalize("NFKC", match.group()), text)
     return clean(_WIDE_SPACE.sub(" ", _UNSEEN.sub("", text)).replace("\x00", " "))
 
 
@@ -158,7 +158,7 @@ BREAK = "\x1e"
 
 def joined(runs: Iterable[Run]) -> tuple[str, list[tuple[int, Anchor]]]:
     """Return the text of a paragraph with whitespace collapsed, and the offsets at which pages begin in it."""
-    made: list[str] = []
+    pieces: list[str] = []
     anchors: list[tuple[int, Anchor]] = []
     length, blank = 0, True
     for run in runs:
@@ -172,10 +172,10 @@ def joined(runs: Iterable[Run]) -> tuple[str, list[tuple[int, Anchor]]]:
         after = " " if core and text[-1].isspace() else ""
         piece = "\n" if run == BREAK else before + core + after
         blank = piece[-1].isspace()
-        made.append(piece)
+        pieces.append(piece)
         length += len(piece)
-    whole = "".join(made).rstrip()
-    return whole, [(min(at, len(whole)), anchor) for at, anchor in anchors]
+    paragraph = "".join(pieces).rstrip()
+    return paragraph, [(min(at, len(paragraph)), anchor) for at, anchor in anchors]
 
 
 @dataclass(slots=True)
@@ -209,8 +209,8 @@ class TextBuilder:
     def verbatim(self, text: str) -> Span:
         """Add a paragraph and keep its lines and indentation."""
         lines = [tidy(line.expandtabs(4)).rstrip() for line in clean(text).split("\n")]
-        whole = re.sub(r"\n{2,}", "\n", "\n".join(lines)).strip("\n")
-        return self._put(whole, "\n\n") if whole.strip() else Span(self.length, self.length)
+        paragraph = re.sub(r"\n{2,}", "\n", "\n".join(lines)).strip("\n")
+        return self._put(paragraph, "\n\n") if paragraph.strip() else Span(self.length, self.length)
 
     def heading(self, level: int, runs: Iterable[Run]) -> None:
         """Add a Markdown heading that begins a section."""

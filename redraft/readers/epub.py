@@ -251,7 +251,7 @@ def _with_inner(listed: Sequence[Heading], in_text: Sequence[Heading]) -> Iterat
     repeats the title of the entry that it follows."""
     places = {heading.at for heading in listed}
     entry: Heading | None = None
-    for heading in sorted([*listed, *(other for other in in_text if other.at not in places)], key=lambda h: h.at):
+    for heading in sorted([*listed, *(heading for heading in in_text if heading.at not in places)], key=lambda h: h.at):
         if heading.at in places:
             entry = heading
             yield heading

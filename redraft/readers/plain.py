@@ -174,8 +174,8 @@ def read_plain(data: bytes, name: str, markdown: bool = True) -> ReadText:
     raw = decode(data, name)
     text, notes = clean_with_notes(raw.text)
     text = text if markdown else _separated(text)
-    found = [*(_markdown_headings(text) if markdown else _plain_headings(text))]
-    headings = tuple(heading for heading in found if heading.title)
+    headings_found = [*(_markdown_headings(text) if markdown else _plain_headings(text))]
+    headings = tuple(heading for heading in headings_found if heading.title)
     title = _title_of(text, headings, markdown)
     return ReadText(text, title, headings=headings, notes=(*raw.notes, *notes), encoding=raw.encoding)
 
@@ -190,8 +190,8 @@ def read_given(document: Document, name: str) -> ReadText:
     read_text = replace(
         read_text, title=document.title.strip() or read_text.title, language=document.language, notes=notes
     )
-    known = (document.sections or document.marks) and read_text.text == document.text
-    return replace(read_text, sections=document.sections, marks=document.marks) if known else read_text
+    is_structured = (document.sections or document.marks) and read_text.text == document.text
+    return replace(read_text, sections=document.sections, marks=document.marks) if is_structured else read_text
 
 
 def _separated(text: str) -> str:
@@ -238,18 +238,18 @@ def _plain_headings(text: str) -> Iterator[Heading]:
         yield Heading(match.start(1), 1 if _OUTER_HEADING.match(title) else 2, title)
 
 
-def _title_of(text: str, found: Sequence[Heading], markdown: bool) -> str:
+def _title_of(text: str, headings: Sequence[Heading], markdown: bool) -> str:
     """Return the first top-level Markdown heading, else the title in a Project Gutenberg header, else a short first
     line of its own; empty if there is none.
 
     A chapter's heading, or a line that credits the makers of the file, is not a title.
     """
-    outer = [heading for heading in found if heading.level == 1]
-    if markdown and outer and outer[0] == found[0] and names_document(outer[0].title, len(outer) - 1):
+    outer = [heading for heading in headings if heading.level == 1]
+    if markdown and outer and outer[0] == headings[0] and names_document(outer[0].title, len(outer) - 1):
         return outer[0].title
     if "Project Gutenberg" in text[:_HEADER] and (match := _GUTENBERG_TITLE.search(text[:_HEADER])):
         return match[1]
     begin = len(text) - len(text.lstrip())
     line = None if markdown else _TITLE_LINE.match(text, begin)
-    is_heading = bool(found) and found[0].at <= begin
+    is_heading = bool(headings) and headings[0].at <= begin
     return line[1] if line and not CREDIT.match(line[1]) and not is_heading else ""

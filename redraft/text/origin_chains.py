@@ -51,22 +51,22 @@ Known = dict[int, tuple[ComposedOrigin, ...]]
 """Composed texts by identity; its owner must keep the texts alive as well."""
 
 
-def compose(text: DerivedText, known: Known | None = None) -> tuple[ComposedOrigin, ...]:
+def compose(text: DerivedText, composed: Known | None = None) -> tuple[ComposedOrigin, ...]:
     """Return the sentences of a text with their places in the document; texts in `known` are composed once."""
-    known = {} if known is None else known
+    composed = {} if composed is None else composed
     waiting = [text]
     # A running summary has hundreds of ancestors, too many for recursion.
     while waiting:
         below = [
             derived_text
             for derived_text in waiting[-1].parents
-            if isinstance(derived_text, DerivedText) and id(derived_text) not in known
+            if isinstance(derived_text, DerivedText) and id(derived_text) not in composed
         ]
         if below:
             waiting += below
         else:
-            _composed(waiting.pop(), known)
-    return known[id(text)]
+            _composed(waiting.pop(), composed)
+    return composed[id(text)]
 
 
 Drift = Literal["", "elsewhere", "nowhere", "bypassed"]
@@ -89,14 +89,14 @@ def drift(composed: ComposedOrigin, direct: SentenceOrigin, near: int = 0) -> Dr
     return "" if met else "elsewhere"
 
 
-def _composed(text: DerivedText, known: dict[int, tuple[ComposedOrigin, ...]]) -> tuple[ComposedOrigin, ...]:
-    if id(text) not in known:
-        known[id(text)] = tuple(_followed(origin, text.parents, known) for origin in text.traced)
-    return known[id(text)]
+def _composed(text: DerivedText, composed: dict[int, tuple[ComposedOrigin, ...]]) -> tuple[ComposedOrigin, ...]:
+    if id(text) not in composed:
+        composed[id(text)] = tuple(_followed(origin, text.parents, composed) for origin in text.traced)
+    return composed[id(text)]
 
 
 def _followed(
-    traced: SentenceOrigin, parents: Sequence[DerivedText | Excerpt], known: dict[int, tuple[ComposedOrigin, ...]]
+    traced: SentenceOrigin, parents: Sequence[DerivedText | Excerpt], composed: dict[int, tuple[ComposedOrigin, ...]]
 ) -> ComposedOrigin:
     ways: list[list[OriginPlace]] = []
     lost: tuple[Link, ...] = ()
@@ -106,7 +106,7 @@ def _followed(
             span = Span(link.span.start + parent.start, link.span.end + parent.start)
             ways.append([OriginPlace(span, link.weight, (link,))])
             continue
-        below = [origin for origin in _composed(parent, known) if origin.span.overlaps(link.span)]
+        below = [origin for origin in _composed(parent, composed) if origin.span.overlaps(link.span)]
         origin_places = [
             OriginPlace(place.span, min(link.weight, place.weight), (link, *place.way))
             for origin in below

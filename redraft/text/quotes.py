@@ -44,8 +44,8 @@ def locate(text: str, quote: str, within: Sequence[Span] = ()) -> Span | None:
     if not quote:
         return None
     places = [*within, Span(0, len(text))]
-    found = (find(text, quote, span) for find in (_to_the_letter, _loosely) for span in places)
-    return next((span for span in found if span), None)
+    spans = (find(text, quote, span) for find in (_to_the_letter, _loosely) for span in places)
+    return next((span for span in spans if span), None)
 
 
 def source_of(text: str, quote: str, within: Sequence[Span]) -> Span | None:
@@ -66,13 +66,13 @@ def _to_the_letter(text: str, quote: str, span: Span) -> Span | None:
 
 
 def _loosely(text: str, quote: str, span: Span) -> Span | None:
-    wanted = _fold(quote).text
-    if not wanted:
+    folded_quote = _fold(quote).text
+    if not folded_quote:
         return None
     folded = _fold_once(text)
     first, last = np.searchsorted(folded.offsets, span)
-    for at in _occurrences(folded.text, wanted, int(first), int(last)):
-        start, end = int(folded.offsets[at]), int(folded.offsets[at + len(wanted) - 1]) + 1
+    for at in _occurrences(folded.text, folded_quote, int(first), int(last)):
+        start, end = int(folded.offsets[at]), int(folded.offsets[at + len(folded_quote) - 1]) + 1
         if _is_whole(text, start, end):
             return Span(start, end)
     return None
@@ -80,25 +80,33 @@ def _loosely(text: str, quote: str, span: Span) -> Span | None:
 
 def _paraphrased(text: str, quote: str, within: Sequence[Span]) -> Span | None:
     language_spans = language_spans_in(text)
-    wanted = {language: Counter(terms(quote, language)) for _, language in language_spans}
+    quote_terms = {language: Counter(terms(quote, language)) for _, language in language_spans}
     candidates = dict.fromkeys(sentence for span in within for sentence in sentences(text, span))
     read_by = {
-        candidate: next(its for span, its in language_spans if candidate.start < span.end) for candidate in candidates
+        candidate: next(language for span, language in language_spans if candidate.start < span.end)
+        for candidate in candidates
     }
-    told = {one: Counter(terms(text[one.start : one.end], its)) for one, its in read_by.items() if wanted[its]}
-    if not told:
+    candidate_terms = {
+        candidate: Counter(terms(text[candidate.start : candidate.end], language))
+        for candidate, language in read_by.items()
+        if quote_terms[language]
+    }
+    if not candidate_terms:
         return None
-    shared = {one: (wanted[read_by[one]] & found).total() for one, found in told.items()}
-    best = max(told, key=lambda one: (shared[one], -told[one].total()))
-    return best if shared[best] >= SHARE * wanted[read_by[best]].total() else None
+    shared = {
+        candidate: (quote_terms[read_by[candidate]] & sentence_terms).total()
+        for candidate, sentence_terms in candidate_terms.items()
+    }
+    best = max(candidate_terms, key=lambda candidate: (shared[candidate], -candidate_terms[candidate].total()))
+    return best if shared[best] >= SHARE * quote_terms[read_by[best]].total() else None
 
 
-def _occurrences(text: str, wanted: str, start: int, end: int) -> Iterator[int]:
+def _occurrences(text: str, part: str, start: int, end: int) -> Iterator[int]:
     """Yield the non-overlapping spans of `wanted`."""
-    at = text.find(wanted, start, end)
+    at = text.find(part, start, end)
     while at >= 0:
         yield at
-        at = text.find(wanted, at + len(wanted), end)
+        at = text.find(part, at + len(part), end)
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
@@ -118,8 +126,8 @@ def _is_spaced_letter(character: str) -> bool:
 def _fold(text: str) -> _FoldedText:
     lower = text.translate(_LOWER_IN_PLACE).lower()
     codes = np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    kept = ~_ignored()[np.minimum(codes, _BEYOND)]
-    return _FoldedText(codes[kept].tobytes().decode("utf-32-le", "surrogatepass"), np.flatnonzero(kept))
+    is_kept = ~_ignored()[np.minimum(codes, _BEYOND)]
+    return _FoldedText(codes[is_kept].tobytes().decode("utf-32-le", "surrogatepass"), np.flatnonzero(is_kept))
 
 
 _fold_once = lru_cache(maxsize=2)(_fold)

@@ -169,15 +169,15 @@ class Ranker:
 
     def scores(self, query: str, *, telling: bool = False) -> npt.NDArray[np.float32]:
         """Return each text's score for a query; with `telling`, stop words do not count."""
-        wanted = [
+        query_terms = [
             term
             for language in self._languages
             for term in terms(query, language, telling=telling)
             if term in self._terms
         ]
-        if not wanted:
+        if not query_terms:
             return np.zeros(self._count, dtype=np.float32)
-        scores: npt.NDArray[np.float32] = self._ranker.get_scores(wanted)
+        scores: npt.NDArray[np.float32] = self._ranker.get_scores(query_terms)
         return scores
 
 
@@ -188,7 +188,7 @@ def terms(text: str, language: str, *, telling: bool = False) -> list[str]:
     stems: list[str] = []
     for word in _TERM.findall(text.casefold()):
         if _UNSPACED_RUN.match(word):
-            stems += [one + other for one, other in pairwise(word)] or [word]
+            stems += [first + second for first, second in pairwise(word)] or [word]
         elif word not in stopped:
             stems.append(stem(word))
     return stems
@@ -249,10 +249,10 @@ class Passages(DocumentSearch):
                 break
         return passages
 
-    def around(self, span: Span, beside: int) -> list[Passage]:
+    def around(self, span: Span, neighbours: int) -> list[Passage]:
         """Return the passages that contain a place, and this many on either side."""
         inner = self.holding(span)
-        return self._passages[max(0, inner[0].index - beside) : inner[-1].index + beside + 1] if inner else []
+        return self._passages[max(0, inner[0].index - neighbours) : inner[-1].index + neighbours + 1] if inner else []
 
     def across(self) -> Iterator[Passage]:
         """Yield passages from all over the document: the ends of its last sections, its beginning, then evenly."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -119,9 +120,9 @@ def words_key(text: str) -> str:
     return " ".join(word.casefold() for word in WORD.findall(text))
 
 
-def same_words(one: str, other: str) -> bool:
+def same_words(first: str, second: str) -> bool:
     """Return whether two texts differ only in capitals, punctuation and spaces."""
-    return words_key(one) == words_key(other)
+    return words_key(first) == words_key(second)
 
 
 @lru_cache(maxsize=8)
@@ -154,11 +155,14 @@ def spaced(name: str) -> str:
 def columns(text: str) -> int:
     """Return the number of columns that a text takes on a terminal: East Asian letters take two, combining marks
     none."""
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
+    return len(text) if text.isascii() else sum(map(_columns_of, text))
 
-    return cell_len(text)
+
+@lru_cache(maxsize=4096)
+def _columns_of(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def padded(text: str, width: int, *, right: bool = False) -> str:
@@ -171,13 +175,11 @@ def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[st
     """Return a text in lines of at most this many columns, with a prefix for the first line and one for later lines."""
     if text.isascii():
         return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
-    from rich.cells import chop_cells
-
     lines: list[str] = []
     line, is_empty = first, True
-    room = width - max(columns(first), columns(later))
     for word in text.split():
-        for at, piece in enumerate(chop_cells(word, room) if columns(word) > room else [word]):
+        # A script without spaces may go on in the next line after any letter.
+        for at, piece in enumerate(word if columns(word) > width - columns(later) else [word]):
             space = " " * (not is_empty and at == 0)
             if not is_empty and columns(line + space + piece) > width:
                 lines.append(line)

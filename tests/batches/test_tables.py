@@ -106,7 +106,7 @@ def test_it_is_read_as_its_worker_would_have_read_it_and_only_once(store: Store,
     (item,) = store.batches.items("b")
     keep_texts(store, "b", reading)
     (kept,) = store.batches.items("b")
-    wanted = load(item.source, wanted=reading)
+    wanted = load(item.source, selection=reading)
     found = text_of(store, kept, reading)
     assert (found.text, found.title, found.sections) == (wanted.text, wanted.title, wanted.sections)
     assert "first" not in found.text

@@ -113,7 +113,7 @@ def test_a_sentence_is_no_nearer_for_the_words_of_another_language(paths: list[s
 
 
 def test_the_user_s_word_holds_for_all(paths: list[str]) -> None:
-    said = load_all(paths, wanted=Selection(language="nl"))
+    said = load_all(paths, selection=Selection(language="nl"))
     assert (said.language, own_language(said), other_language_in(said)) == ("nl", "", "nl")
     with language_context(said):
         assert [language for _, language in language_spans_in(said.text)] == ["nl"]

@@ -67,7 +67,7 @@ You may copy it.
 
 
 def read(text: str, wanted: Selection | None = None, name: str = "night.txt") -> Document:
-    return load_bytes(text.encode(), name, wanted=wanted)
+    return load_bytes(text.encode(), name, selection=wanted)
 
 
 def test_what_stands_between_two_books_of_one_file_costs_neither() -> None:
@@ -123,11 +123,11 @@ def test_pages_are_taken_by_their_printed_numbers_and_keep_them() -> None:
         made.add_page()
         made.text(10, 60, f"On page {21 + at} there is this sentence.")
     data = bytes(made.output())
-    found = load_bytes(data, "a.pdf", wanted=read_selection(pages="22-23"))
+    found = load_bytes(data, "a.pdf", selection=read_selection(pages="22-23"))
     assert re.findall(r"On page (\d+)", found.text) == ["22", "23"]
     assert pages_of(found, Span(*found.marks[-1][:2])) == "23"
     with pytest.raises(UsageError, match="its pages are 21 to 24"):
-        load_bytes(data, "a.pdf", wanted=read_selection(pages="90"))
+        load_bytes(data, "a.pdf", selection=read_selection(pages="90"))
 
 
 @pytest.mark.parametrize(

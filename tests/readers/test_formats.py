@@ -107,25 +107,6 @@ def test_a_chapters_heading_is_no_title_of_a_pdf(first: str, title: str) -> None
     assert read("pdf", bytes(made.output())).title == title
 
 
-@pytest.mark.parametrize(
-    ("head", "top", "title"),
-    [
-        ('<meta property="og:title" content="The Salt Ledger">', "", "The Salt Ledger"),
-        ("", "<header><h1>The Salt Ledger</h1></header>", "The Salt Ledger"),
-        ("", "", "Chapter 2: The Storm"),
-        ('<meta property="og:title" content="Chapter 2: The Storm">', "", "Chapter 2: The Storm"),
-    ],
-)
-def test_a_page_whose_title_is_a_chapters_is_called_what_it_calls_itself(head: str, top: str, title: str) -> None:
-    texts = "".join(
-        f"<h2>Chapter {n}: {name}</h2><p>{'It rained. ' * 30}</p>" for n, name in ((1, "Rain"), (2, "The Storm"))
-    )
-    page = f"<html><head><title>Chapter 2: The Storm</title>{head}</head><body>{top}<main>{texts}</main></body></html>"
-    assert read("html", page.encode()).title == title
-    named = page.replace("<title>Chapter 2: The Storm<", "<title>Salt<")
-    assert read("html", named.encode()).title == "Salt", "a title that is no heading is kept"
-
-
 def test_two_columns_are_read_one_after_the_other_though_the_file_goes_across() -> None:
     left = [f"left column line {at} goes on and on" for at in range(30)]
     right = [f"right column line {at} goes on as well" for at in range(30)]

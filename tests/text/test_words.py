@@ -220,7 +220,7 @@ def test_a_file_is_believed_unless_its_text_is_plainly_in_another_language(said:
 def test_what_the_user_says_goes_before_all() -> None:
     page = f'<html lang="en"><body><p>{GERMAN}</p></body></html>'.encode()
     assert load_bytes(page, "page.html").language == "de"
-    assert load_bytes(page, "page.html", wanted=Selection(language="nl")).language == "nl"
+    assert load_bytes(page, "page.html", selection=Selection(language="nl")).language == "nl"
     with pytest.raises(UsageError, match="is not a language"):
         read_selection(language="the German one")
 

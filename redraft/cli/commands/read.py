@@ -43,7 +43,7 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **given: Any) -
     from redraft.readers.documents import load_all
     from redraft.report.markdown.reference import document_markdown
 
-    document = load_all(sources, wanted=parse_options.document_part(given))
+    document = load_all(sources, selection=parse_options.document_part(given))
     content = document_json(document) | ({"text": document.text} if as_text else {})
     if as_text and not as_json:
         click.echo(prose(document.text))

@@ -106,20 +106,22 @@ def _gaps(pieces: Sequence[LinePiece]) -> list[float]:
         changes[int(_BINS * (piece.left - low) / width)] += 1
         changes[min(_BINS, int(_BINS * (piece.right - low) / width)) + 1] -= 1
     gaps: list[float] = []
-    depth, begun = 0, -1
+    depth, start = 0, -1
     for at in range(_BINS + 1):
         depth += changes[at]
         is_open = depth <= _MAX_CROSSING_SHARE * len(pieces) / 2
-        if is_open and begun < 0:
-            begun = at
-        elif not is_open and begun >= 0:
-            if begun > 0 and (at - begun) * width / _BINS >= _MIN_GAP:
-                gaps.append(low + width * (begun + at) / 2 / _BINS)
-            begun = -1
+        if is_open and start < 0:
+            start = at
+        elif not is_open and start >= 0:
+            if start > 0 and (at - start) * width / _BINS >= _MIN_GAP:
+                gaps.append(low + width * (start + at) / 2 / _BINS)
+            start = -1
     # A few lines with wide gaps may cause a false gap within a column.
     fewer = [[*gaps[:at], *gaps[at + 1 :]] for at in range(len(gaps))] if len(gaps) > 1 else []
-    for some in ([gaps], fewer):
-        share, best = max(((_least_filled(pieces, [low, *each, high]), each) for each in some), default=(0.0, gaps))
+    for candidates in ([gaps], fewer):
+        share, best = max(
+            ((_least_filled(pieces, [low, *edges, high]), edges) for edges in candidates), default=(0.0, gaps)
+        )
         if share >= _MIN_FILLED:
             return best
     return []

@@ -105,13 +105,13 @@ class _PdfReader:
         pages = [self._lines(at) for at in range(len(self._file))]
         self._refuse_pictures(pages)
         heads = RunningHeads(pages)
-        found = list(paragraphs([heads.without(at) for at in range(len(pages))]))
+        paragraphs_found = list(paragraphs([heads.without(at) for at in range(len(pages))]))
         labels = self._labels(heads)
-        levels = _heading_levels(self._outline(), found)
-        for paragraph in found:
+        levels = _heading_levels(self._outline(), paragraphs_found)
+        for paragraph in paragraphs_found:
             self._add(paragraph, levels.get(id(paragraph), 0), labels)
         self._record_gaps(heads)
-        reading = self._builder.reading(self._title(found), self._language())
+        reading = self._builder.reading(self._title(paragraphs_found), self._language())
         if not reading.text.strip():
             raise DocumentError("there is no text in it", place=self._name, hint=_OCR)
         return reading
@@ -244,13 +244,13 @@ class _PdfReader:
         if self._unread:
             self._builder.oddities.append(f"{_listed(self._unread)} cannot be read, and were left out")
 
-    def _title(self, found: Sequence[Paragraph]) -> str:
+    def _title(self, paragraphs: Sequence[Paragraph]) -> str:
         """Return the title in the metadata, unless it is a file's name, else the largest heading on the first page,
         unless it is a chapter's."""
         declared = one_line(self._file.get_metadata_value("Title") or "", TITLE_WIDTH)
         if declared and not _NOISE.search(declared):
             return declared
-        headings = [paragraph for paragraph in found if paragraph.kind == "heading"]
+        headings = [paragraph for paragraph in paragraphs if paragraph.kind == "heading"]
         first = (paragraph for paragraph in headings if paragraph.parts[0][0] == 0)
         largest = max(first, key=lambda paragraph: round(paragraph.size, 1), default=None)
         if largest is None:
@@ -272,11 +272,11 @@ def _string(function: Callable[..., int], *arguments: object) -> str:
     return str(buffer.raw[:-2], "utf-16-le", "replace")
 
 
-def _heading_levels(outline: Sequence[tuple[int, str, int]], found: Sequence[Paragraph]) -> dict[int, int]:
+def _heading_levels(outline: Sequence[tuple[int, str, int]], paragraphs: Sequence[Paragraph]) -> dict[int, int]:
     """Return the levels of headings by the identity of their paragraph: those of the outline, and where most of its
     entries are not found, by the size of their letters."""
     levels: dict[int, int] = {}
-    by_page = {page: list(group) for page, group in groupby(found, key=lambda paragraph: paragraph.parts[0][0])}
+    by_page = {page: list(group) for page, group in groupby(paragraphs, key=lambda paragraph: paragraph.parts[0][0])}
     for level, title, page in outline:
         key = _plain(title)
         # Some outlines give the page before a heading that no longer fitted there.
@@ -286,8 +286,10 @@ def _heading_levels(outline: Sequence[tuple[int, str, int]], found: Sequence[Par
                 break
     if len(levels) >= max(1, len(outline) // 2):
         return levels
-    sizes = sorted({round(paragraph.size) for paragraph in found if paragraph.kind == "heading"}, reverse=True)[:_RANKS]
-    for paragraph in found:
+    sizes = sorted({round(paragraph.size) for paragraph in paragraphs if paragraph.kind == "heading"}, reverse=True)[
+        :_RANKS
+    ]
+    for paragraph in paragraphs:
         if paragraph.kind == "heading" and round(paragraph.size) in sizes:
             levels.setdefault(id(paragraph), 1 + sizes.index(round(paragraph.size)))
         elif paragraph.kind == "text" and _CHAPTER.match(paragraph.text) and len(paragraph.text) < TITLE_WIDTH:

@@ -55,8 +55,8 @@ class EdgeLine(NamedTuple):
     def numbers(self) -> set[int]:
         """The numbers that may be that of its page."""
         text = self.line.text.strip()
-        whole = _NUMBER.fullmatch(text)
-        numbers = [whole[1]] if whole else [number for pair in _AT_AN_EDGE.findall(text) for number in pair]
+        match = _NUMBER.fullmatch(text)
+        numbers = [match[1]] if match else [number for pair in _AT_AN_EDGE.findall(text) for number in pair]
         return {int(number) for number in numbers if number.isdigit()}
 
 
@@ -134,9 +134,9 @@ class RunningHeads:
         """
         if self._offset is None or page + self._offset not in edge.numbers:
             return False
-        others = (other for other in (page - 2, page + 2) if 0 <= other < len(self._pages))
+        neighbours = (other for other in (page - 2, page + 2) if 0 <= other < len(self._pages))
         is_last = re.search(rf"\D{page + self._offset}\Z", edge.line.text.strip()) is not None
-        return is_last or any(edge.key in self._by_key[other] for other in others)
+        return is_last or any(edge.key in self._by_key[other] for other in neighbours)
 
     def _places_of_heads(self) -> set[tuple[int, int, bool]]:
         """Return the places of heads and feet: many pages have a line there, it is always apart from the text, as the
@@ -147,11 +147,11 @@ class RunningHeads:
             heads[edge.place].append(edge.key[0])
         every = [line for lines in self._pages[1:] for line in lines]
         lines = Counter(EdgeLine(line, is_head).place for is_head in (True, False) for line in every)
-        least = max(_TWICE, _MIN_PAGES * len(self._pages))
+        fewest = max(_TWICE, _MIN_PAGES * len(self._pages))
         places = set()
         for place, keys in heads.items():
-            again = sum(count for count in Counter(keys).values() if count > 1)
-            if len(keys) >= max(least, _NEARLY_ALL * lines[place]) and again >= _MIN_AGAIN * len(keys):
+            repeated = sum(count for count in Counter(keys).values() if count > 1)
+            if len(keys) >= max(fewest, _NEARLY_ALL * lines[place]) and repeated >= _MIN_AGAIN * len(keys):
                 places.add(place)
         return places
 
@@ -182,8 +182,8 @@ def _at_edges(lines: Sequence[PdfLine], low: float, high: float) -> Iterator[Edg
             rows.append([line])
     upper = [line for row in _apart(rows) for line in row if line.bottom > high]
     lower = [line for row in _apart(rows[::-1]) for line in row if line.top < low and line not in upper]
-    for some, is_head in ((upper, True), (lower, False)):
-        yield from (EdgeLine(line, is_head) for line in some if len(line.text) <= _LONGEST)
+    for edges, is_head in ((upper, True), (lower, False)):
+        yield from (EdgeLine(line, is_head) for line in edges if len(line.text) <= _LONGEST)
 
 
 def _apart(rows: Sequence[list[PdfLine]]) -> Sequence[list[PdfLine]]:

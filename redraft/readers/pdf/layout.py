@@ -60,7 +60,7 @@ class PageMetrics:
     def __init__(self, pages: Sequence[Sequence[PdfLine]]) -> None:
         sizes: Counter[float] = Counter()
         leadings: Counter[float] = Counter()
-        indented = begun = 0
+        indented = followed = 0
         self.words: set[str] = set()
         for lines in pages:
             for before, line in zip([None, *lines], lines, strict=False):
@@ -68,13 +68,13 @@ class PageMetrics:
                 self.words.update(word.casefold() for word in _WORD.findall(line.text)[:-1])
                 if before is not None and before.column == line.column and before.bottom > line.bottom:
                     leadings[round((before.bottom - line.bottom) / max(line.size, 0.1), 1)] += 1
-                    begun += 1
+                    followed += 1
                     indented += 0.5 < (line.left - line.column[0]) / max(line.size, 0.1) < 4
         lengths = [(line.bold, len(line.text)) for lines in pages for line in lines]
         self.bold_is_rare = sum(size for bold, size in lengths if bold) < _RARE * sum(size for _, size in lengths)
         self.body = sizes.most_common(1)[0][0] if sizes else 1.0
         self.leading = leadings.most_common(1)[0][0] if leadings else 1.0
-        self.indents = begun > 0 and indented > 0.05 * begun
+        self.indents = followed > 0 and indented > 0.05 * followed
 
 
 def paragraphs(pages: Sequence[Sequence[PdfLine]]) -> Iterator[Paragraph]:
@@ -83,22 +83,22 @@ def paragraphs(pages: Sequence[Sequence[PdfLine]]) -> Iterator[Paragraph]:
     open_one: Paragraph | None = None
     last: PdfLine | None = None
     notes: list[Paragraph] = []
-    apart = [_without_notes(lines, measures) for lines in pages]
-    numbers = [{found[1] for line in below if (found := NOTE.match(line.text))} for _, below in apart]
-    for page, (body, below) in enumerate(apart):
+    parts = [_without_notes(lines, measures) for lines in pages]
+    numbers = [{match[1] for line in below if (match := NOTE.match(line.text))} for _, below in parts]
+    for page, (body, below) in enumerate(parts):
         # A note may be on the page after its reference.
-        known = numbers[page].union(*numbers[page + 1 : page + 2])
+        note_numbers = numbers[page].union(*numbers[page + 1 : page + 2])
         for line, is_table in zip(body, _tables(body), strict=True):
             kind = _kind(line, measures, is_table)
             if open_one is not None and last is not None and _continues(open_one, last, line, kind, page, measures):
-                _extend(open_one, line, page, known, measures)
+                _extend(open_one, line, page, note_numbers, measures)
             else:
                 if open_one is not None:
                     yield open_one
                     yield from notes
                     notes = []
                 open_one = Paragraph(kind, line.size)
-                _extend(open_one, line, page, known, measures)
+                _extend(open_one, line, page, note_numbers, measures)
             last = line
         notes += _notes(below, page, measures)
     if open_one is not None:
@@ -123,23 +123,23 @@ def _parted(lines: Sequence[PdfLine], measures: PageMetrics) -> tuple[Sequence[P
 
 
 def _notes(lines: Sequence[PdfLine], page: int, measures: PageMetrics) -> list[Paragraph]:
-    made: list[Paragraph] = []
+    notes: list[Paragraph] = []
     for line in lines:
-        if (match := NOTE.match(line.text)) or not made:
-            made.append(Paragraph("note", line.size, label=match[1] if match else ""))
-        _extend(made[-1], line, page, set(), measures)
-    return made
+        if (match := NOTE.match(line.text)) or not notes:
+            notes.append(Paragraph("note", line.size, label=match[1] if match else ""))
+        _extend(notes[-1], line, page, set(), measures)
+    return notes
 
 
 def _tables(lines: Sequence[PdfLine]) -> list[bool]:
     """Return which lines are table rows: consecutive lines with several cells that are not justified prose."""
     several = [len(line.cells) > 1 and not _LONE_MARK.fullmatch(line.cells[0].text) for line in lines]
     rows = [False] * len(lines)
-    for at, (pdf_line, other) in enumerate(pairwise(lines)):
+    for at, (pdf_line, following) in enumerate(pairwise(lines)):
         if several[at] and several[at + 1]:
-            is_prose = _is_justified(pdf_line) or _is_justified(other)
-            rows[at] = rows[at] or not is_prose or _aligned(pdf_line, other)
-            rows[at + 1] = not is_prose or _aligned(pdf_line, other)
+            is_prose = _is_justified(pdf_line) or _is_justified(following)
+            rows[at] = rows[at] or not is_prose or _aligned(pdf_line, following)
+            rows[at + 1] = not is_prose or _aligned(pdf_line, following)
     return rows
 
 
@@ -150,9 +150,9 @@ def _is_justified(line: PdfLine) -> bool:
     return abs(line.left - left) < 2 and abs(line.right - right) < 2 and max(gaps) < _WIDEST_GAP * line.size
 
 
-def _aligned(one: PdfLine, other: PdfLine) -> bool:
+def _aligned(line: PdfLine, following: PdfLine) -> bool:
     """Return whether two lines have the same number of gaps, and each gap begins or ends at the same place in both."""
-    gaps, others = ([(a.right, b.left) for a, b in pairwise(line.cells)] for line in (one, other))
+    gaps, others = ([(a.right, b.left) for a, b in pairwise(each_line.cells)] for each_line in (line, following))
     return len(gaps) == len(others) and all(
         abs(a[0] - b[0]) < 1.5 or abs(a[1] - b[1]) < 1.5 for a, b in zip(gaps, others, strict=True)
     )
@@ -178,52 +178,58 @@ def _is_bold_heading(line: PdfLine, measures: PageMetrics) -> bool:
     return measures.bold_is_rare and line.bold and is_short and line.size > _NOTE_SIZE * measures.body
 
 
-def _continues(one: Paragraph, last: PdfLine, line: PdfLine, kind: Kind, page: int, measures: PageMetrics) -> bool:
+def _continues(
+    paragraph: Paragraph, last: PdfLine, line: PdfLine, kind: Kind, page: int, measures: PageMetrics
+) -> bool:
     """Return whether a line continues the paragraph of the line before it."""
-    if "table" in (kind, one.kind):
-        return kind == one.kind
-    if kind == "item" and _is_no_item(one, last, line) and _follows(last, line, page, one, measures):
+    if "table" in (kind, paragraph.kind):
+        return kind == paragraph.kind
+    if kind == "item" and _is_no_item(paragraph, last, line) and _follows(last, line, page, paragraph, measures):
         return True
     if kind in ("item", "caption") or abs(last.size - line.size) > _SAME_SIZE * max(last.size, line.size):
-        return kind in ("item", "caption") and bool(_HYPHEN_END.search(last.text)) and kind == one.kind
-    if "heading" in (kind, one.kind):
-        return kind == one.kind and _follows(last, line, page, one, measures) and len(one.text) < _LONGEST_HEADING
+        return kind in ("item", "caption") and bool(_HYPHEN_END.search(last.text)) and kind == paragraph.kind
+    if "heading" in (kind, paragraph.kind):
+        return (
+            kind == paragraph.kind
+            and _follows(last, line, page, paragraph, measures)
+            and len(paragraph.text) < _LONGEST_HEADING
+        )
     if _HYPHEN_END.search(last.text):
         return True
-    if last.column != line.column or one.parts[-1][0] != page or last.bottom <= line.bottom:
-        return _continues_over_break(one, last, line, measures)
-    return _follows(last, line, page, one, measures) and not _ended(one, last, line)
+    if last.column != line.column or paragraph.parts[-1][0] != page or last.bottom <= line.bottom:
+        return _continues_over_break(paragraph, last, line, measures)
+    return _follows(last, line, page, paragraph, measures) and not _ended(paragraph, last, line)
 
 
-def _is_no_item(one: Paragraph, last: PdfLine, line: PdfLine) -> bool:
+def _is_no_item(paragraph: Paragraph, last: PdfLine, line: PdfLine) -> bool:
     """Return whether a leading number is the last word of a sentence: "it was Pan House No. / 3. He left"."""
-    is_running = one.kind == "text" and not last.text.endswith(":") and not _forced(last, line)
+    is_running = paragraph.kind == "text" and not last.text.endswith(":") and not _forced(last, line)
     return is_running and line.text[:1].isdigit() and not _is_indented(line)
 
 
-def _follows(last: PdfLine, line: PdfLine, page: int, one: Paragraph, measures: PageMetrics) -> bool:
+def _follows(last: PdfLine, line: PdfLine, page: int, paragraph: Paragraph, measures: PageMetrics) -> bool:
     """Return whether a line is directly below another."""
     distance = (last.bottom - line.bottom) / max(line.size, 0.1)
-    return one.parts[-1][0] == page and 0 < distance <= _LEADING * max(measures.leading, 0.8)
+    return paragraph.parts[-1][0] == page and 0 < distance <= _LEADING * max(measures.leading, 0.8)
 
 
-def _continues_over_break(one: Paragraph, last: PdfLine, line: PdfLine, measures: PageMetrics) -> bool:
+def _continues_over_break(paragraph: Paragraph, last: PdfLine, line: PdfLine, measures: PageMetrics) -> bool:
     """Return whether the first line of a column or page continues the paragraph of the last line before it."""
     if not ends_sentence(last.text):
         return True
-    if one.kind == "item" or _forced(last, line) or line.text[:1] in _QUOTES:
+    if paragraph.kind == "item" or _forced(last, line) or line.text[:1] in _QUOTES:
         return False
     # A sentence seldom ends a paragraph exactly at the end of a full line, as paragraphs vary in length.
     return not (measures.indents and _is_indented(line))
 
 
-def _ended(one: Paragraph, last: PdfLine, line: PdfLine) -> bool:
+def _ended(paragraph: Paragraph, last: PdfLine, line: PdfLine) -> bool:
     """Return whether the line before ended its paragraph: the next one is indented, or would have had room there."""
-    if one.kind == "item":
+    if paragraph.kind == "item":
         return line.left < last.left - 1 and line.left <= line.column[0] + 1 and ends_sentence(last.text)
     if _is_indented(line) and not _is_indented(last):
         return True
-    if _is_indented(line) and len(one.parts) > 1 and abs(line.left - last.left) > 1:
+    if _is_indented(line) and len(paragraph.parts) > 1 and abs(line.left - last.left) > 1:
         return True
     return _forced(last, line)
 
@@ -240,22 +246,22 @@ def _forced(last: PdfLine, line: PdfLine) -> bool:
     return ends_sentence(last.text) or last.text.endswith((":", ";")) or room > 0.3 * (last.column[1] - last.column[0])
 
 
-def _extend(one: Paragraph, line: PdfLine, page: int, known: set[str], measures: PageMetrics) -> None:
+def _extend(paragraph: Paragraph, line: PdfLine, page: int, note_numbers: set[str], measures: PageMetrics) -> None:
     """Add a line to a paragraph."""
-    cells = (_MARKED.sub(lambda found: "" if found[1] in known else found[1], cell.text) for cell in line.cells)
-    text = _LEADERS.sub(" ... ", (" | " if one.kind == "table" else " ").join(cells))
-    if one.kind == "item" and not one.parts:
+    cells = (_MARKED.sub(lambda match: "" if match[1] in note_numbers else match[1], cell.text) for cell in line.cells)
+    text = _LEADERS.sub(" ... ", (" | " if paragraph.kind == "table" else " ").join(cells))
+    if paragraph.kind == "item" and not paragraph.parts:
         text = _BULLET.sub("- ", text)
-    if not one.parts:
-        one.parts.append((page, text))
+    if not paragraph.parts:
+        paragraph.parts.append((page, text))
         return
-    at, before = one.parts[-1]
-    before, joint = _seam(before, text, measures.words) if one.kind != "table" else (before, "\n")
+    at, before = paragraph.parts[-1]
+    before, joint = _seam(before, text, measures.words) if paragraph.kind != "table" else (before, "\n")
     if at == page:
-        one.parts[-1] = (page, before + joint + text)
+        paragraph.parts[-1] = (page, before + joint + text)
     else:
-        one.parts[-1] = (at, before + joint)
-        one.parts.append((page, text))
+        paragraph.parts[-1] = (at, before + joint)
+        paragraph.parts.append((page, text))
 
 
 def _seam(before: str, after: str, words: set[str]) -> tuple[str, str]:
@@ -266,7 +272,7 @@ def _seam(before: str, after: str, words: set[str]) -> tuple[str, str]:
     if not after[:1].islower():
         return f"{bare}-", ""
     first, second = re.search(r"[^\W\d_]+\Z", bare), re.match(r"[^\W\d_]+", after)
-    one, other = (first[0] if first else "").casefold(), (second[0] if second else "").casefold()
-    if one in _TENS or (f"{one}-{other}" in words and one + other not in words):
+    first_word, second_word = (first[0] if first else "").casefold(), (second[0] if second else "").casefold()
+    if first_word in _TENS or (f"{first_word}-{second_word}" in words and first_word + second_word not in words):
         return f"{bare}-", ""
     return bare, ""

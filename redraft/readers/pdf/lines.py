@@ -236,15 +236,15 @@ def _pieces_of_line(line: Sequence[Letter], height: float) -> Iterator[LinePiece
     bottom, top = min(letter.bottom for letter in line), max(letter.top for letter in line)
     # Letters at the same position, such as the two of a ligature, are already in order.
     for letter in sorted(bases, key=lambda letter: -(letter.left + letter.right)):
-        shown = LinePiece(letter.text + marks.get(letter, ""), -letter.right, -letter.left, bottom, top, 0.0)
-        gap = shown.left - piece.right if piece else 0.0
+        glyph = LinePiece(letter.text + marks.get(letter, ""), -letter.right, -letter.left, bottom, top, 0.0)
+        gap = glyph.left - piece.right if piece else 0.0
         if piece is None or gap >= _GAP * height:
             if piece is not None:
                 yield _as_read(piece)
-            piece = shown
+            piece = glyph
         else:
             is_apart = last.word != letter.word or not _SIGNS.isdisjoint((last.text, letter.text))
-            piece.append(shown, " " if is_apart and gap > _SPACE * height else "")
+            piece.append(glyph, " " if is_apart and gap > _SPACE * height else "")
         piece.first_width = piece.first_width if " " in piece.text else piece.right - piece.left
         last = letter
     if piece is not None:
