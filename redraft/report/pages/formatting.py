@@ -18,6 +18,7 @@ from redraft.evaluators.metric_info import withdrawn
 from redraft.report.dossier.build import chunks_left_out
 from redraft.report.dossier.contents import Dossier, JudgedItem, fact_key
 from redraft.report.history.lineage import DRIFTS, Origin, TracedSentence, origin_note
+from redraft.report.tables import figure
 from redraft.text.languages import primary
 from redraft.text.places import on_pages, percent_of, place_in
 from redraft.text.sanitizer import clean, one_line, scrubbed
@@ -28,7 +29,7 @@ _FILE = re.compile(r"(?:[^:\n]{0,120}?\.\w{1,9}:|\S+\.\w{1,9}\s)")
 _HALF = 0.5
 _WHOLE = 10
 # A smaller number would be shown as zero at two decimals.
-_SEEN = 0.005
+_SEEN, _SEEN_DIFFERENCE = 0.005, 0.0005
 
 
 def shortened(text: str) -> str:
@@ -65,6 +66,11 @@ def cell(value: object) -> str:
             return "–"
         return f"{value:,.2f}".rstrip("0").rstrip(".") if abs(value) >= _SEEN or not value else f"{value:.1g}"
     return f"{value:,}" if isinstance(value, int) else clean(str(value))
+
+
+def signed(value: float) -> str:
+    """Format a difference with its sign."""
+    return "0" if abs(value) < _SEEN_DIFFERENCE else f"{'+' if value > 0 else '−'}{figure(abs(value), 2)}"
 
 
 def setting(value: Any, names: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -175,7 +181,7 @@ def coded(text: str) -> Markup:
 
 
 _OF_TEXT = (one_line, shortened, opening, capitalized, clean, neat, coded, spaced, address, by_name, on_pages)
-_OF_NUMBERS = (score, cell, setting, dollars, lasting, pace)
+_OF_NUMBERS = (score, cell, signed, setting, dollars, lasting, pace)
 _OF_RECORDS = (kind, sign, standing, fact_sign, certainty, drift, withdrawn, sentence_label, origin_note)
 _OF_DOCUMENTS = (in_language, as_written, chunks_left_out)
 FILTERS: dict[str, Callable[..., object]] = {
