@@ -4,9 +4,9 @@ of its drafts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 from starlette.datastructures import FormData
@@ -21,6 +21,7 @@ from redraft.fields import validated
 from redraft.prompts.book import SETS
 from redraft.report.dossier.build import PROMPTS_ELSEWHERE, read_dossier
 from redraft.report.history.summaries import RunSummary, shown_names
+from redraft.report.history.trace import read_trace
 from redraft.report.pages.dossier import view
 from redraft.report.pages.formatting import packed, page_data
 from redraft.runs.dry_run import plan_run
@@ -61,7 +62,6 @@ from redraft.studio.start import (
     with_summary,
 )
 from redraft.text.places import part_read
-from redraft.text.sanitizer import clean
 from redraft.text.words import count_words
 
 _USUAL = {"strategy": AUTO, "kind": "summarize", "rounds": "4"}
@@ -253,30 +253,15 @@ async def _refine(
     return page(request, "refine", "runs", status, asked=asked, plan=plan, problem=shown, **values)
 
 
-class _Draft(NamedTuple):
-    """A draft that can be refined."""
-
-    number: int
-    text: str
-    words: int
-    is_result: bool
-
-
-def _drafts(store: Store, run: Run) -> Iterator[_Draft]:
-    made = [(one.number, one.draft) for one in store.judgments.rounds(run.id)] or [(0, run.draft or "")]
-    for number, draft in made:
-        known = store.runs.draft(draft)
-        yield _Draft(number, clean(known.text), known.words, draft == run.draft)
-
-
 def _to_refine(store: Store, run: Run, asked: ForkBody) -> Mapping[str, Any]:
     check_refinable(run)
     number = result_round(store, run) if asked.round is None else asked.round
     evaluators = with_rubrics(run.judging, ())
     return {
         "run": run_views.status_of(store, run, at_work=False),
+        "result": run.draft,
         "chosen": number,
-        "drafts": list(_drafts(store, run)),
+        "drafts": read_trace(store, run.id).rounds,
         "goals": (run.refinement.goals if run.refinement else DEFAULT_GOALS) if asked.goals is None else asked.goals,
         "most": asked.rounds
         or (run.refinement.rounds if run.refinement else RefineConfig.model_fields["rounds"].default),

@@ -222,23 +222,18 @@ def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> 
     """Return the evidence for a sentence of the summary, or for a finding by its number or id."""
     if (sentence is None) == (finding is None):
         raise UsageError("name one sentence or one finding", hint="add ?sentence= or ?finding= and its number")
+    sentences = {entry.number: entry for entry in dossier.sentences}
     if sentence is not None:
-        entry = next(
-            (sentence_entry for sentence_entry in dossier.sentences if sentence_entry.number == sentence), None
-        )
-        if entry is None:
-            raise NotFound(f"the summary has no sentence {sentence}", hint=f"it has {len(dossier.sentences)}")
-        return SentenceEvidence(
-            sentence=entry, findings=tuple(f for f in dossier.findings if f.number in dossier.findings_on(sentence))
-        )
-    wanted = (finding or "").removeprefix("f")
-    histories = [f for f in dossier.findings if finding == f.finding.id or wanted == str(f.number)]
-    if not histories:
-        raise NotFound(f"there is no finding {finding!r}", hint=f"there are {len(dossier.findings)}")
-    about = next(
-        (sentence_entry for sentence_entry in dossier.sentences if sentence_entry.number == histories[0].sentence), None
-    )
-    return SentenceEvidence(sentence=about, findings=tuple(histories[:1]))
+        if sentence not in sentences:
+            raise NotFound(f"the summary has no sentence {sentence}", hint=f"it has {len(sentences)}")
+        numbers = dossier.findings_on(sentence)
+        histories = tuple(history for history in dossier.findings if history.number in numbers)
+        return SentenceEvidence(sentence=sentences[sentence], findings=histories)
+    names = (finding or "", (finding or "").removeprefix("f"))
+    for history in dossier.findings:
+        if history.finding.id == names[0] or str(history.number) == names[1]:
+            return SentenceEvidence(sentence=sentences.get(history.sentence or 0), findings=(history,))
+    raise NotFound(f"there is no finding {finding!r}", hint=f"there are {len(dossier.findings)}")
 
 
 def opinions_of(store: Store, run: str) -> OpinionList:

@@ -115,14 +115,15 @@ def test_flipped_items_come_first(pair: RunComparison) -> None:
 def test_differences_are_paired_by_item(pair: RunComparison) -> None:
     coverage, consistency = pair.differences
     # 3 of 10 against 3 of 10: two more, two less, six alike.
-    assert (coverage.metric, coverage.pairs, coverage.left_out, coverage.over) == ("coverage", 10, 0, "items")
+    assert (coverage.metric, coverage.pairs, coverage.over) == ("coverage", 10, "items")
     assert coverage.difference == pytest.approx(0)
     assert coverage.interval == interval_of_mean([1.0, 1.0, -1.0, -1.0, *[0.0] * 6])
-    assert "is the same for A and B" in coverage.says
-    assert "includes 0, so there may be no difference" in coverage.says
+    page = " ".join(comparison_page(pair).split())
+    assert "Coverage is the same for A and B, over 10 items judged for both. The 95% interval" in page
+    assert "It includes 0, so there may be no difference." in page
     # 3 of 4 claims hold of the first, all 3 of the second. They are other claims, and cannot be paired.
     assert (consistency.difference, consistency.interval) == (pytest.approx(-0.25), None)
-    assert "cannot be paired" in consistency.says
+    assert "Consistency is 0.25 lower for A than for B. It judges each summary's own sentences, which cannot" in page
 
 
 def test_scores_have_intervals_of_their_items(pair: RunComparison) -> None:
@@ -151,10 +152,11 @@ def test_several_documents_are_paired(keepers: Shelf, store: Store) -> None:
     (coverage,) = comparison.differences
     # Of n keepers one has n - 1 and the other 1, for n from 5 to 10; one document has no second summary.
     expected = [(n - 2) / n for n in range(5, 11)]
-    assert (coverage.pairs, coverage.left_out, coverage.over) == (6, 1, "documents")
+    assert (coverage.pairs, coverage.over) == (6, "documents")
     assert coverage.difference == pytest.approx(sum(expected) / 6)
     assert coverage.interval == interval_of_mean(expected)
-    assert "excludes 0" in coverage.says
+    assert "higher for A than for B, over 6 documents judged for both." in comparison_page(comparison)
+    assert "It excludes 0." in comparison_page(comparison)
     assert any("1 of 7 documents have runs of one system only" in warning for warning in comparison.warnings)
     numbers = [item.number for document in comparison.documents for item in document.items]
     assert numbers == list(range(1, len(numbers) + 1))
@@ -172,7 +174,7 @@ def test_several_runs_count_as_their_mean(keepers: Shelf, store: Store) -> None:
     assert both.scores["coverage"].interval is None
     (coverage,) = comparison.differences
     assert (coverage.pairs, coverage.difference) == (1, pytest.approx(4 / 6))
-    assert "An interval needs at least 5" in coverage.says
+    assert "An interval needs at least 5." in comparison_page(comparison)
 
 
 def test_other_judges_are_not_compared(keepers: Shelf, store: Store) -> None:
@@ -180,7 +182,8 @@ def test_other_judges_are_not_compared(keepers: Shelf, store: Store) -> None:
     assert any("coverage are not comparable: the judges differ" in warning for warning in comparison.warnings)
     coverage = next(difference for difference in comparison.differences if difference.metric == "coverage")
     assert (coverage.difference, coverage.interval) == (None, None)
-    assert "Not compared: the judges differ" in coverage.says
+    assert coverage.reason == "the judges differ"
+    assert "Not compared: the judges differ." in comparison_page(comparison)
 
 
 def test_other_questions_are_not_compared(keepers: Shelf, store: Store) -> None:
@@ -197,7 +200,7 @@ def test_unjudged_items_count_nowhere(keepers: Shelf, store: Store) -> None:
     assert verdict is not None
     assert verdict.value is None
     coverage = comparison.differences[0]
-    assert (coverage.pairs, coverage.left_out) == (9, 1)
+    assert coverage.pairs == 9
     assert any("B: 1 of 10 items of coverage has no verdict" in warning for warning in comparison.warnings)
 
 

@@ -56,7 +56,7 @@ def test_sources_are_shares_of_fifths() -> None:
 
 
 def test_uncertain_differences_are_hollow() -> None:
-    sides: dict[str, Any] = {"first": "A", "second": "B", "over": "items", "pairs": 9, "left_out": 0, "says": ""}
+    sides: dict[str, Any] = {"first": "A", "second": "B", "over": "items", "pairs": 9, "reason": ""}
     rows = [
         ScoreDifference(metric="coverage", difference=0.2, interval=Interval(0.1, 0.3), **sides),
         ScoreDifference(metric="consistency", difference=-0.1, interval=Interval(-0.3, 0.1), **sides),

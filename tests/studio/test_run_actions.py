@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -17,11 +20,10 @@ from redraft.errors import RunError
 from redraft.settings import Limits, ModelSettings
 from redraft.studio.context import WorkManager
 from tests.chatserver import ChatServer
-from tests.studio.served import Served, at_rest, begin, served, until
+from tests.studio.served import Served, at_rest, begin, kept_from, served, until
 from tests.support import chapter
 
 pytestmark = pytest.mark.slow
-EVIL = "<script>document.title='pwned'</script>"
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +34,17 @@ def refined(client: httpx.Client) -> str:
     return run
 
 
-def test_the_page_begins_with_the_verdict_and_goes_on_with_the_summary(client: httpx.Client, refined: str) -> None:
+def dossier_of(client: httpx.Client, run: str) -> dict[str, Any]:
+    dossier: dict[str, Any] = client.get(f"/api/runs/{run}/dossier").json()
+    return dossier
+
+
+def run_of(reply: httpx.Response) -> str:
+    """The run that a reply leads to."""
+    return reply.headers["location"].rpartition("/")[2]
+
+
+def test_page_begins_with_the_verdict(client: httpx.Client, refined: str) -> None:
     page = client.get(f"/runs/{refined}").text
     scores = client.get(f"/api/runs/{refined}").json()["scores"]
     coverage = int(scores["coverage"] * 100 + 1e-9) / 100
@@ -42,30 +54,25 @@ def test_the_page_begins_with_the_verdict_and_goes_on_with_the_summary(client: h
 
 
 @pytest.mark.parametrize("form", ["docx", "md", "html", "txt", "dossier", "dossier.md"])
-def test_a_finished_run_is_downloaded(client: httpx.Client, refined: str, form: str) -> None:
+def test_finished_run_is_downloaded(client: httpx.Client, refined: str, form: str) -> None:
     reply = client.get(f"/runs/{refined}/download/{form}")
     assert reply.status_code == 200
-    name = reply.headers["content-disposition"]
-    assert name.startswith('attachment; filename="the-salt-ledger-')
-    summary = client.get(f"/api/runs/{refined}/dossier").json()["result"]["summary"]
+    assert reply.headers["content-disposition"].startswith('attachment; filename="the-salt-ledger-')
+    summary = dossier_of(client, refined)["result"]["summary"]
     if form == "docx":
         assert "word/document.xml" in zipfile.ZipFile(BytesIO(reply.content)).namelist()
     elif form != "dossier":
         assert summary.split(". ")[0].split("'")[0][:30] in reply.text
+    refused = client.get(f"/runs/{refined}/download/pdf")
+    assert (refused.status_code, "choose one of docx" in refused.text.lower()) == (404, True)
 
 
-def test_a_form_that_there_is_not_is_refused(client: httpx.Client, refined: str) -> None:
-    reply = client.get(f"/runs/{refined}/download/pdf")
-    assert (reply.status_code, "choose one of docx" in reply.text.lower()) == (404, True)
-
-
-def test_a_run_is_refined_with_a_request_of_ones_own_after_its_cost_is_shown(
-    client: httpx.Client, refined: str
-) -> None:
-    form = {"requests": "Name the auditor.\n\nSay how it ends.", "round": "0", "rounds": "1", "goal.coverage": "0.9"}
-    note = re.search('<p class="drift" data-by="extractive">(.*?)</p>', client.get(f"/runs/{refined}/refine").text)
+def test_refinement_shows_its_cost_first(client: httpx.Client, refined: str) -> None:
+    page = client.get(f"/runs/{refined}/refine").text
+    note = re.search('<p class="drift" data-by="extractive">(.*?)</p>', page)
     assert note
     assert note[1] == "The built-in model cannot follow requests in words: choose another model that revises."
+    form = {"requests": "Name the auditor.\n\nSay how it ends.", "round": "0", "rounds": "1", "goal.coverage": "0.9"}
     before = client.get("/api/runs").json()["total"]
     planned = client.post(f"/runs/{refined}/refine", data={**form, "act": "plan"})
     assert planned.status_code == 200
@@ -73,73 +80,76 @@ def test_a_run_is_refined_with_a_request_of_ones_own_after_its_cost_is_shown(
     assert "The built-in model cannot follow requests in words: your requests will stay open." in planned.text
     assert "Name the auditor.\nSay how it ends.</textarea>" in planned.text
     assert client.get("/api/runs").json()["total"] == before, "nothing has started"
-    started = client.post(f"/runs/{refined}/refine", data={**form, "act": "start"})
-    run = started.headers["location"].rpartition("/")[2]
+    run = run_of(client.post(f"/runs/{refined}/refine", data={**form, "act": "start"}))
     assert at_rest(client, run)["parent"] == refined
-    told = client.get(f"/api/runs/{run}/dossier").json()
-    assert told["settings"]["refining"]["goals"] == {"coverage": 0.9}
-    asked = {one["finding"]["explanation"] for one in told["findings"]}
-    assert {"Name the auditor.", "Say how it ends."} <= asked
+    dossier = dossier_of(client, run)
+    assert dossier["settings"]["refining"]["goals"] == {"coverage": 0.9}
+    explanations = {history["finding"]["explanation"] for history in dossier["findings"]}
+    assert {"Name the auditor.", "Say how it ends."} <= explanations
 
 
-def test_what_is_wrong_with_a_refinement_is_said_in_the_form(client: httpx.Client, refined: str) -> None:
-    for wrong, said in (
+def test_refinement_changes_length_and_prompts(client: httpx.Client, refined: str) -> None:
+    page = client.get(f"/runs/{refined}/refine").text
+    for setting in ('value="60"', '<option value="">as before: standard</option>', "as before: extractive"):
+        assert setting in page
+    form = {"words": "30", "prompts": "simple", "judge": "extractive", "round": "0", "rounds": "1"}
+    planned = client.post(f"/runs/{refined}/refine", data=form | {"goal.coverage": "0.9", "act": "plan"})
+    assert 'name="words" min="10" max="1000000" value="30"' in planned.text
+    run = run_of(client.post(f"/runs/{refined}/refine", data=form | {"goal.coverage": "0.9", "act": "start"}))
+    assert at_rest(client, run)["status"] == "done"
+    drafting = dossier_of(client, run)["settings"]["drafting"]
+    assert (drafting["words"], drafting["prompts"]) == (30, "simple")
+
+
+def test_refine_form_says_what_is_wrong(client: httpx.Client, refined: str) -> None:
+    for wrong, message in (
         ({"goal.coverage": "7", "requests": "Keep this."}, "Goals (coverage): must be at most 1"),
         ({"requests": "Keep this.\n" * 101}, "Requests: must have at most 100 entries"),
         ({"goal.coverage": "", "words": "77"}, "Nothing to change was given"),
     ):
         reply = client.post(f"/runs/{refined}/refine", data={**wrong, "act": "plan"})
         alert = reply.text.partition('role="alert"')[2].partition("</div>")[0]
-        assert (reply.status_code, said in alert) == (422, True), alert
+        assert (reply.status_code, message in alert) == (422, True), alert
         assert reply.text.count("Keep this.") == str(wrong).count("Keep this.")
     stopped = client.post(f"/runs/{refined}/stop")
     assert (stopped.status_code, f'<a href="/runs/{refined}">Run' in stopped.text) == (409, True)
     assert ('value="77"' in reply.text, 'value="0.8"' in reply.text) == (True, False)
 
 
-def test_a_draft_is_forked_by_a_program(client: httpx.Client, refined: str) -> None:
+def test_program_forks_a_draft(client: httpx.Client, refined: str) -> None:
     reply = client.post(f"/api/runs/{refined}/fork", json={"round": 0, "rounds": 1})
     assert reply.status_code == 201
     run = reply.json()["run"]
     assert at_rest(client, run)["status"] == "done"
-    drafts = [client.get(f"/api/runs/{one}/dossier").json()["rounds"][0]["draft"]["text"] for one in (run, refined)]
+    drafts = [dossier_of(client, key)["rounds"][0]["draft"]["text"] for key in (run, refined)]
     assert drafts[0] == drafts[1]
-    assert client.post(f"/api/runs/{refined}/fork", json={"round": 99}).status_code == 409
+    for wrong, status in (({"round": 99}, 409), ({"prompts": "/etc"}, 422), ({"judge": "nobody"}, 422)):
+        assert client.post(f"/api/runs/{refined}/fork", json=wrong).status_code == status
 
 
-def test_a_call_has_its_prompt_its_reply_and_what_it_took(client: httpx.Client, refined: str) -> None:
-    calls = client.get(f"/api/runs/{refined}/dossier").json()["calls"]
-    told = client.get(f"/api/runs/{refined}/calls/{calls[0]['number']}").json()
-    assert {name: told[name] for name in ("label", "prompt", "prompt_tokens", "seconds")} == {
-        name: calls[0][name] for name in ("label", "prompt", "prompt_tokens", "seconds")
-    }
-    assert told["prompt_text"]
-    text = client.get(f"/api/runs/{refined}/dossier").json()["document"]["text"]
-    assert [one["role"] for one in told["messages"]] in (["user"], ["user", "schema"])
-    assert text.strip()[:500] in told["messages"][0]["text"]
-    assert (told["attempt"], told["attempts"], told["made_by"]) == (1, 1, refined)
-    assert told["reply"]
+def test_call_has_prompt_and_reply(client: httpx.Client, refined: str) -> None:
+    dossier = dossier_of(client, refined)
+    first = dossier["calls"][0]
+    call = client.get(f"/api/runs/{refined}/calls/{first['number']}").json()
+    assert {name: call[name] for name in first} == first
+    assert call["prompt_text"]
+    assert [message["role"] for message in call["messages"]] in (["user"], ["user", "schema"])
+    assert dossier["document"]["text"].strip()[:500] in call["messages"][0]["text"]
+    assert (call["attempt"], call["attempts"], call["made_by"]) == (1, 1, refined)
+    assert call["reply"]
     assert client.get(f"/api/runs/{refined}/calls/99999").status_code == 404
 
 
-def test_the_form_of_a_new_run_has_the_settings_of_an_earlier_one(client: httpx.Client, refined: str) -> None:
+def test_repeated_run_names_its_parent(client: httpx.Client, refined: str) -> None:
     page = client.get(f"/runs/new?from={refined}").text
     assert 'name="words" min="10" max="1000000" value="60"' in page
     assert 'name="goal.consistency" min="0" max="1" step="any" value="0.5"' in page
-
-
-@pytest.mark.slow
-def test_a_run_that_is_repeated_with_changes_names_the_run_of_before(client: httpx.Client, refined: str) -> None:
-    page = client.get(f"/runs/new?from={refined}").text
     assert f'<input type="hidden" name="parent" value="{refined}">' in page
-    document = client.get(f"/api/runs/{refined}/dossier").json()["document"]["id"]
-    asked = {"parent": refined, "document": document, "words": "50"}
-    plan = client.post("/runs/new", data=asked).text
-    kept = plan.partition('name="kept" value="')[2].partition('"')[0]
-    run = client.post("/runs/start", data={"kept": kept}).headers["location"].rpartition("/")[2]
+    document = dossier_of(client, refined)["document"]["id"]
+    plan = client.post("/runs/new", data={"parent": refined, "document": document, "words": "50"}).text
+    run = run_of(client.post("/runs/start", data={"kept": kept_from(plan)}))
     assert at_rest(client, run)["parent"] == refined
-    listed = client.get("/runs").text
-    assert f"{run} · changed from {refined}" in listed
+    assert f"{run} · changed from {refined}" in client.get("/runs").text
     texts = ({"text": f"{chapter()} It rained."}, {"document": document, "summary": "It rained.", "kind": "evaluate"})
     for other in texts:
         changed = client.post("/api/runs", json=other | {"parent": refined}).json()["run"]
@@ -147,9 +157,8 @@ def test_a_run_that_is_repeated_with_changes_names_the_run_of_before(client: htt
     assert client.post("/api/runs", json={"document": document, "parent": "ffff"}).status_code == 404
 
 
-def test_other_summaries_of_the_document_are_offered_for_comparison(client: httpx.Client, refined: str) -> None:
-    forked = client.post(f"/api/runs/{refined}/fork", json={"rounds": 1})
-    forked = forked.json()["run"]
+def test_comparison_offers_summaries_of_the_document(client: httpx.Client, refined: str) -> None:
+    forked = client.post(f"/api/runs/{refined}/fork", json={"rounds": 1}).json()["run"]
     other = begin(client, words=30, strategy="direct")
     alike = begin(client, words=31, strategy="direct")
     elsewhere = begin(client, words=30, text=f"{chapter()} Of another document.")
@@ -170,31 +179,21 @@ def test_other_summaries_of_the_document_are_offered_for_comparison(client: http
     assert "Another summary of this document" not in client.get(f"/runs/{answered}").text
 
 
-def test_a_run_is_deleted_for_good(client: httpx.Client) -> None:
+def test_deleted_run_is_gone(client: httpx.Client) -> None:
     # The documents that are its chapters go with it, the document of the other run does not.
     text = f"{chapter()}\n\n## Chapter 2: Again\n\n{chapter().partition('## ')[2]} Deleted."
     first, second = (begin(client, words=100, text=text, by_chapter=whole) for whole in (True, False))
     for run in (first, second):
         at_rest(client, run)
     address = client.post(f"/runs/{first}/delete").headers["location"]
-    said = f'role="status" data-notice>Run {first} of “The Salt Ledger” was deleted.</p>'
-    assert said in client.get(address).text
+    notice = f'role="status" data-notice>Run {first} of “The Salt Ledger” was deleted.</p>'
+    assert notice in client.get(address).text
     assert "data-notice" not in client.get("/runs?said=made-up").text
     assert client.delete(f"/api/runs/{second}").json()["runs"] == [second]
     assert [client.get(f"/api/runs/{run}").status_code for run in (first, second)] == [404, 404]
 
 
-def test_a_run_that_waits_says_so(client: httpx.Client) -> None:
-    run = begin(client, kind="refine", words=40, goals={"coverage": 1.0}, review=True,
-                text=f"{chapter()} It waits.")  # fmt: skip
-    assert at_rest(client, run)["status"] == "waiting"
-    page = client.get(f"/runs/{run}").text
-    assert "Waiting for your review." in page
-    assert f'href="/runs/{run}/review">Review</a>' in page
-    assert f"/runs/{run}/refine" not in page
-
-
-def test_who_may_only_read_is_offered_nothing_else(at: Served, refined: str) -> None:
+def test_read_only_studio_changes_nothing(at: Served, refined: str) -> None:
     with served(at.told.database.parent, read_only=True) as reading, reading.client() as client:  # type: ignore[union-attr]
         page = client.get(f"/runs/{refined}").text
         assert f"/runs/{refined}/download/docx" in page
@@ -204,57 +203,37 @@ def test_who_may_only_read_is_offered_nothing_else(at: Served, refined: str) -> 
         assert client.delete(f"/api/runs/{refined}").status_code == 405
 
 
-def test_the_refine_form_has_a_judge_and_names_its_own_fields(client: httpx.Client) -> None:
-    given = begin(client, kind="evaluate", summary="Hester Vane came to Sarn.")
-    at_rest(client, given)
-    page = client.get(f"/runs/{given}/refine").text
-    assert "as before: extractive" in page
-    reply = client.post(f"/runs/{given}/refine", data={"goal.coverage": "0.9", "judge": "extractive", "act": "plan"})
-    assert reply.status_code == 200
-    assert client.post(f"/api/runs/{given}/fork", json={"judge": "nobody"}).status_code == 422
-
-
-def test_your_own_summary_is_not_said_to_be_by_a_model(client: httpx.Client) -> None:
+def test_own_summary_is_yours_and_refined(client: httpx.Client) -> None:
     texts = ("Hester Vane came to Sarn.", "The ledger was lost in the storm.")
-    runs = [begin(client, kind="evaluate", summary=one) for one in texts]
+    runs = [begin(client, kind="evaluate", summary=text) for text in texts]
     for run in runs:
-        at_rest(client, run)
+        assert at_rest(client, run)["status"] == "done"
     page = client.get(f"/runs/{runs[0]}").text
     assert "· your summary" in page
     assert "· by <bdi>extractive" not in page.partition("</header>")[0]
     assert "kept in the database, not on this page" not in page
-    listed = client.get("/runs?kind=evaluate").text
-    assert 'data-head="Model">your summary' in listed
-    beside = client.get(f"/compare?run={runs[0]}&run={runs[1]}").text
-    assert all(f"your summary: “{one}”" in beside for one in texts)
-    text = client.get(f"/runs/{runs[0]}/download/html").text
-    assert "given to redraft" in text
-    assert "by redraft's built-in" not in text
-
-
-def test_a_request_without_goals_has_none_and_one_that_was_not_met_stays_open(client: httpx.Client) -> None:
-    given = begin(client, kind="evaluate", summary="The bell rang at noon.")
-    assert at_rest(client, given)["status"] == "done"
+    assert 'data-head="Model">your summary' in client.get("/runs?kind=evaluate").text
+    comparison = client.get(f"/compare?run={runs[0]}&run={runs[1]}").text
+    assert all(f"your summary: “{text}”" in comparison for text in texts)
+    downloaded = client.get(f"/runs/{runs[0]}/download/html").text
+    assert "given to redraft" in downloaded
+    assert "by redraft's built-in" not in downloaded
+    # With a request there need be no goal; a request that was not met stays open.
     form = {"requests": "Say how it ends.", "goal.coverage": "", "goal.consistency": "", "rounds": "1", "act": "start"}
-    reply = client.post(f"/runs/{given}/refine", data=form, follow_redirects=False)
-    assert reply.status_code == 303
-    run = reply.headers["location"].rpartition("/")[2]
-    assert at_rest(client, run)["status"] == "done"
-    dossier = client.get(f"/api/runs/{run}/dossier").json()
+    refined = run_of(client.post(f"/runs/{runs[0]}/refine", data=form))
+    assert at_rest(client, refined)["status"] == "done"
+    dossier = dossier_of(client, refined)
     assert dossier["settings"]["refining"]["goals"] == {}
-    [asked] = [one for one in dossier["findings"] if one["finding"]["metric"] == "review"]
-    assert (asked["state"], asked["finding"]["explanation"]) == ("open", "Say how it ends.")
-    page = client.get(f"/runs/{run}").text
+    [request] = [history for history in dossier["findings"] if history["finding"]["metric"] == "review"]
+    assert (request["state"], request["finding"]["explanation"]) == ("open", "Say how it ends.")
+    page = client.get(f"/runs/{refined}").text
     assert '<p dir="auto">Request not met: “Say how it ends.” in revision 1: ' in page
     assert "your request was not met</span>." in page.partition('class="verdict-line"')[2].partition("</p>")[0]
 
 
-def test_a_run_says_which_chapters_it_read(client: httpx.Client) -> None:
-    text = (
-        "# One\n\nThe bell rang at noon on 3 May.\n\n# Two\n\n"
-        + "Nobody heard the bell. " * 30
-        + "\n\n# Three\n\nThe end.\n"
-    )
+def test_page_names_the_chapters_read(client: httpx.Client) -> None:
+    bell = "Nobody heard the bell. " * 30
+    text = f"# One\n\nThe bell rang at noon on 3 May.\n\n# Two\n\n{bell}\n\n# Three\n\nThe end.\n"
     run = begin(client, text=text, chapters="2")
     assert at_rest(client, run)["status"] == "done"
     page = client.get(f"/runs/{run}").text
@@ -264,55 +243,41 @@ def test_a_run_says_which_chapters_it_read(client: httpx.Client) -> None:
     assert '<span class="line">chapter 2, 6' in client.get("/runs/new").text, "the list of documents says so, too"
 
 
-def test_the_built_in_model_does_not_say_that_the_document_is_silent(client: httpx.Client, refined: str) -> None:
+def test_built_in_answer_admits_its_limits(client: httpx.Client, refined: str) -> None:
     reply = client.post(f"/api/runs/{refined}/ask", json={"question": "Which volcano erupted near the airport?"})
     at_rest(client, reply.json()["run"])
-    told = client.get(f"/api/runs/{refined}/answers").json()["answers"][0]
-    assert (told["answered"], told["answer"]) == (False, NOT_FOUND)
+    answer = client.get(f"/api/runs/{refined}/answers").json()["answers"][0]
+    assert (answer["answered"], answer["answer"]) == (False, NOT_FOUND)
     assert "does not understand text" in NOT_FOUND
 
 
-def test_a_draft_is_refined_to_another_length(client: httpx.Client, refined: str) -> None:
-    assert 'name="words" min="10" max="1000000" value="60"' in client.get(f"/runs/{refined}/refine").text
-    form = {"words": "30", "round": "0", "rounds": "1", "goal.coverage": "0.9"}
-    planned = client.post(f"/runs/{refined}/refine", data={**form, "act": "plan"})
-    assert 'name="words" min="10" max="1000000" value="30"' in planned.text
-    started = client.post(f"/runs/{refined}/refine", data={**form, "act": "start"})
-    run = started.headers["location"].rpartition("/")[2]
-    assert at_rest(client, run)["status"] == "done"
-    told = client.get(f"/api/runs/{run}/dossier").json()["settings"]
-    assert told["drafting"]["words"] == 30
-
-
-def test_two_forks_of_different_length_are_compared_by_their_scores(client: httpx.Client, refined: str) -> None:
-    told, runs = [], []
+def test_forks_are_compared_by_scores(client: httpx.Client, refined: str) -> None:
+    scores, runs = [], []
     for words in (30, 60):
-        asked = {"round": 0, "rounds": 1, "words": words, "goals": {"coverage": 0.9}}
-        runs.append(client.post(f"/api/runs/{refined}/fork", json=asked).json()["run"])
+        body = {"round": 0, "rounds": 1, "words": words, "goals": {"coverage": 0.9}}
+        runs.append(client.post(f"/api/runs/{refined}/fork", json=body).json()["run"])
         assert at_rest(client, runs[-1])["status"] == "done"
-        dossier = client.get(f"/api/runs/{runs[-1]}/dossier").json()
+        dossier = dossier_of(client, runs[-1])
         assert dossier["settings"]["drafting"]["words"] == words
-        scores = dossier["result"]["scores"].items()
-        told.append({metric: f"{score:.2f}" for metric, score in scores if score is not None})
-        assert "coverage" in told[-1]
+        scores.append(f"{dossier['result']['scores']['coverage']:.2f}")
     page = client.get(f"/compare?run={runs[0]}&run={runs[1]}").text
-    assert ("Settings and cost</h2>" in page, re.findall(">[Ss]ystems?<", page)) == (True, []), (
-        "two runs are no systems"
-    )
+    assert "Settings and cost</h2>" in page
+    assert re.findall(">[Ss]ystems?<", page) == [], "two runs are no systems"
     rows = dict(re.findall(r'<tr><th scope="row">(\w+)</th>(.*?)</tr>', page))
-    cells = re.findall("<td[^>]*>(.*?)</td>", rows["coverage"])
-    assert [cell[:4] for cell in cells] == [one["coverage"] for one in told]
+    assert [cell[:4] for cell in re.findall("<td[^>]*>(.*?)</td>", rows["coverage"])] == scores
 
 
-def test_the_review_says_what_unticking_a_finding_does_and_where_its_evidence_stands(
-    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cues = [one for one in chapter().replace("\n", " ").split(". ") if len(one) > 20][:20]
+def test_review_shows_evidence_and_keeps_answers(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    cues = [sentence for sentence in chapter().replace("\n", " ").split(". ") if len(sentence) > 20][:20]
     text = "\n\n".join(f"{at}\n00:{at:02}:00,000 --> 00:{at:02}:05,000\n{cue}." for at, cue in enumerate(cues, 1))
-    asked = {"kind": "refine", "words": 20, "goal.coverage": 1.0, "review": True}
-    reply = client.post("/api/runs", data=asked, files={"file": ("talk.srt", text.encode())})
+    form = {"kind": "refine", "words": 20, "goal.coverage": 1.0, "review": True}
+    reply = client.post("/api/runs", data=form, files={"file": ("talk.srt", text.encode())})
     run = str(reply.json()["run"])
     assert at_rest(client, run)["status"] == "waiting"
+    page = client.get(f"/runs/{run}").text
+    assert "Waiting for your review." in page
+    assert f'href="/runs/{run}/review">Review</a>' in page
+    assert f"/runs/{run}/refine" not in page
     page = client.get(f"/runs/{run}/review").text
     assert "Untick a finding to reject it: the reviser does not get it." in page
     assert re.search(rf'<a href="/runs/{run}#c\d+-\d+" target="_blank"><bdi>00:\d\d:00</bdi>, at \d+% of the doc', page)
@@ -328,9 +293,8 @@ def test_the_review_says_what_unticking_a_finding_does_and_where_its_evidence_st
     assert ">Name it.</textarea>" in reply.text
 
 
-def test_the_review_of_the_second_round_says_what_became_of_the_requests_of_the_first(client: httpx.Client) -> None:
-    goals = {"coverage": 1.0}
-    run = begin(client, kind="refine", words=60, goals=goals, review=True, rounds=2)
+def test_second_review_reports_earlier_requests(client: httpx.Client) -> None:
+    run = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=2)
     assert at_rest(client, run)["status"] == "waiting"
     page = f"/runs/{run}/review"
     first = client.get(page).text
@@ -340,94 +304,77 @@ def test_the_review_of_the_second_round_says_what_became_of_the_requests_of_the_
     assert at_rest(client, run)["status"] == "waiting"
     text = client.get(page).text
     assert "Revision 1 was rejected: " in text
-    for wanted in ("Say how the story ends.", "Name the auditor."):
-        assert f"Request not met: “{wanted}” in revision 1: the built-in model cannot follow requests in words" in text
+    for request in ("Say how the story ends.", "Name the auditor."):
+        assert f"Request not met: “{request}” in revision 1: the built-in model cannot follow requests in words" in text
 
 
-def test_a_run_that_stops_at_its_limit_of_cost_is_resumed_under_a_higher_one(tmp_path: Path) -> None:
+@contextmanager
+def dear_studio(folder: Path, **settings: Any) -> Iterator[httpx.Client]:
+    """A studio with a model that costs much."""
+
     async def reply(seen: object) -> str:
         return "Hester Vane came to the island of Sarn."
 
     with ChatServer(reply) as chat:
         price = {"prompt": 10, "completion": 10}
         dear = ModelSettings(model="openai:dear", base_url=chat.base_url, context_tokens=4000, price=price)
-        limits = Limits(max_cost=5.0, concurrency=1)
-        with served(tmp_path, models={"dear": dear}, limits=limits) as at, at.client(follow_redirects=True) as client:
-            run = begin(
-                client,
-                model="dear",
-                kind="summarize",
-                strategy="hierarchical",
-                chunk_tokens=300,
-                words=60,
-                max_cost=0.05,
-            )
-            stopped = at_rest(client, run)
-            assert (stopped["status"], stopped["error"]["code"]) == ("stopped", "budget")
-            told = client.get(f"/api/runs/{run}/result").json()["error"]
-            assert told == stopped["error"], "the API speaks neither Python nor of buttons"
-            assert "that may exceed `max_cost` 0.05" in told["message"]
-            assert told["hint"] == f"POST /api/runs/{run}/resume with a higher `max_cost`"
-            assert 0 < stopped["cost_usd"] <= 0.05
-            events = client.get(f"/api/runs/{run}/events").text.strip().splitlines()
-            assert json.loads(events[-1].removeprefix("data: ")) == {"kind": "stopped", "status": "stopped"}
-            page = client.get(f"/runs/{run}").text
-            assert "that may exceed the limit of $0.05. Resume with a higher limit." in page
-            assert 'name="max_cost" min="0" step="any" value="0.05"' in page
-            more = client.post(f"/runs/{run}/resume", data={"max_cost": "9"})
-            assert (more.status_code, "spends no more than $5.00" in more.text) == (422, True)
-            assert client.post(f"/api/runs/{run}/resume", json={"max_cost": 0}).status_code == 422
-            assert client.post(f"/runs/{run}/resume").status_code == 200
-            assert at_rest(client, run)["status"] == "stopped", "under the limit that it had"
-            client.post(f"/runs/{run}/resume", data={"max_cost": "4"})
-            done = at_rest(client, run)
-            assert (done["status"], done["max_cost"]) == ("done", 4)
-            assert done["calls"] > stopped["calls"] > 0
-            assert 'name="max_cost"' not in client.get(f"/runs/{run}").text
+        with served(folder, models={"dear": dear}, **settings) as at, at.client(follow_redirects=True) as client:
+            yield client
+
+
+def test_limit_of_cost_can_be_raised(tmp_path: Path) -> None:
+    with dear_studio(tmp_path, limits=Limits(max_cost=5.0, concurrency=1)) as client:
+        body: dict[str, Any] = {"model": "dear", "strategy": "hierarchical", "chunk_tokens": 300, "words": 60}
+        run = begin(client, kind="summarize", max_cost=0.05, **body)
+        stopped = at_rest(client, run)
+        assert (stopped["status"], stopped["error"]["code"]) == ("stopped", "budget")
+        told = client.get(f"/api/runs/{run}/result").json()["error"]
+        assert told == stopped["error"], "the API speaks neither Python nor of buttons"
+        assert "that may exceed `max_cost` 0.05" in told["message"]
+        assert told["hint"] == f"POST /api/runs/{run}/resume with a higher `max_cost`"
+        assert 0 < stopped["cost_usd"] <= 0.05
+        events = client.get(f"/api/runs/{run}/events").text.strip().splitlines()
+        assert json.loads(events[-1].removeprefix("data: ")) == {"kind": "stopped", "status": "stopped"}
+        page = client.get(f"/runs/{run}").text
+        assert "that may exceed the limit of $0.05. Resume with a higher limit." in page
+        assert 'name="max_cost" min="0" step="any" value="0.05"' in page
+        more = client.post(f"/runs/{run}/resume", data={"max_cost": "9"})
+        assert (more.status_code, "spends no more than $5.00" in more.text) == (422, True)
+        assert client.post(f"/api/runs/{run}/resume", json={"max_cost": 0}).status_code == 422
+        assert client.post(f"/runs/{run}/resume").status_code == 200
+        assert at_rest(client, run)["status"] == "stopped", "under the limit that it had"
+        client.post(f"/runs/{run}/resume", data={"max_cost": "4"})
+        done = at_rest(client, run)
+        assert (done["status"], done["max_cost"]) == ("done", 4)
+        assert done["calls"] > stopped["calls"] > 0
+        assert 'name="max_cost"' not in client.get(f"/runs/{run}").text
 
 
 @pytest.mark.nightly
-def test_so_is_a_batch(tmp_path: Path) -> None:
-    async def reply(seen: object) -> str:
-        return "Hester Vane came to the island of Sarn."
+def test_limit_of_a_batch_can_be_raised(tmp_path: Path) -> None:
+    with dear_studio(tmp_path) as client:
+        asked = {"model": "dear", "max_cost": "0.02", "chunk_tokens": "300"}
+        upload = {"file": ("ledger.md", chapter().encode(), "text/markdown")}
+        address = f"/batches/{client.post('/api/batches', data=asked, files=upload).json()['batch']}"
 
-    with ChatServer(reply) as chat:
-        price = {"prompt": 10, "completion": 10}
-        dear = ModelSettings(model="openai:dear", base_url=chat.base_url, context_tokens=4000, price=price)
-        with served(tmp_path, models={"dear": dear}) as at, at.client(follow_redirects=True) as client:
-            asked = {"model": "dear", "max_cost": "0.02", "chunk_tokens": "300"}
-            upload = {"file": ("ledger.md", chapter().encode(), "text/markdown")}
-            address = f"/batches/{client.post('/api/batches', data=asked, files=upload).json()['batch']}"
+        def stands(status: str) -> bool:
+            return bool(client.get(f"/api{address}").json()["status"] == status)
 
-            def stands(status: str) -> bool:
-                return bool(client.get(f"/api{address}").json()["status"] == status)
-
-            until(lambda: stands("stopped"))
-            error = client.get(f"/api{address}").json()["error"]
-            assert "that may exceed `max_cost` 0.02" in error["message"]
-            assert error["hint"] == f"POST /api{address}/resume with a higher `max_cost`"
-            page = client.get(address).text
-            assert "Resume with a higher limit" in page
-            assert "<code>redraft" not in page
-            assert "waiting for your review" not in page.partition('id="documents"')[2].partition("<tbody>")[2]
-            assert 'name="max_cost" min="0" step="any" value="0.02"' in page
-            assert client.post(f"{address}/resume", data={"max_cost": "4"}).status_code == 200
-            until(lambda: stands("done"))
-            assert client.get(f"/api{address}").json()["max_cost"] == 4
+        until(lambda: stands("stopped"))
+        error = client.get(f"/api{address}").json()["error"]
+        assert "that may exceed `max_cost` 0.02" in error["message"]
+        assert error["hint"] == f"POST /api{address}/resume with a higher `max_cost`"
+        page = client.get(address).text
+        assert "Resume with a higher limit" in page
+        assert "<code>redraft" not in page
+        assert "waiting for your review" not in page.partition('id="documents"')[2].partition("<tbody>")[2]
+        assert 'name="max_cost" min="0" step="any" value="0.02"' in page
+        assert client.post(f"{address}/resume", data={"max_cost": "4"}).status_code == 200
+        until(lambda: stands("done"))
+        assert client.get(f"/api{address}").json()["max_cost"] == 4
 
 
-def test_other_prompts_are_chosen_for_a_refinement(client: httpx.Client, refined: str) -> None:
-    page = client.get(f"/runs/{refined}/refine").text
-    assert '<option value="">as before: standard</option>' in page
-    asked = {"requests": "Shorter.", "prompts": "simple", "act": "start"}
-    run = client.post(f"/runs/{refined}/refine", data=asked).headers["location"].rpartition("/")[2]
-    at_rest(client, run)
-    assert client.get(f"/api/runs/{run}/dossier").json()["settings"]["drafting"]["prompts"] == "simple"
-    assert client.post(f"/api/runs/{refined}/fork", json={"prompts": "/etc"}).status_code == 422
-
-
-@pytest.mark.slow
-def test_another_model_revises_a_draft_and_the_judge_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_model_revises_and_judge_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
 
     async def reply(seen: object) -> str:
@@ -443,7 +390,7 @@ def test_another_model_revises_a_draft_and_the_judge_stays(tmp_path: Path, monke
             forked = client.post(f"/api/runs/{run}/fork", json=asked)
             assert forked.status_code == 201, forked.text
             at_rest(client, forked.json()["run"])
-            told = client.get(f"/api/runs/{forked.json()['run']}/dossier").json()["settings"]
+            told = dossier_of(client, forked.json()["run"])["settings"]
             assert (told["drafting"]["model"], told["drafting"]["context_tokens"]) == ("openai:other", 4000)
             here = f"other (on this machine, port {urlsplit(chat.base_url).port})"
             of_run = f"/runs/{forked.json()['run']}"
@@ -461,6 +408,6 @@ def test_another_model_revises_a_draft_and_the_judge_stays(tmp_path: Path, monke
             at_rest(client, own)
             away = client.post(f"/api/runs/{own}/fork", json=asked | {"model": "extractive"})
             at_rest(client, away.json()["run"])
-            judging = client.get(f"/api/runs/{away.json()['run']}/dossier").json()["settings"]["judging"]
+            judging = dossier_of(client, away.json()["run"])["settings"]["judging"]
             assert judging["judges"] == ["openai:other"]
             assert judging["models"]["openai:other"]["base_url"] == chat.base_url

@@ -55,7 +55,8 @@ def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encode
     result = trace.result
     if result.run.kind in WITHOUT_SUMMARY:
         result.run.drafted()
-    document = document_read(store, result.run)
+    document, hashes = document_read(store, result.run), result.run.prompt_hashes
+    texts = store.prompts.of(list(hashes.values()))
     lineage = read_lineage(store, result.run.id, encoder=encoder) if result.draft else None
     with language_context(document):
         traced = tuple(map(without_false_origins, lineage.sentences)) if lineage else ()
@@ -75,7 +76,10 @@ def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encode
             keyfacts=_keyfacts(store, result) if "keyfact_recall" in result.evaluations else None,
             pieces=tuple(_pieces(store, result)),
             calls=tuple(calls(store, result.run.id)),
-            prompts=tuple(_prompts(store, result)),
+            prompts=tuple(
+                PromptText(name=name, hash=digest, text=texts[digest].text if digest in texts else None)
+                for name, digest in sorted(hashes.items())
+            ),
             left_out=tuple(_left_out(result, findings, source=source)),
         )
 
@@ -269,14 +273,6 @@ def call_of(store: Store, run: str, number: int) -> CallDetails | None:
         prompt_text=prompt.text if prompt else None,
         made_by=texts.run,
     )
-
-
-def _prompts(store: Store, result: Result) -> Iterator[PromptText]:
-    """Yield the prompts recorded for the run."""
-    hashes = result.run.prompt_hashes
-    stored = store.prompts.of(list(hashes.values()))
-    for name, digest in sorted(hashes.items()):
-        yield PromptText(name=name, hash=digest, text=stored[digest].text if digest in stored else None)
 
 
 def _left_out(result: Result, findings: Sequence[FindingHistory], *, source: bool) -> Iterator[str]:

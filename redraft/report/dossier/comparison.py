@@ -17,7 +17,7 @@ from pydantic import Field, PlainSerializer, field_serializer
 
 from redraft.domain import Document, Evaluation
 from redraft.errors import RunCommand, UsageError
-from redraft.evaluators.figures import MIN_VALUES, Interval, interval_of_mean
+from redraft.evaluators.figures import Interval, interval_of_mean
 from redraft.fields import list_argument
 from redraft.report.dossier.build import items, without_false_origins
 from redraft.report.dossier.contents import JudgedItem, SharedResult
@@ -26,13 +26,13 @@ from redraft.report.history.certificates import judge_setup_of
 from redraft.report.history.lineage import TracedSentence, read_lineage
 from redraft.report.history.results import document_read, read_result
 from redraft.report.history.texts import GIVEN_SAID
-from redraft.report.tables import figure
+from redraft.report.pages.formatting import setting
 from redraft.settings import FIGURES, GIVEN_STRATEGY
 from redraft.store.store import Store, check_store
 from redraft.text.languages import primary
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
 from redraft.text.vectors import Encoder
-from redraft.text.words import count, count_words, spaced
+from redraft.text.words import count_words, spaced
 
 FORMAT = 2
 Standing = Literal["flipped", "changed", "open", "same"]
@@ -45,8 +45,6 @@ Ends = Annotated[Interval | None, PlainSerializer(lambda interval: interval and 
 ALIGNED = ("coverage", "keyfact_recall")
 """The metrics whose items belong to the document and are the same for every summary. The items of other metrics are the
 summary's own sentences and claims."""
-SEEN = 0.0005
-"""Smaller differences round to zero at three decimals."""
 HALF = 0.5
 """The value from which an item counts as stated if judges differ."""
 _TITLE, _LABEL, _OPENING, _VALUE, _NAMES = 60, 60, 40, 80, 80
@@ -139,13 +137,11 @@ class ScoreDifference(Entry):
     over: Literal["items", "documents"]
     pairs: int
     """The number of items, or documents, that both are judged by."""
-    left_out: int
-    """The number of those judged for only one of the two, or by other judges, prompts, versions or items."""
     difference: float | None
     """None if nothing can be compared."""
     interval: Ends
-    says: str
-    """The difference in a sentence."""
+    reason: str
+    """Why nothing can be compared."""
 
 
 class RunComparison(Entry):
@@ -195,6 +191,12 @@ def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | Non
         raise UsageError("no document has summaries by two systems", hint="compare runs on the same documents")
     runs = [run for group in groups for run in group]
     metrics = tuple(dict.fromkeys(metric for run in runs for metric in run.scores))
+    aligned, number = list[ComparedDocument](), 1
+    for document in texts.values():
+        sides = [run for run in runs if run.document.id == document.id]
+        compared = _align(sides, number)
+        number += len(compared)
+        aligned.append(ComparedDocument(document=document, runs=tuple(run.name for run in sides), items=compared))
     alone = one_line(runs[0].document.title) or "Untitled"
     return RunComparison(
         title=alone if len(documents) == 1 else f"{len(groups)} systems, {len(documents):,} documents",
@@ -204,7 +206,7 @@ def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | Non
             for group, label in zip(groups, labels, strict=True)
         ),
         runs=tuple(runs),
-        documents=tuple(_documents(runs, texts.values())),
+        documents=tuple(aligned),
         differences=tuple(_differences(metrics, groups, documents)),
         settings=_differing(groups),
     )
@@ -279,12 +281,12 @@ def _group(runs: Group, *, several: bool) -> tuple[list[Group], list[str]]:
             f"all of these runs belong to one system: {labels[0]}",
             hint="add runs with another model, strategy or setting, or name the systems: NAME=RUN",
         )
-    return [_named(letters(at), group) for at, group in enumerate(members.values())], labels
-
-
-def _named(letter: str, group: Group) -> Group:
-    names = [letter] if len(group) == 1 else [f"{letter}{number}" for number in range(1, len(group) + 1)]
-    return [run.model_copy(update={"name": name, "contestant": letter}) for name, run in zip(names, group, strict=True)]
+    groups: list[Group] = []
+    for at, group in enumerate(members.values()):
+        names = [f"{letters(at)}{number if len(group) > 1 else ''}" for number in range(1, len(group) + 1)]
+        named = zip(group, names, strict=True)
+        groups.append([run.model_copy(update={"name": name, "contestant": letters(at)}) for run, name in named])
+    return groups, labels
 
 
 def letters(number: int) -> str:
@@ -299,7 +301,7 @@ def letters(number: int) -> str:
 def settings_of(run: ComparedRun) -> Mapping[str, Any]:
     """Return the settings that a summary was made with, except for those that do not affect it."""
     settings, refinement = run.result.settings, run.result.run.refinement
-    refined = {"refined": refinement.policy if refinement else "no"}
+    refined: dict[str, Any] = {"refined": f"refined {refinement.policy}" if refinement else "not refined"}
     refined |= refinement.model_dump(mode="json", include={"rounds", "goals"}) if refinement else {}
     if settings.strategy == GIVEN_STRATEGY and not refinement:
         # The models named in the run did not write this summary.
@@ -320,18 +322,13 @@ def _label(run: ComparedRun, telling: Sequence[str]) -> str:
     if run.contestant:
         return one_line(run.contestant, _LABEL)
     settings = settings_of(run)
-    parts = [str(settings["model"])] if "model" in settings else []
-    parts.append(GIVEN_SAID if settings["strategy"] == GIVEN_STRATEGY else str(settings["strategy"]))
+    is_given = settings["strategy"] == GIVEN_STRATEGY
+    parts = [settings.get("model", ""), GIVEN_SAID if is_given else settings["strategy"]]
     for name in telling:
-        value = settings.get(name)
-        if isinstance(value, dict):
-            value = ", ".join(f"{spaced(metric)} {least}" for metric, least in value.items())
-        if name == "refined":
-            parts.append("not refined" if value == "no" else f"refined {value}")
-        elif name in settings:
-            words = name == "words" and value is not None
-            parts.append(f"{value} words" if words else f"{spaced(name)} {'none' if value is None else value}")
-    return ", ".join(one_line(part, _LABEL) for part in parts)
+        if settings.get(name) is not None:
+            plain = {"words": "{} words", "refined": "{}"}.get(name, f"{spaced(name)} {{}}")
+            parts.append(plain.format(setting(settings[name])))
+    return ", ".join(one_line(part, _LABEL) for part in parts if part)
 
 
 def _differing(groups: Sequence[Group]) -> dict[str, list[list[Any]]]:
@@ -375,15 +372,6 @@ def _contestant(group: Group, label: str, metrics: Sequence[str], *, several: bo
         seconds=fmean(usage.seconds for usage in usages),
         words=fmean(run.result.draft.words if run.result.draft else 0 for run in group),
     )
-
-
-def _documents(runs: Group, documents: Iterable[Document]) -> Iterator[ComparedDocument]:
-    first = 1
-    for document in documents:
-        sides = [run for run in runs if run.document.id == document.id]
-        aligned = _align(sides, first)
-        first += len(aligned)
-        yield ComparedDocument(document=document, runs=tuple(run.name for run in sides), items=aligned)
 
 
 def _align(runs: Group, first: int) -> tuple[ComparedItem, ...]:
@@ -496,11 +484,11 @@ def _differences(
         shared = [pair for document in documents if len(pair := _on((first, second), document)) == 2]
         for metric in metrics:
             if all(any(metric in run.scores for run in group) for group in (first, second)):
-                yield _difference(metric, (first, second), shared, len(documents))
+                yield _difference(metric, (first, second), shared, several=len(documents) > 1)
 
 
 def _difference(
-    metric: str, pair: tuple[Group, Group], shared: Sequence[Sequence[Group]], documents: int
+    metric: str, pair: tuple[Group, Group], shared: Sequence[Sequence[Group]], *, several: bool
 ) -> ScoreDifference:
     scored = [[[run for run in group if metric in run.scores] for group in both] for both in shared]
     judged = [both for both in scored if all(both) and not any(_incomparable(metric, [*both[0], *both[1]]))]
@@ -508,8 +496,6 @@ def _difference(
         fmean(run.scores[metric] for run in first) - fmean(run.scores[metric] for run in second)
         for first, second in judged
     ]
-    several = documents > 1
-    what, left_out = ("document", documents - len(judged)) if several else ("item", 0)
     is_paired = several or metric in ALIGNED
     if judged and is_paired and not several:
         by_key = [{item.key: item for item in run.items if item.metric == metric} for (run,) in judged[0]]
@@ -517,47 +503,16 @@ def _difference(
         values = _weighed(
             [(a.value - b.value, a.weight) for a, b in both if a.value is not None and b.value is not None]
         )
-        left_out = len(by_key[0].keys() | by_key[1].keys()) - len(values)
-    first, second = (group[0].contestant for group in pair)
-    interval = interval_of_mean(values) if is_paired else None
-    if values:
-        over = f", over {count(len(values), what)} judged for both" if is_paired else ""
-        says = _difference_in_words(spaced(metric), (first, second), fmean(values), over, interval)
-    else:
-        runs = [run for groups in scored for group in groups for run in group]
-        reason = "; ".join(what for what, _ in _incomparable(metric, runs))
-        says = f"Not compared: {reason or f'no {what} is judged for both'}."
+    differing = _incomparable(metric, [run for groups in scored for group in groups for run in group])
+    over: Literal["items", "documents"] = "documents" if several else "items"
+    reason = "; ".join(aspect for aspect, _ in differing) or f"no {over[:-1]} is judged for both"
     return ScoreDifference(
         metric=metric,
-        first=first,
-        second=second,
-        over="documents" if several else "items",
+        first=pair[0][0].contestant,
+        second=pair[1][0].contestant,
+        over=over,
         pairs=len(values) if is_paired else 0,
-        left_out=left_out,
         difference=fmean(values) if values else None,
-        interval=interval,
-        says=says,
+        interval=interval_of_mean(values) if is_paired else None,
+        reason="" if values else reason,
     )
-
-
-def _difference_in_words(
-    metric: str, letters: tuple[str, str], difference: float, over: str, interval: Interval | None
-) -> str:
-    """Return a difference in sentences; `over` says what it is paired by, and is empty if it is not paired."""
-    first, second = letters
-    more = "higher" if difference > 0 else "lower"
-    difference_said = f"{metric} is {figure(abs(difference), 2)} {more} for {first} than for {second}{over}."
-    if abs(difference) < SEEN:
-        difference_said = f"{metric} is the same for {first} and {second}{over}."
-    if not over:
-        because = "It judges each summary's own sentences, which cannot be paired, so there is no interval."
-    elif interval is None:
-        because = f"An interval needs at least {MIN_VALUES}."
-    elif not any(interval):
-        because = "They are equal in every one."
-    else:
-        low, high = ("0" if abs(end) < SEEN else f"{'+' if end > 0 else '−'}{figure(abs(end), 2)}" for end in interval)
-        has_zero = interval.low <= 0 <= interval.high
-        means = "includes 0, so there may be no difference" if has_zero else "excludes 0"
-        because = f"The 95% interval is {low} to {high}. It {means}."
-    return f"{difference_said} {because}"

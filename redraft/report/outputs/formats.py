@@ -19,7 +19,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from redraft.errors import UsageError
-from redraft.report.outputs.paper import Block, Paper, PaperPart, is_rtl, notes_of
+from redraft.report.outputs.paper import Paper, is_rtl, notes_of
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.sentences import sentences
 
@@ -27,14 +27,9 @@ from redraft.text.sentences import sentences
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def fill(name: str, **values: object) -> str:
-    """Return a template filled in with values."""
-    return _environment().get_template(name).render(**values)
-
-
 @cache
 def _environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=FunctionLoader(_source),
         autoescape=True,
         undefined=StrictUndefined,
@@ -43,9 +38,9 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         auto_reload=False,
     )
-    made.filters.update(html=_html, xml=_xml)
-    made.tests.update(rtl=is_rtl)
-    return made
+    environment.filters.update(html=_html, xml=_xml)
+    environment.tests.update(rtl=is_rtl)
+    return environment
 
 
 def _source(name: str) -> str:
@@ -65,13 +60,10 @@ def _xml(text: str) -> Markup:
 def html(paper: Paper) -> str:
     """Return the page."""
     blocks = paper.blocks
-    groups = [(name, list(group)) for name, group in groupby(blocks, _list)]
-    return fill("paper.html", paper=paper, title=one_line(paper.title), groups=groups, notes=notes_of(blocks))
-
-
-def _list(block: Block) -> str:
-    """Return the list element for a block; empty if it is not an item."""
-    return "" if block.kind != "item" else "ol" if block.number else "ul"
+    kinds = groupby(blocks, lambda block: "" if block.kind != "item" else "ol" if block.number else "ul")
+    groups = [(element, list(group)) for element, group in kinds]
+    page = _environment().get_template("paper.html")
+    return page.render(paper=paper, title=one_line(paper.title), groups=groups, notes=notes_of(blocks))
 
 
 _DECLARED = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
@@ -94,7 +86,12 @@ _PARTS = {
 def docx(paper: Paper) -> bytes:
     """Return the content of the file."""
     blocks = paper.blocks
-    lists = _lists(blocks)
+    # One list for all bullets, a new one for each numbered list, 0 for no list.
+    lists, latest, is_numbered = list[int](), _BULLET, False
+    for block in blocks:
+        latest += bool(block.number) and not is_numbered
+        is_numbered = bool(block.number)
+        lists.append(latest if is_numbered else _BULLET if block.kind == "item" else 0)
     values = {
         "paper": paper,
         "title": one_line(paper.title),
@@ -107,24 +104,8 @@ def docx(paper: Paper) -> bytes:
         for name, template in _PARTS.items():
             info = ZipInfo(name, _WHEN)
             info.compress_type = ZIP_DEFLATED
-            archive.writestr(info, _DECLARED + fill(f"docx/{template}", **values))
+            archive.writestr(info, _DECLARED + _environment().get_template(f"docx/{template}").render(**values))
     return file.getvalue()
-
-
-def _lists(blocks: Sequence[Block]) -> list[int]:
-    """Return the list number of each block: one for all bullets, a new one for each numbered list, 0 for no list."""
-    found: list[int] = []
-    latest = _BULLET
-    for at, block in enumerate(blocks):
-        if block.kind != "item":
-            found.append(0)
-        elif not block.number:
-            found.append(_BULLET)
-        else:
-            goes_on = at > 0 and bool(blocks[at - 1].number)
-            latest = latest if goes_on else latest + 1
-            found.append(latest)
-    return found
 
 
 # What starts links, images, notes and HTML in a text that may have been written for other readers. All other
@@ -135,51 +116,35 @@ _LINK = re.compile(r"(\\*)\](?=[(\[:])")
 
 def text(paper: Paper) -> str:
     """Return the unchanged texts, each under its heading."""
-    return _joined(paper, lambda part: part.text.strip(), lambda part: one_line(part.heading))
+    title = [one_line(paper.title)] if paper.is_titled else []
+    parts = [part_text for part in paper.parts for part_text in (one_line(part.heading), part.text.strip())]
+    return "\n\n".join([*title, *filter(None, parts)]) + "\n"
 
 
 def markdown(paper: Paper) -> str:
     """Return the texts as Markdown without links."""
-    return _joined(
-        paper,
-        lambda part: escape_markdown(part.text.strip()),
-        lambda part: f"{'#' * part.level} {escape_markdown(one_line(part.heading))}",
-    )
+    parts = [("#", paper.title, "")] if paper.is_titled else []
+    parts += [("#" * part.level, part.heading, part.text.strip()) for part in paper.parts]
+    headed = [(f"{marks} {one_line(heading)}" if heading else "", body) for marks, heading, body in parts]
+    return "\n\n".join(escape_markdown(words) for part in headed for words in part if words) + "\n"
 
 
 def bullets(paper: Paper) -> str:
     """Return one bullet per sentence, with the headings in between."""
-    return "\n".join(_lines(paper)) + "\n"
-
-
-def escape_markdown(said: str) -> str:
-    """Escape links, images, notes and HTML in Markdown, so that they are shown literally."""
-    return _LINK.sub(_escaped, _TAG.sub(r"\\<", said))
-
-
-def _escaped(found: re.Match[str]) -> str:
-    # After an odd number of backslashes it is already escaped.
-    return found[0] if len(found[1]) % 2 else f"{found[1]}\\]"
-
-
-def _joined(paper: Paper, said: Callable[[PaperPart], str], headed: Callable[[PaperPart], str]) -> str:
-    title = [headed(PaperPart("", paper.title))] if paper.is_titled else []
-    stretches = [*title] + [
-        one for part in paper.parts for one in ((headed(part) if part.heading else ""), said(part)) if one
-    ]
-    return "\n\n".join(stretches) + "\n"
-
-
-def _lines(paper: Paper) -> list[str]:
     lines: list[str] = [f"# {escape_markdown(one_line(paper.title))}"] if paper.is_titled else []
     for block in paper.blocks:
         if block.kind == "heading":
             lines += [*([""] if lines else []), f"{'#' * block.level} {escape_markdown(block.text)}", ""]
         else:
-            said = block.text
-            spans = sentences(said, language=paper.language or None)
-            lines += [f"- {escape_markdown(said[span.start : span.end])}" for span in spans]
-    return lines
+            spans = sentences(block.text, language=paper.language or None)
+            lines += [f"- {escape_markdown(block.text[span.start : span.end])}" for span in spans]
+    return "\n".join(lines) + "\n"
+
+
+def escape_markdown(words: str) -> str:
+    """Escape links, images, notes and HTML in Markdown, so that they are shown literally."""
+    # After an odd number of backslashes a bracket is already escaped.
+    return _LINK.sub(lambda bracket: bracket[0] if len(bracket[1]) % 2 else f"{bracket[1]}\\]", _TAG.sub(r"\\<", words))
 
 
 Format = Literal["text", "markdown", "bullets", "json", "html", "docx"]
@@ -218,7 +183,7 @@ _HEADING = re.compile(r"(#{1,6})[^\S\n]+(\S.*?)(?:[^\S\n]+#+)?[^\S\n]*")
 _LIMITED = re.compile(r"(.*?)\s*\(\s*(?:(?:at most|up to|max\.?)\s+)?(\d{1,7})\s+words?\s*\)", re.IGNORECASE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _LONGEST_TITLE, _LONGEST_INSTRUCTION, _MAX_SECTIONS, _MIN_WORDS = 200, 2_000, 100, 10
-_EXAMPLE = "## Findings (120 words)"
+_EXAMPLE, _LIMIT_EXAMPLE = "## Findings (120 words)", "120 words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,43 +220,45 @@ def read_template(text: str, name: str, words: int | None = None) -> Template:
     invalid."""
     # A comment keeps its line breaks for line numbers.
     lines = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), clean(text)).split("\n")
-    starts = [at for at, line in enumerate(lines) if _HEADING.fullmatch(line)]
-    before = lines[: starts[0]] if starts else lines
-    for number, line in enumerate(before, 1):
+    headings = {at: heading for at, line in enumerate(lines) if (heading := _HEADING.fullmatch(line))}
+    starts = list(headings)
+    for number, line in enumerate(lines[: starts[0]] if starts else lines, 1):
         if line.strip():
             raise _wrong(number, "there is text before the first heading", name, f"begin with one: {_EXAMPLE}")
     if not starts:
         raise UsageError("the template has no heading", place=name, hint=f"begin with one, such as {_EXAMPLE}")
     if len(starts) > _MAX_SECTIONS:
-        many = f"a template has at most {_MAX_SECTIONS} headings"
-        raise _wrong(starts[_MAX_SECTIONS] + 1, many, name, "make two templates of it")
-    ends = [*starts[1:], len(lines)]
-    sections = [_section(at + 1, lines[at], lines[at + 1 : end], name) for at, end in zip(starts, ends, strict=True)]
-    above = [section.level < after.level for section, after in pairwise(sections)] + [False]
-    # A first heading of level 1 is the title, even if the others have level 1 too, as in word processors.
-    above[0] = above[0] or (sections[0].level == 1 and len(sections) > 1)
+        problem = f"a template has at most {_MAX_SECTIONS} headings"
+        raise _wrong(starts[_MAX_SECTIONS] + 1, problem, name, "make two templates of it")
     sections = [
-        section
-        if section.words is None and not section.instruction and is_title
-        else replace(section, words=_limit(section, name, words))
-        for section, is_title in zip(sections, above, strict=True)
+        _section(at + 1, headings[at], lines[at + 1 : end], name)
+        for at, end in zip(starts, [*starts[1:], len(lines)], strict=True)
     ]
-    _check_twins(sections, name)
+    has_below = [section.level < after.level for section, after in pairwise(sections)] + [False]
+    # A first heading of level 1 is the title, even if the others have level 1 too, as in word processors.
+    has_below[0] = has_below[0] or (sections[0].level == 1 and len(sections) > 1)
+    lines_by_query: dict[tuple[str, int], int] = {}
+    for at, section in enumerate(sections):
+        if section.words is not None or section.instruction or not has_below[at]:
+            limit = _limit(section, name, words)
+            sections[at] = replace(section, words=limit)
+            first = lines_by_query.setdefault((section.query, limit), section.line)
+            if first != section.line:
+                problem = f"the section {section.title!r} is the same as that of line {first}"
+                raise _wrong(section.line, problem, name, "give it another instruction, or leave one out")
     return Template(name, tuple(sections))
 
 
-def _section(number: int, line: str, below: Sequence[str], name: str) -> TemplateSection:
-    heading = _HEADING.fullmatch(line)
-    assert heading is not None
-    limited = _LIMITED.fullmatch(title := one_line(heading[2]))
+def _section(number: int, heading: re.Match[str], below: Sequence[str], name: str) -> TemplateSection:
+    title, instruction = one_line(heading[2]), one_line(" ".join(below))
+    limited = _LIMITED.fullmatch(title)
     title = limited[1].strip() if limited else title
-    instruction = one_line(" ".join(below))
     if not title or len(title) > _LONGEST_TITLE:
-        what = f"longer than {_LONGEST_TITLE} characters" if title else "missing"
-        raise _wrong(number, f"the title is {what}", name, f"write a short one, as in {_EXAMPLE}")
+        problem = f"longer than {_LONGEST_TITLE} characters" if title else "missing"
+        raise _wrong(number, f"the title is {problem}", name, f"write a short one, as in {_EXAMPLE}")
     if len(instruction) > _LONGEST_INSTRUCTION:
-        most = f"{_LONGEST_INSTRUCTION:,} characters"
-        raise _wrong(number, f"the instruction under {title!r} is longer than {most}", name, "say it in fewer words")
+        problem = f"the instruction under {title!r} is longer than {_LONGEST_INSTRUCTION:,} characters"
+        raise _wrong(number, problem, name, "say it in fewer words")
     return TemplateSection(title, len(heading[1]), number, int(limited[2]) if limited else None, instruction)
 
 
@@ -308,17 +275,5 @@ def _limit(section: TemplateSection, name: str, words: int | None) -> int:
     return limit
 
 
-_LIMIT_EXAMPLE = "120 words"
-
-
-def _check_twins(sections: Sequence[TemplateSection], name: str) -> None:
-    seen: dict[tuple[str, int | None], int] = {}
-    for section in sections:
-        first = seen.setdefault((section.query, section.words), section.line)
-        if first != section.line and section.words is not None:
-            same = f"the section {section.title!r} is the same as that of line {first}"
-            raise _wrong(section.line, same, name, "give it another instruction, or leave one out")
-
-
-def _wrong(line: int, what: str, name: str, hint: str) -> UsageError:
-    return UsageError(f"line {line}: {what}", place=name, hint=hint)
+def _wrong(line: int, problem: str, name: str, hint: str) -> UsageError:
+    return UsageError(f"line {line}: {problem}", place=name, hint=hint)

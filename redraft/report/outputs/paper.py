@@ -113,19 +113,15 @@ def paper_of(result: Result, cite: Callable[[str], Citations] | None) -> Paper:
 
     `cite` returns the citations of a run by its id.
     """
-
-    def part(of: Result, heading: str = "") -> PaperPart:
-        citations = cite(of.run.id) if cite and of.draft else None
-        return PaperPart(of.summary or "", heading, level=_LEVEL_OF_CHAPTERS if heading else 1, citations=citations)
-
-    below = [
-        part(chapter.result, one_line(chapter.title))
-        for chapter in result.chapters
-        if chapter.result and chapter.result.draft
+    chapters = [(one_line(chapter.title), _LEVEL_OF_CHAPTERS, chapter.result) for chapter in result.chapters]
+    parts = [
+        PaperPart(of.summary or "", heading, level, cite(of.run.id) if cite and of.draft else None)
+        for heading, level, of in (("", 1, result), *chapters)
+        if of and (of.draft or of is result)
     ]
     paper = Paper(
         clean(result.title).strip() or "Summary",
-        (part(result), *below),
+        tuple(parts),
         about=tuple(_about(result)),
         language="" if result.settings.language else result.outline.language,
         is_titled=bool(result.chapters),
@@ -180,73 +176,57 @@ def _part_blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:
     body = list(_blocks(part, numbers))
     # Headings in a text are below the heading of the part.
     top = min((block.level for block in body if block.kind == "heading"), default=1)
-    for one in body:
-        level = min(_LOWEST, part.level + 1 + one.level - top) if one.kind == "heading" else 0
-        yield replace(one, level=level)
+    for block in body:
+        level = min(_LOWEST, part.level + 1 + block.level - top) if block.kind == "heading" else 0
+        yield replace(block, level=level)
 
 
 def _blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:
     """Yield the blocks of a text; consecutive lines that are not headings or items are one paragraph."""
-    marks, at = _marks(part.citations), 0
-    paragraph: list[Piece] = []
+    at, paragraph = 0, list[Piece]()
     for line in part.text.splitlines(keepends=True):
         start, at = at, at + len(line)
         heading, item = _HEADING.match(line), _ITEM.match(line)
         begin = start + (match.end() if (match := heading or item) else 0)
-        pieces = list(_pieces(part.text, begin, at, marks, numbers))
+        pieces = list(_pieces(part, begin, at, numbers))
         if paragraph and (match or not line.strip()):
-            yield _made("paragraph", paragraph)
+            yield Block("paragraph", _styled(paragraph))
             paragraph = []
         if heading:
-            yield _made("heading", pieces, level=len(heading[1]))
+            yield Block("heading", _styled(pieces), len(heading[1]))
         elif item:
-            yield _made("item", pieces, number=item[1] or "")
+            yield Block("item", _styled(pieces), number=item[1] or "")
         elif line.strip():
             paragraph += pieces
     if paragraph:
-        yield _made("paragraph", paragraph)
+        yield Block("paragraph", _styled(paragraph))
 
 
-def _marks(citations: Citations | None) -> list[tuple[int, tuple[NumberedPlace, ...]]]:
-    """Return the end of each sentence with citations, in order, and its citations."""
-    if citations is None:
-        return []
-    by_number = {place.number: place for place in citations.places}
-    return [
-        (sentence_citations.span.end, tuple(by_number[number] for number in sentence_citations.cites))
-        for sentence_citations in citations.sentences
-        if sentence_citations.cites
-    ]
+def _pieces(part: PaperPart, start: int, end: int, numbers: Iterator[int]) -> Iterator[Piece]:
+    """Yield a stretch of a text, with a note after each sentence that cites the document."""
+    places = {place.number: place for place in part.citations.places} if part.citations else {}
+    for sentence in part.citations.sentences if part.citations else ():
+        if sentence.cites and start < sentence.span.end <= end:
+            yield StyledText(part.text[start : sentence.span.end])
+            yield Footnote(next(numbers), tuple(places[number] for number in sentence.cites))
+            start = sentence.span.end
+    yield StyledText(part.text[start:end])
 
 
-def _pieces(
-    text: str, start: int, end: int, marks: Sequence[tuple[int, tuple[NumberedPlace, ...]]], numbers: Iterator[int]
-) -> Iterator[Piece]:
-    for stop, places in marks:
-        if start < stop <= end:
-            yield StyledText(text[start:stop])
-            yield Footnote(next(numbers), places)
-            start = stop
-    yield StyledText(text[start:end])
-
-
-def _made(
-    kind: Literal["heading", "paragraph", "item"], pieces: list[Piece], level: int = 0, number: str = ""
-) -> Block:
-    """Return a block of these pieces, sanitized, with white space collapsed and none at the end."""
+def _styled(pieces: list[Piece]) -> tuple[Piece, ...]:
+    """Return the pieces of a block, sanitized, with bold words, white space collapsed and none at the end."""
     while pieces and isinstance(last := pieces[-1], StyledText):
-        pieces = pieces[:-1]
+        pieces = [*pieces[:-1], *([StyledText(last.text.rstrip())] if last.text.strip() else [])]
         if last.text.strip():
-            pieces.append(StyledText(last.text.rstrip()))
             break
-    shown = [words for piece in pieces for words in ([piece] if isinstance(piece, Footnote) else _styled(piece))]
-    return Block(kind, tuple(shown), level, number)
-
-
-def _styled(words: StyledText) -> Iterator[StyledText]:
-    text, at = _SPACES.sub(" ", clean(words.text)), 0
-    for match in _STRONG.finditer(text):
-        yield StyledText(text[at : match.start()])
-        yield StyledText(match[2], strong=True)
-        at = match.end()
-    yield StyledText(text[at:])
+    styled: list[Piece] = []
+    for piece in pieces:
+        if isinstance(piece, Footnote):
+            styled.append(piece)
+            continue
+        text, at = _SPACES.sub(" ", clean(piece.text)), 0
+        for strong in _STRONG.finditer(text):
+            styled += [StyledText(text[at : strong.start()]), StyledText(strong[2], strong=True)]
+            at = strong.end()
+        styled.append(StyledText(text[at:]))
+    return tuple(styled)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -17,7 +16,7 @@ from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.results import RequestOutcome, count_unmet
 from redraft.report.markdown.result import revisions, usage
 from redraft.report.pages.assets import assets, template
-from redraft.report.pages.formatting import as_written, facts_by_level, in_language, packed, page_data
+from redraft.report.pages.formatting import in_language, packed, page_data
 from redraft.settings import COMPUTED, NEWCOMER
 from redraft.text import origins
 from redraft.text.sanitizer import clean, one_line, scrubbed
@@ -32,6 +31,11 @@ _LONGEST = 160
 _MEASURED = {
     "coverage": ("Questions answered, by part of the document", "share of questions answered"),
     "keyfact_recall": ("Key facts stated, by part of the document", "share of key facts stated"),
+}
+_GOAL_STATES = {
+    None: ("unsure", "?", "undecided"),
+    True: ("met", "✓", "met"),
+    False: ("missed", "✗", "missed"),
 }
 _CLAUSE = re.compile(r"[;:,.] ")
 _STATES = {
@@ -74,7 +78,6 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "say": say,
         "names": names or {},
         "verdict": verdict(result.status, result.evaluations, result.goals, result.requests, say),
-        "paragraphs": tuple(_paragraphs(dossier)),
         "findings": {history.number: history for history in dossier.findings},
         "open": len(open_findings),
         "missing": [history for history in open_findings if history.sentence is None],
@@ -88,7 +91,6 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
             "places": list(_drawn_places(dossier)),
             "calls": [calls_over_time(sent)] if sent else [],
         },
-        "fact_levels": facts_by_level(dossier),
         "usage": usage(result.usage),
         "pieces": {entry.piece.name: entry for entry in dossier.pieces},
         "children": _piece_tree(dossier.pieces),
@@ -98,19 +100,6 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "of_document": own,
         "of_summary": Markup() if result.settings.language else own,
     }
-
-
-def _paragraphs(dossier: Dossier) -> Iterator[list[TracedSentence]]:
-    """Yield the sentences by paragraph, each as it is in the summary, with its line breaks."""
-    text, paragraph, end = dossier.result.summary or "", list[TracedSentence](), 0
-    for sentence in dossier.sentences:
-        if paragraph and "\n\n" in text[end : sentence.span.start]:
-            yield paragraph
-            paragraph = []
-        paragraph.append(replace(sentence, text=as_written(sentence, text)))
-        end = sentence.span.end
-    if paragraph:
-        yield paragraph
 
 
 def _piece_tree(pieces: Sequence[TracedPiece]) -> Mapping[str, list[str]]:
@@ -184,17 +173,12 @@ def _clause(evaluation: Evaluation, goal: Mapping[str, Any] | None, say: Callabl
         return VerdictPart("note", "", f"{name}: {reason}")
     if goal is None:
         unscored = f"not scored{f' ({why})' if why else ''}"
-        return VerdictPart(
-            "note", "", f"{name} {score(evaluation.score) if evaluation.score is not None else unscored}"
-        )
+        figure = unscored if evaluation.score is None else score(evaluation.score)
+        return VerdictPart("note", "", f"{name} {figure}")
     aim = f"goal {score(goal['at_least'])}"
     if evaluation.score is None:
         return VerdictPart("unsure", "?", f"{name} not scored ({aim}{f'; {why}' if why else ''})")
-    kind, sign, state = {
-        None: ("unsure", "?", "undecided"),
-        True: ("met", "✓", "met"),
-        False: ("missed", "✗", "missed"),
-    }[goal["met"]]
+    kind, sign, state = _GOAL_STATES[goal["met"]]
     return VerdictPart(kind, sign, f"{name} {score(evaluation.score)} ({aim} {state})")
 
 

@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
@@ -16,19 +17,20 @@ from markupsafe import Markup, escape
 from redraft.domain import Document, Finding, KeyFact
 from redraft.evaluators.metric_info import withdrawn
 from redraft.report.dossier.build import chunks_left_out
-from redraft.report.dossier.contents import Dossier, JudgedItem, fact_key
+from redraft.report.dossier.contents import Dossier, JudgedItem
 from redraft.report.history.lineage import DRIFTS, Origin, TracedSentence, origin_note
+from redraft.report.tables import figure
 from redraft.text.languages import primary
 from redraft.text.places import on_pages, percent_of, place_in
 from redraft.text.sanitizer import clean, one_line, scrubbed
 from redraft.text.words import count, dollars, lasting, score, spaced
 
-_QUOTE, _OPENING = 320, 110
+_QUOTE = 320
 _FILE = re.compile(r"(?:[^:\n]{0,120}?\.\w{1,9}:|\S+\.\w{1,9}\s)")
 _HALF = 0.5
 _WHOLE = 10
 # A smaller number would be shown as zero at two decimals.
-_SEEN = 0.005
+_SEEN, _SEEN_DIFFERENCE = 0.005, 0.0005
 
 
 def shortened(text: str) -> str:
@@ -36,19 +38,9 @@ def shortened(text: str) -> str:
     return one_line(text, _QUOTE)
 
 
-def opening(text: str) -> str:
-    """Return the first words of a sentence."""
-    return one_line(text, _OPENING)
-
-
 def capitalized(text: str) -> str:
     """Capitalize a sentence, unless it begins with a file name."""
     return text if _FILE.match(text) else text[:1].upper() + text[1:]
-
-
-def address(name: str) -> str:
-    """Encode a name as a path segment of an address."""
-    return quote(name, safe="")
 
 
 def pace(a_minute: float) -> str:
@@ -65,6 +57,11 @@ def cell(value: object) -> str:
             return "–"
         return f"{value:,.2f}".rstrip("0").rstrip(".") if abs(value) >= _SEEN or not value else f"{value:.1g}"
     return f"{value:,}" if isinstance(value, int) else clean(str(value))
+
+
+def signed(value: float) -> str:
+    """Format a difference with its sign."""
+    return "0" if abs(value) < _SEEN_DIFFERENCE else f"{'+' if value > 0 else '−'}{figure(abs(value), 2)}"
 
 
 def setting(value: Any, names: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -119,11 +116,6 @@ def standing(fact: KeyFact, item: JudgedItem | None) -> str:
     return "stated" if item.value >= _HALF else "missing"
 
 
-def fact_sign(standing: str) -> str:
-    """Return a sign for the standing of a key fact."""
-    return {"pruned": "·", "unjudged": "–", "stated": "✓", "missing": "✗"}[standing]
-
-
 def certainty(origin: Origin, sentence: TracedSentence) -> str:
     """Describe how a source was found: quoted by the judge, or matched by wording."""
     return "quoted by the judge" if sentence.judged else f"matched by wording ({score(origin.weight)})"
@@ -174,33 +166,14 @@ def coded(text: str) -> Markup:
     )
 
 
-_OF_TEXT = (one_line, shortened, opening, capitalized, clean, neat, coded, spaced, address, by_name, on_pages)
-_OF_NUMBERS = (score, cell, setting, dollars, lasting, pace)
-_OF_RECORDS = (kind, sign, standing, fact_sign, certainty, drift, withdrawn, sentence_label, origin_note)
+_OF_TEXT = (one_line, shortened, capitalized, clean, neat, coded, spaced, by_name, on_pages)
+_OF_NUMBERS = (score, cell, signed, setting, dollars, lasting, pace)
+_OF_RECORDS = (kind, sign, standing, certainty, drift, withdrawn, sentence_label, origin_note)
 _OF_DOCUMENTS = (in_language, as_written, chunks_left_out)
 FILTERS: dict[str, Callable[..., object]] = {
     function.__name__: function for function in (*_OF_TEXT, *_OF_NUMBERS, *_OF_RECORDS, *_OF_DOCUMENTS)
 }
-FILTERS |= {"many": count, "place": place_in, "percent": percent_of}
-
-
-def facts_by_level(dossier: Dossier) -> list[tuple[str | int | float | None, ...]]:
-    """Count the key facts that the summary states: a row by perspective and level, with the facts, those stated, those
-    missing, those without a verdict, and the share stated."""
-    verdicts, keyfacts = {item.key: item for item in dossier.items}, dossier.keyfacts
-    standings: dict[tuple[str, str], list[str]] = {}
-    if keyfacts is None:
-        return []
-    for tree in keyfacts.trees:
-        for fact in tree.facts:
-            item = verdicts.get(fact_key(keyfacts, tree.chunk, tree.perspective, fact.id))
-            standings.setdefault((tree.perspective, fact.level), []).append(standing(fact, item))
-    rows: list[tuple[str | int | float | None, ...]] = []
-    for level, facts in sorted(standings.items()):
-        stated, missing, unjudged = (facts.count(name) for name in ("stated", "missing", "unjudged"))
-        share = stated / (stated + missing) if stated + missing else None
-        rows.append((*level, stated + missing + unjudged, stated, missing, unjudged, share))
-    return rows
+FILTERS |= {"many": count, "place": place_in, "percent": percent_of, "address": partial(quote, safe="")}
 
 
 def packed(value: object) -> str:
