@@ -97,8 +97,8 @@ from redraft.prompts.tags import ItemRef as ItemRef
 from redraft.prompts.tags import TaggedItem as TaggedItem
 from redraft.readers.documents import load as load
 from redraft.report.dossier.build import read_dossier as read_dossier
-from redraft.report.dossier.comparison.build import read_comparison as read_comparison
-from redraft.report.dossier.comparison.contents import RunComparison as RunComparison
+from redraft.report.dossier.comparison import RunComparison as RunComparison
+from redraft.report.dossier.comparison import read_comparison as read_comparison
 from redraft.report.dossier.contents import Dossier as Dossier
 from redraft.report.history.changes import DraftDiff as DraftDiff
 from redraft.report.history.changes import difference as difference

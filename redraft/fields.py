@@ -39,6 +39,10 @@ class SettingOption:
     environment: bool = True
     """Whether it can also be set by the environment and the settings file."""
     found: FoundRule = "no"
+    rare: bool = False
+    """Whether it is one of the less usual ones, which `--set NAME=VALUE` sets on the command line."""
+    label: str = ""
+    """Its label in a form, where that is not its name."""
 
     @property
     def parameter(self) -> str:
@@ -55,6 +59,8 @@ def setting(
     said: str | None = None,
     environment: bool = True,
     found: FoundRule = "no",
+    rare: bool = False,
+    label: str = "",
     **bounds: Any,
 ) -> Any:
     """Declare a field that is also an option; `...` as default makes it required.
@@ -63,12 +69,14 @@ def setting(
     variable, a file, a plugin or a price, that runs anything, or that hides what the file sets.
     """
     field: FieldInfo = Field(default=default, description=description, **bounds)
-    field.metadata.append(SettingOption(section, metavar, names, said, environment, found))
+    field.metadata.append(SettingOption(section, metavar, names, said, environment, found, rare, label))
     return field
 
 
 harmless = partial(setting, found="yes")
 """Declare a setting that a settings file may set although it is merely found."""
+unusual = partial(harmless, rare=True)
+"""Declare one of these that is rarely set."""
 
 
 class FoundSettings(BaseModel):
@@ -114,7 +122,8 @@ class Settings(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise UsageError(f"{type(self).__name__}: {first_error(error)}") from None
+            field, problem = first_problem(error)
+            raise UsageError(problem, field=field) from None
 
     # Pydantic calls an `__init__` without this mark also for settings within other settings.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -147,19 +156,25 @@ def validated(model: type[M], values: object, named: Callable[[str], str] = str,
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise UsageError(first_error(error, named, between)) from error
+        field, problem = first_problem(error, named, between)
+        raise UsageError(problem, field=field) from error
 
 
 _NO_FIELDS = ("[key]", "constrained-int", "int", "float", "str")
 
 
-def first_error(error: ValidationError, named: Callable[[str], str] = str, between: str = ".") -> str:
+def first_error(error: ValidationError) -> str:
     """Return the first validation error as a sentence."""
+    field, problem = first_problem(error)
+    return f"{field}: {problem}" if field else problem
+
+
+def first_problem(error: ValidationError, named: Callable[[str], str] = str, between: str = ".") -> tuple[str, str]:
+    """Return the field of the first validation error, in which `named` translates the name, and what is wrong."""
     first = error.errors()[0]
     # A value of several types has the name of a type in its place.
     field, *inside = [str(part) for part in first["loc"] if part not in _NO_FIELDS] or [""]
-    where = between.join([named(field) if field else "", *inside])
-    return f"{where}: {error_text(first)}" if where else error_text(first)
+    return between.join([named(field) if field else "", *inside]), error_text(first)
 
 
 _FAULTS = {
@@ -275,7 +290,11 @@ class ModelSettings(Settings):
         None, "Address of the model's server; for openai:NAME the default is OPENAI_BASE_URL.", "model", "URL"
     )
     key_env: str | None = setting(
-        None, "Environment variable with the key for openai:NAME, instead of OPENAI_API_KEY.", "model", "VARIABLE"
+        None,
+        "Environment variable with the key for openai:NAME, instead of OPENAI_API_KEY.",
+        "model",
+        "VARIABLE",
+        rare=True,
     )
     """For the model's own address only, or `NO_KEY`."""
     context_tokens: int | None = Field(default=None, ge=64)
@@ -292,6 +311,7 @@ class ModelSettings(Settings):
         found="yes",
         gt=0,
         le=1,
+        rare=True,
     )
     max_tokens: int | None = Field(default=None, ge=16)
     """The maximum tokens of a reply."""
@@ -303,6 +323,7 @@ class ModelSettings(Settings):
         said="from the model's name and replies",
         found="yes",
         ge=0,
+        rare=True,
     )
     prompts: PathOrName | None = None
     """A set of prompts or a directory; by default the run's."""
@@ -312,6 +333,7 @@ class ModelSettings(Settings):
         "model",
         said="the first that the server supports",
         found="yes",
+        rare=True,
     )
     price: Price | None = None
     """The price of the model, overriding price tables."""

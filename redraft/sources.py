@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from redraft.errors import DocumentError, RedraftError, UsageError
+from redraft.errors import Advice, DocumentError, RedraftError, RunCommand, Set, UsageError
 
 STDIN = "-"
 MAX_BYTES = 200_000_000
@@ -56,7 +56,7 @@ def path_of(source: str, instead: str) -> Path:
     """Return a path; raise for a text in its place, without quoting it, as it may be long or private. `instead` says
     what takes a text."""
     if not source:
-        raise UsageError("the file name is empty", hint="check the path, or use - for stdin")
+        raise UsageError("the file name is empty", hint="check the path")
     if is_inline_text(source):
         raise UsageError(
             f"a text of {len(source):,} characters was given where a path was expected",
@@ -71,18 +71,18 @@ def read_source(path: Path | None, source: str, most: int | None = None) -> byte
     try:
         return read_stdin(most) if path is None else read_file(path, most)
     except FileNotFoundError:
-        raise DocumentError("no such file", place=source, hint="check the path, or use - for stdin") from None
+        raise DocumentError("no such file", place=source, hint="check the path") from None
     except IsADirectoryError:
-        hint = f"to summarize each file in it: redraft batch {shlex.quote(source)}"
-        raise DocumentError("it is a directory", place=source, hint=hint) from None
+        fix = ("to summarize each file in it: ", RunCommand("batch", more=(shlex.quote(source),)))
+        raise DocumentError("it is a directory", place=source, fix=fix) from None
     except OSError as error:
-        hint = _ADVICE.get(error.errno or 0, "check the path")
+        advice = _ADVICE.get(error.errno or 0, "check the path")
         place = "stdin" if path is None else source
-        raise DocumentError(error.strerror or str(error), place=place, hint=hint) from error
+        raise DocumentError(error.strerror or str(error), place=place, fix=advice) from error
 
 
-_ADVICE = {
-    errno.EFBIG: "if that is intended, allow more with --set max_source",
+_ADVICE: dict[int, Advice] = {
+    errno.EFBIG: ("if that is intended, allow more with ", Set("max_source")),
     errno.EINVAL: "give a file, or pipe the text into - (stdin)",
 }
 

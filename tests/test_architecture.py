@@ -45,7 +45,6 @@ LATE_IMPORTS = {
     ("runs/models.py", "redraft.llm"),  # the clients of providers bring LangChain, which only their own models need
     ("runs/driver.py", "redraft.store.postgres"),  # an extra, which may not be there
     ("store/store.py", "redraft.store.postgres"),  # the same
-    ("store/sqlite.py", "sqlite_utils"),  # brings NumPy, and a database is seldom out of date
     ("lazy.py", "importlib.metadata"),  # takes longer than all the rest of `import redraft`
     ("cli/views/outcome.py", "redraft.report.history.citations"),  # brings NumPy
     ("text/vectors.py", "sentence_transformers"),  # an extra, which may not be there, and takes seconds

@@ -29,17 +29,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-RARE = frozenset(
-    {
-        *("words-as", "chunking", "until", "merge", "source-language", "key-env", "timeout", "embeddings"),
-        *("reasoning-tokens", "replies", "top-p", "sample", "requests-per-minute", "tokens-per-minute"),
-        *("judge-base-url", "confirm", "stretch-tokens", "perspective", "validator", "keyfact-chunks"),
-        *("keyfact-overlap", "claims", "batch", "top-k", "formula", "similarity", "evidence", "second-look"),
-        *("threshold", "pack", "keyfacts", "verify-against", "decider", "judged-share", "feedback", "free-length"),
-    }
-)
-"""The settings fields that `--set NAME=VALUE` sets: every command has at most 40 options of its own."""
-
 
 def option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
     """Create an option with an environment variable; the help shows its default, if any.
@@ -93,7 +82,7 @@ def of_field(model: type[BaseModel], name: str, **otherwise: Any) -> Callable[[F
         "metavar": setting_option.metavar,
         "found": setting_option.found,
         # An experiment that compares values of a setting has an option for it.
-        "rare": setting_option.names[0].split("/")[0].removeprefix("--") in RARE and not otherwise.get("multiple"),
+        "rare": setting_option.rare and not otherwise.get("multiple"),
         "help": text if has_default or not said else f"{text}  [default: {said}]",
         "default": field.default if has_default else None,
         **_kind(field, setting_option.names),

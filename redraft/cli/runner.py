@@ -25,7 +25,7 @@ from redraft.cli.views.outcome import close_form, deliver, finish
 from redraft.cli.views.plans import print_plan, show_form_plan
 from redraft.cli.views.progress import Display, open_progress
 from redraft.domain import Document, ReviewQuestion, record_json
-from redraft.errors import BudgetError, RedraftError, StoreError, UsageError
+from redraft.errors import BudgetError, Fix, RedraftError, RunCommand, StoreError, UsageError
 from redraft.events import Event, RunStarted
 from redraft.llm.budget import PriceTable
 from redraft.llm.langsmith import tracing
@@ -39,7 +39,7 @@ from redraft.runs.driver import Reviewer
 from redraft.runs.dry_run import plan_run
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.forms import fill, form_paper, form_plans
-from redraft.runs.model_pool import ModelLike
+from redraft.runs.models import ModelLike
 from redraft.runs.own_places import OwnPlaces
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import with_places
@@ -333,12 +333,17 @@ def run_task(
             raise KeyboardInterrupt from None
         except RedraftError as error:
             if loss := store.connection.loss:
-                error.hint = loss
+                error.fix = (loss,)
                 raise
             # The settings of a run cannot change: one begun by mistake has to be begun again.
-            if run and not isinstance(error, UsageError) and f"redraft resume {run}" not in error.hint:
-                error.hint = f"{error.hint}\n  Resume: {hints.resume_hint(run, limits, error.message)}".strip()
+            if run and not isinstance(error, UsageError) and not any(_resumes(part, run) for part in error.fix):
+                first = (*error.fix, "\n  ") if error.fix else ()
+                error.fix = (*first, f"Resume: {hints.resume_hint(run, limits, error.stored)}")
             raise
+
+
+def _resumes(part: str | Fix, run: str) -> bool:
+    return isinstance(part, RunCommand) and (part.command, part.run) == ("resume", run)
 
 
 def run_experiment(

@@ -50,6 +50,19 @@ def interval(values: Any) -> Interval | None:
     return Interval(float(low), float(high))
 
 
+MIN_VALUES = 5
+"""With fewer values there is no interval of their mean: it would hardly exceed the range of the values."""
+_DIGITS = 6
+
+
+def interval_of_mean(values: Sequence[float]) -> Interval | None:
+    """Return the interval of resampled means, regardless of the order of the values; None for fewer than 5."""
+    if len(values) < MIN_VALUES:
+        return None
+    ends = interval(draws(len(values)) @ np.sort(np.asarray(values, dtype=np.float64)) / len(values))
+    return Interval(round(ends.low, _DIGITS), round(ends.high, _DIGITS)) if ends else None
+
+
 def interval_of_share(share: float, count: int) -> Interval:
     """Return the Wilson interval of a share of so many items."""
     z = _QUANTILE

@@ -127,12 +127,12 @@ class SpanObserver:
             run.span.end()
 
     def _begun(self, event: CallStarted, parent: Span | None) -> Span:
-        own = {"redraft.model": event.model, "redraft.waited_seconds": event.waited}
+        attributes = {"redraft.model": event.model, "redraft.waited_seconds": event.waited}
         provider, name, address = _parts(event.model)
         if not provider:
             # A model within this process.
             call = self._span("redraft.call", parent)
-            call.set_attributes(_known(own))
+            call.set_attributes(_known(attributes))
             return call
         call = self._span(f"chat {name}", parent, SpanKind.CLIENT)
         provider = _PROVIDERS.get(provider, provider)
@@ -148,7 +148,7 @@ class SpanObserver:
             "server.address": urlsplit(address).hostname,
             "server.port": urlsplit(address).port or _PORTS.get(urlsplit(address).scheme),
         }
-        call.set_attributes(_known({**own, **conventional}))
+        call.set_attributes(_known({**attributes, **conventional}))
         return call
 
     def _answered(self, event: CallAnswered) -> None:
@@ -177,8 +177,8 @@ class SpanObserver:
     def _failed(self, event: CallFailed) -> None:
         if (call := self._taken()) is None:
             return
-        told = {"redraft.again_in_seconds": event.again_in, "error.type": event.code or None}
-        call.set_attributes(_known(told))
+        attributes = {"redraft.again_in_seconds": event.again_in, "error.type": event.code or None}
+        call.set_attributes(_known(attributes))
         call.set_status(_ERROR)
         call.end()
 

@@ -172,7 +172,7 @@ _UNREACHED_TRIES, _UNREACHED_PAUSE = 2, 2.0
 _MAX_CONSECUTIVE_TIMEOUTS = 8
 FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
-_MORE_TIME = "a longer --set timeout, or a lower --concurrency, gives it more time"
+_MORE_TIME = "a longer timeout, or a lower concurrency, gives it more time"
 
 
 @dataclass(slots=True)

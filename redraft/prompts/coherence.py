@@ -79,7 +79,7 @@ def _marks(value: object) -> object:
     words = value if isinstance(value, list) else [value]
     if words == [UNSURE]:
         return words
-    if any(isinstance(one, dict | bool) for one in words):
+    if any(isinstance(word, dict | bool) for word in words):
         return value
     parts = [part for word in words if isinstance(word, str) for part in _BETWEEN_TYPES.split(word)]
     return list(dict.fromkeys(mark for part in parts if (mark := mark_of(part))))

@@ -48,8 +48,8 @@ def _answered(value: object) -> object:
     """Return whether there is an answer, in any wording; None where that is not said in known words."""
     if isinstance(value, bool) or value == UNSURE:
         return value
-    said = str(value).casefold().strip(" .\"'*") if isinstance(value, str | int) else ""
-    return True if said in _YES else False if said in _NO else None
+    answer = str(value).casefold().strip(" .\"'*") if isinstance(value, str | int) else ""
+    return True if answer in _YES else False if answer in _NO else None
 
 
 Answered = Annotated[

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from redraft.document import Document, DocumentSection, Mark, MarkKind, Span, content_id
-from redraft.errors import DocumentError
+from redraft.errors import DocumentError, Set
 from redraft.readers.parts import names_document
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import count_words
@@ -77,7 +77,10 @@ def check(parts: Sequence[ReadCoverage], name: str) -> None:
     raise DocumentError(
         f"it is damaged: {worst}{more}",
         place=name,
-        hint="get the file again, or save it again with the program that made it; --set partial=true reads the rest",
+        fix=(
+            "get the file again, or save it again with the program that made it; ",
+            *(Set("partial", True), " reads the rest"),
+        ),
     )
 
 
@@ -188,6 +191,7 @@ class TextBuilder:
     oddities: list[str] = field(default_factory=list)
     extents: list[ReadCoverage] = field(default_factory=list)
     _page: tuple[int, Anchor] | None = None
+    _next_pages: list[Anchor] = field(default_factory=list)
 
     def add(self, runs: Iterable[Run], between: str = "\n\n", before: str = "") -> Span:
         """Add a paragraph after a blank line, or after `between`, and return its span, which is empty if it has no
@@ -197,10 +201,10 @@ class TextBuilder:
             for _, anchor in anchors:
                 self.begin_page(anchor)
             return Span(self.length, self.length)
-        start = self.length + (len(between) if self.parts else 0) + len(before)
+        span = self._put(before + text, between)
         for at, anchor in anchors:
-            self._turn(start + at if at else start - len(before), anchor)
-        return self._put(before + text, between)
+            self._turn(span.start + len(before) + at if at else span.start, anchor)
+        return span
 
     def verbatim(self, text: str) -> Span:
         """Add a paragraph and keep its lines and indentation."""
@@ -236,7 +240,8 @@ class TextBuilder:
         return Span(start + (2 if start and self.length > start else 0), self.length)
 
     def begin_page(self, anchor: Anchor) -> None:
-        self._turn(self.length, anchor)
+        """Begin a page with the next paragraph."""
+        self._next_pages.append(anchor)
 
     def mark(self, kind: MarkKind, span: Span, label: str = "", href: str = "") -> None:
         """Mark a span, unless it is empty."""
@@ -249,12 +254,13 @@ class TextBuilder:
         self.words_left_out[what] += count_words(text)
 
     def reading(self, title: str = "", language: str = "") -> ReadText:
+        """Return what was added, with notes on what was left out."""
         self._turn(self.length, None)
-        told = []
+        omissions = []
         for what, count in self.left_out.items():
             words = self.words_left_out[what]
-            told.append(f"{count:,} {what}" + (f" ({words:,} words)" if words else ""))
-        notes = [*([f"left out: {', '.join(told)}"] if told else []), *self.oddities]
+            omissions.append(f"{count:,} {what}" + (f" ({words:,} words)" if words else ""))
+        notes = [*([f"left out: {', '.join(omissions)}"] if omissions else []), *self.oddities]
         return ReadText(
             "".join(self.parts),
             title,
@@ -269,6 +275,9 @@ class TextBuilder:
         between = between if self.parts else ""
         self.parts += [between, text]
         start = self.length + len(between)
+        for anchor in self._next_pages:
+            self._turn(start, anchor)
+        self._next_pages.clear()
         self.length = start + len(text)
         return Span(start, self.length)
 

@@ -11,10 +11,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from redraft.document import Document, DocumentSection, MarkKind, Span, content_id
-from redraft.errors import UsageError
+from redraft.errors import RunCommand, Set, UsageError
 from redraft.text.languages import primary
 from redraft.text.words import count_words, has_words
 
+_SECTIONS = ("see ", RunCommand("read", more=("FILE",)))
 _WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
     " eighteen nineteen twenty"
@@ -233,9 +234,7 @@ def read_selection(
         raise UsageError(f"{language!r} is not a language", hint="give a code of ISO 639, such as de, ja or pt-BR")
     wanted = [one.strip() for part in skip for one in part.split(",") if one.strip()]
     if unknown := [one for one in wanted if one not in MATTER and one != NOTHING]:
-        raise UsageError(
-            f"--skip cannot leave out {unknown[0]!r}", hint=f"name some of {', '.join(MATTER)}, or {NOTHING}"
-        )
+        raise UsageError(f"skip: there is no {unknown[0]!r}", hint=f"name some of {', '.join(MATTER)}, or {NOTHING}")
     if NOTHING in wanted:
         return Selection(chapters, pages, tuple(one for one in MATTER if one in wanted), language, partial)
     skipped = tuple(one for one in MATTER if one in wanted or one in USUALLY_SKIPPED)
@@ -280,21 +279,21 @@ def _skipped(document: Document, kinds: Sequence[MarkKind]) -> tuple[Document, l
 def _chapters(document: Document, wanted: str) -> list[Span]:
     sections = chapters(document)
     if not sections:
-        raise UsageError("--chapters: the document has no chapters", hint="see `redraft read FILE` for its sections")
-    holds = _ranges("--chapters", wanted)
+        raise UsageError("the document has no chapters", fix=(*_SECTIONS, " for its sections"))
+    holds = _ranges("chapters", wanted)
     spans = [section.section.span for section in sections if holds(section.number)]
     if not spans:
         first, last = min(section.number for section in sections), max(section.number for section in sections)
         there = f"its chapters are {first} to {last}" if first != last else f"its only chapter is {first}"
-        raise UsageError(f"--chapters {wanted}: {there}", hint="see `redraft read FILE`")
+        raise UsageError(f"chapters {wanted}: {there}", fix=_SECTIONS)
     return spans
 
 
 def _pages(document: Document, wanted: str) -> list[Span]:
     marks = [mark for mark in document.marks if mark.kind == "page"]
     if not marks:
-        raise UsageError("--pages: the document has no pages", hint="give --chapters, or see `redraft read FILE`")
-    holds = _ranges("--pages", wanted)
+        raise UsageError("the document has no pages", fix=("give ", Set("chapters"), ", or ", *_SECTIONS))
+    holds = _ranges("pages", wanted)
     in_figures = any(part[:1].isdigit() for part in re.split(r"\W+", wanted) if part)
     spans = [
         Span(mark.start, mark.end)
@@ -303,7 +302,7 @@ def _pages(document: Document, wanted: str) -> list[Span]:
     ]
     if not spans:
         raise UsageError(
-            f"--pages {wanted}: its pages are {marks[0].label} to {marks[-1].label}",
+            f"pages {wanted}: its pages are {marks[0].label} to {marks[-1].label}",
             hint="give them as they are printed",
         )
     return spans
@@ -344,8 +343,8 @@ def split_document(document: Document) -> list[NamedPart]:
     named_parts = _long_enough(document.text, list(_documents(document) or _chapter_stretches(document)))
     if len(named_parts) < 2:
         raise UsageError(
-            "--by-chapter: no chapters are found in the document",
-            hint="`redraft read` shows its sections; without --by-chapter it is summarized as a whole",
+            "no chapters are found in the document",
+            fix=(*_SECTIONS, " for its sections; without ", Set("by_chapter"), " it is summarized as a whole"),
         )
     return named_parts
 

@@ -4,55 +4,156 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from markupsafe import Markup
 
+from redraft.evaluators.figures import interval_of_share, mean
+from redraft.report.dossier.comparison import ScoreDifference
+from redraft.report.dossier.contents import CallEntry, JudgedItem
+from redraft.report.history.trace import RoundTrace
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count, score
+from redraft.text.words import count, score, spaced
 
-WIDTH = 640
-HUES = 6
-"""The number of colours of series in the stylesheet."""
-_LEFT, _RIGHT, _TOP, _LINE = 48, 560, 28, 20
+OK = "ok"
+"""The outcome of a call that succeeded."""
+FIFTHS = tuple(f"{start} to {start + 20}%" for start in range(0, 100, 20))
+"""The names of the fifths of a document."""
+_WIDTH, _LEFT, _RIGHT, _TOP, _LINE = 640, 48, 560, 28, 20
+_ROW_LEFT, _ROW_RIGHT, _ROW = 130, 500, 26
+# The number of colours of series in the stylesheet.
+_HUES = 6
 _LONGEST_NAME, _LONGEST_BAR, _LONGEST_ROW = 44, 80, 22
 
 
-class RoundScore(NamedTuple):
-    """A metric: its score in each round, and its goal if it has one."""
+def rounds(turns: Sequence[RoundTrace], goals: Mapping[str, float]) -> Markup:
+    """Draw the scores by round: lines through the accepted drafts, hollow marks for rejected ones, dashes for goals."""
+    bottom, step = 228, (_RIGHT - _LEFT) / len(turns)
+    places = [_LEFT + step * (at + 0.5) for at in range(len(turns))]
+    is_accepted = [turn.round.accepted is not False for turn in turns]
 
-    metric: str
-    scores: Sequence[float | None]
-    goal: float | None = None
+    def height(share: float) -> float:
+        return bottom + (_TOP - bottom) * min(1.0, max(0.0, share))
+
+    parts = [_text(x, bottom + 18, str(at) if at else "draft", "middle") for at, x in enumerate(places)]
+    for share in (0, 0.25, 0.5, 0.75, 1):
+        parts.append(_line((_LEFT, height(share)), (_RIGHT, height(share)), "plot-grid"))
+        parts.append(_text(_LEFT - 6, height(share) + 4, f"{share:.2g}", "end"))
+    metrics = list(dict.fromkeys(metric for turn in turns for metric in turn.scores))
+    for hue, metric in enumerate(metrics):
+        kind, scores = f"plot-{hue % _HUES + 1}", [turn.scores.get(metric) for turn in turns]
+        points = [None if value is None else (x, height(value)) for x, value in zip(places, scores, strict=True)]
+        accepted = [point for point, was_accepted in zip(points, is_accepted, strict=True) if was_accepted]
+        parts += [_line(start, end, f"plot-curve {kind}") for start, end in pairwise(accepted) if start and end]
+        for at, point in enumerate(points):
+            if point:
+                name = f"round {at}" if at else "draft"
+                tip = _element("title", f"{spaced(metric)}, {name}: {score(scores[at])}")
+                mark = "plot-mark" if is_accepted[at] else "plot-mark plot-hollow"
+                parts.append(_element("circle", tip, cx=point[0], cy=point[1], r=4.5, class_=f"{mark} {kind}"))
+        if (goal := goals.get(metric)) is not None:
+            parts.append(_line((_LEFT, height(goal)), (_RIGHT, height(goal)), f"plot-goal {kind}"))
+            parts.append(_text(_RIGHT + 6, height(goal) + 4, f"goal {score(goal)}"))
+    parts += _legend([(f"plot-{hue % _HUES + 1}", spaced(metric)) for hue, metric in enumerate(metrics)], bottom + 34)
+    values = {metric: ", ".join(score(turn.scores.get(metric)) for turn in turns) for metric in metrics}
+    alt = " ".join(f"{spaced(metric)}: {shown}." for metric, shown in values.items())
+    caption = "Lines connect the accepted drafts; a hollow mark is a rejected one, a dashed line a goal."
+    return _figure("Scores by round.", caption, alt, bottom + 34 + _LINE * -(-len(metrics) // 2), parts)
 
 
-class PartScore(NamedTuple):
-    """A part of the document: the score of its judged items with its interval, and the numbers of items."""
-
-    name: str
-    score: float | None
-    judged: int
-    unjudged: int
-    low: float | None = None
-    high: float | None = None
-
-
-class Difference(NamedTuple):
-    """A mean difference by a metric or a part of the document, with its interval."""
-
-    name: str
-    value: float
-    low: float
-    high: float
+def sources(shares: Mapping[str, Sequence[float]]) -> Markup:
+    """Draw from which fifth of their documents summaries come: a bar for each, divided by its shares."""
+    parts, captions = list[Markup](), list[str]()
+    for row, (label, of_fifths) in enumerate(shares.items()):
+        x, y, total = float(_LEFT), 6 + 44 * row, sum(of_fifths) or 1.0
+        words = [f"{name} {share / total:.0%}" for name, share in zip(FIFTHS, of_fifths, strict=True)]
+        captions.append(f"{label}: {', '.join(words)}.")
+        parts.append(_text(_LEFT, y + 8, label[:_LONGEST_BAR]))
+        for hue, (share, tip) in enumerate(zip(of_fifths, words, strict=True), 1):
+            width = (_RIGHT - _LEFT) * share / total
+            parts.append(_bar(x, y + 14, width, 18, f"plot-bar plot-{hue}", f"{label}, {tip}"))
+            x += width
+    bottom = 14 + 44 * len(shares)
+    parts += _legend([(f"plot-{hue}", name) for hue, name in enumerate(FIFTHS, 1)], bottom)
+    title = "Which fifth of the document it comes from."
+    return _figure(title, " ".join(captions), "", bottom + _LINE * -(-len(FIFTHS) // 2), parts)
 
 
-class TimedCall(NamedTuple):
-    """A call: its kind, and its start and end in seconds after the start of the run."""
+def items_by_fifth(title: str, measure: str, items: Sequence[JudgedItem], characters: int) -> Markup:
+    """Draw the value of items by fifth of the document: a bar, its interval, and what was not judged."""
+    fifths: list[list[JudgedItem]] = [[] for _ in FIFTHS]
+    for item in items:
+        if item.evidence and item.evidence.span:
+            at = item.evidence.span.start * len(FIFTHS) // max(1, characters)
+            fifths[min(at, len(FIFTHS) - 1)].append(item)
+    parts, alts = list[Markup](), list[str]()
+    for at, (name, within) in enumerate(zip(FIFTHS, fifths, strict=True)):
+        values, y = [item.value for item in within if item.value is not None], 6 + at * _ROW
+        share = mean(values)
+        alts.append(f"{name}: {score(share)}, {len(values)} of {count(len(within), 'item')} judged")
+        numbers = f"{score(share)} of {len(values)}/{len(within)}"
+        parts += [_text(_ROW_LEFT - 8, y + 14, name, "end"), _text(_ROW_RIGHT + 10, y + 14, numbers)]
+        width = _ROW_RIGHT - _ROW_LEFT
+        parts.append(_bar(_ROW_LEFT, y, width, 18, "plot-empty"))
+        if share is not None:
+            parts.append(_bar(_ROW_LEFT, y, width * share, 18, "plot-bar plot-1", alts[-1]))
+            low, high = (_ROW_LEFT + width * end for end in interval_of_share(share, len(values)))
+            parts.append(_line((low, y + 9), (high, y + 9), "plot-rule"))
+    caption = f"Each bar is the {measure}; the line in it is its 95% interval. Items without a verdict are not counted."
+    return _figure(f"{title}.", caption, "; ".join(alts), 10 + _ROW * len(FIFTHS), parts)
 
-    kind: str
-    start: float
-    end: float
-    failed: bool = False
+
+def differences(rows: Sequence[ScoreDifference]) -> Markup:
+    """Draw the differences of two contestants, first minus second, each with its interval."""
+    drawn = [(row, row.difference, row.interval) for row in rows if row.interval and row.difference is not None]
+    middle, bottom = (_ROW_LEFT + _ROW_RIGHT) / 2, 26 + _ROW * len(drawn)
+    reach = max(1e-6, *(abs(value) for _, difference, ends in drawn for value in (difference, *ends)))
+    first, second = rows[0].first, rows[0].second
+    parts = [_line((middle, 20), (middle, bottom), "plot-rule"), _text(_ROW_LEFT, 12, f"← more in {second}")]
+    parts.append(_text(_WIDTH - 4, 12, f"more in {first} →", "end"))
+    alts = []
+    for at, (row, difference, ends) in enumerate(drawn):
+        y, words = 34.0 + at * _ROW, f"{difference:+.2f} [{ends.low:+.2f}, {ends.high:+.2f}]"
+        x, low, high = (middle + (_ROW_RIGHT - middle) * value / reach for value in (difference, *ends))
+        alts.append(f"{spaced(row.metric)}: {words}.")
+        parts.append(_text(_ROW_LEFT - 8, y + 4, spaced(row.metric)[:_LONGEST_ROW], "end"))
+        parts += [_text(_ROW_RIGHT + 10, y + 4, words), _line((low, y), (high, y), "plot-curve plot-1")]
+        hollow = " plot-hollow" if ends.low <= 0 <= ends.high else ""
+        parts.append(_element("circle", cx=x, cy=y, r=4.5, class_=f"plot-mark plot-1{hollow}"))
+    title = f"Paired differences, {first} minus {second}."
+    return _figure(title, "A line is an interval; a hollow mark's includes 0.", " ".join(alts), bottom, parts)
+
+
+def calls_over_time(calls: Sequence[CallEntry]) -> Markup:
+    """Draw the calls as bars over time, each in the first free lane, so that concurrent calls differ in lane."""
+    ordered = sorted(calls, key=lambda call: (call.began, call.seconds))
+    end = max(call.began + call.seconds for call in ordered) or 1.0
+    prompts = list(dict.fromkeys(call.prompt for call in ordered))
+    scale, free, bars = (_RIGHT - _LEFT) / end, list[float](), dict[tuple[int, int, bool], CallEntry]()
+    for call in ordered:
+        lane = next((at for at, moment in enumerate(free) if moment <= call.began), len(free))
+        free[lane : lane + 1] = [call.began + call.seconds]
+        # Of the bars of a lane that begin at the same pixel, only the first is drawn.
+        bars.setdefault((lane, round(call.began * scale), call.outcome != OK), call)
+    height = max(2.0, min(16.0, 240 / len(free)))
+    bottom = 8 + height * len(free)
+    parts = []
+    for (lane, _, has_failed), call in sorted(bars.items(), key=lambda bar: bar[0]):
+        kind = "plot-failed" if has_failed else f"plot-bar plot-{prompts.index(call.prompt) % _HUES + 1}"
+        times = f"{call.began:,.1f} s to {call.began + call.seconds:,.1f} s{', failed' if has_failed else ''}"
+        x, width = _LEFT + call.began * scale, max(1.5, call.seconds * scale)
+        parts.append(_bar(x, 8 + height * lane, width, height - 1, kind, f"{spaced(call.prompt)}: {times}"))
+    quarters = [(_LEFT + (_RIGHT - _LEFT) * at / 4, f"{end * at / 4:,.1f} s") for at in range(5)]
+    parts += [_text(x, bottom + 16, time, "middle") for x, time in quarters]
+    names = [f"{spaced(prompt)} ({sum(call.prompt == prompt for call in ordered):,})" for prompt in prompts]
+    entries = [(f"plot-{at % _HUES + 1}", name) for at, name in enumerate(names)]
+    failed = sum(call.outcome != OK for call in ordered)
+    entries += [("plot-failed", f"failed ({failed:,})")] if failed else []
+    parts += _legend(entries, bottom + 30)
+    caption = (
+        f"{count(len(ordered), 'call')} in {end:,.1f} s, at most {len(free):,} at the same time; {failed:,} failed."
+    )
+    height = bottom + 34 + _LINE * -(-len(entries) // 2)
+    return _figure("Calls over time.", caption, ", ".join(names), height, parts)
 
 
 def _element(tag: str, content: object = "", **attributes: object) -> Markup:
@@ -66,8 +167,8 @@ def _element(tag: str, content: object = "", **attributes: object) -> Markup:
     return Markup("<{0}{1}>{2}</{0}>").format(tag, named, content)
 
 
-def _text(x: float, y: float, words: str, anchor: str = "start", kind: str = "plot-label") -> Markup:
-    return _element("text", one_line(words), x=float(x), y=float(y), text_anchor=anchor, class_=kind)
+def _text(x: float, y: float, words: str, anchor: str = "start") -> Markup:
+    return _element("text", one_line(words), x=float(x), y=float(y), text_anchor=anchor, class_="plot-label")
 
 
 def _line(start: tuple[float, float], end: tuple[float, float], kind: str) -> Markup:
@@ -80,191 +181,18 @@ def _bar(x: float, y: float, width: float, height: float, kind: str, tip: str = 
     return _element("rect", title, x=float(x), y=float(y), width=float(width), height=float(height), class_=kind)
 
 
-def _figure(title: str, caption: str, told: str, height: float, parts: Sequence[Markup]) -> Markup:
-    """Return a figure with its title, its caption, and the numbers of the drawing in words."""
-    alt = one_line(f"{title} {told}")
-    drawn = _element(
-        "svg",
-        Markup("").join(parts),
-        viewBox=f"0 0 {WIDTH} {height:.0f}",
-        role="img",
-        aria_label=alt,
-    )
-    return Markup(
-        '<figure class="plot"><figcaption><b>{}</b> {}</figcaption><div class="plot-box">{}</div></figure>'
-    ).format(title, caption, drawn)
-
-
 def _legend(entries: Sequence[tuple[str, str]], y: float) -> Iterator[Markup]:
     """Yield swatches with their names, two in a line."""
     for at, (kind, name) in enumerate(entries):
-        x, height = _LEFT + at % 2 * WIDTH / 2, y + at // 2 * _LINE
+        x, height = _LEFT + at % 2 * _WIDTH / 2, y + at // 2 * _LINE
         yield _bar(x, height, 14, 10, kind)
         yield _text(x + 20, height + 10, name[:_LONGEST_NAME])
 
 
-def _score_axis(bottom: float, high: float = 1.0) -> Iterator[Markup]:
-    """Yield the grid of scores from 0 to `high`."""
-    for step in range(5):
-        y = bottom + (_TOP - bottom) * step / 4
-        yield _line((_LEFT, y), (_RIGHT, y), "plot-grid")
-        yield _text(_LEFT - 6, y + 4, f"{high * step / 4:.2g}", "end")
-
-
-def rounds(scores: Sequence[RoundScore], taken: Sequence[bool]) -> Markup:
-    """Draw the scores by round: lines through the accepted drafts, hollow marks for rejected ones, dashes for goals."""
-    bottom = 228
-    step = (_RIGHT - _LEFT) / max(1, len(taken))
-    places = [_LEFT + step * (at + 0.5) for at in range(len(taken))]
-    parts = [*_score_axis(bottom)]
-    parts += [_text(x, bottom + 18, str(at) if at else "draft", "middle") for at, x in enumerate(places)]
-    for hue, row in enumerate(scores):
-        kind = f"plot-{hue % HUES + 1}"
-        heights = [
-            None if score is None else bottom + (_TOP - bottom) * min(1.0, max(0.0, score)) for score in row.scores
-        ]
-        accepted = [at for at, was_taken in enumerate(taken) if was_taken]
-        for first, second in pairwise(accepted):
-            if (start := heights[first]) is not None and (end := heights[second]) is not None:
-                parts.append(_line((places[first], start), (places[second], end), f"plot-curve {kind}"))
-        for at, (x, y) in enumerate(zip(places, heights, strict=True)):
-            if y is not None:
-                tip = _element(
-                    "title", f"{row.metric}, {'draft' if not at else f'round {at}'}: {score(row.scores[at])}"
-                )
-                mark = "plot-mark" if taken[at] else "plot-mark plot-hollow"
-                parts.append(_element("circle", tip, cx=x, cy=float(y), r=4.5, class_=f"{mark} {kind}"))
-        if row.goal is not None:
-            y = bottom + (_TOP - bottom) * row.goal
-            parts += [
-                _line((_LEFT, y), (_RIGHT, y), f"plot-goal {kind}"),
-                _text(_RIGHT + 6, y + 4, f"goal {score(row.goal)}"),
-            ]
-    parts += _legend([(f"plot-{hue % HUES + 1}", row.metric) for hue, row in enumerate(scores)], bottom + 34)
-    told = " ".join(f"{row.metric}: {', '.join(map(score, row.scores))}." for row in scores)
-    caption = "Lines connect the accepted drafts; a hollow mark is a rejected one, a dashed line a goal."
-    return _figure("Scores by round.", caption, told, bottom + 34 + _LINE * -(-len(scores) // 2), parts)
-
-
-def density(curves: Mapping[str, Sequence[float]]) -> Markup:
-    """Draw where in the document summaries come from, compared with an even spread, which is 1."""
-    bottom, high = 208, max(2.0, *(height for heights in curves.values() for height in heights))
-    even = bottom + (_TOP - bottom) / high
-    parts = [*_score_axis(bottom, high), _line((_LEFT, even), (_RIGHT, even), "plot-goal")]
-    parts += [_text(_RIGHT + 6, even + 4, "even"), _text(_LEFT, bottom + 18, "beginning")]
-    parts.append(_text(_RIGHT, bottom + 18, "end", "end"))
-    peaks = []
-    for hue, (name, heights) in enumerate(curves.items()):
-        step = (_RIGHT - _LEFT) / len(heights)
-        points = [
-            (_LEFT + step * (at + 0.5), bottom + (_TOP - bottom) * height / high) for at, height in enumerate(heights)
-        ]
-        parts += [_line(start, end, f"plot-curve plot-{hue % HUES + 1}") for start, end in pairwise(points)]
-        peak = max(range(len(heights)), key=heights.__getitem__)
-        peaks.append(f"{name}: highest at {100 * (peak + 0.5) / len(heights):.0f}%.")
-    parts += _legend([(f"plot-{hue % HUES + 1}", name) for hue, name in enumerate(curves)], bottom + 30)
-    caption = "From the document's beginning to its end; above the dashed line is more than an even spread gives."
-    height = bottom + 30 + _LINE * -(-len(curves) // 2)
-    return _figure("Where in the document it comes from.", caption, " ".join(peaks), height, parts)
-
-
-def parts_of(bars: Mapping[str, Sequence[float]], names: Sequence[str], part: str) -> Markup:
-    """Draw which parts of the document summaries come from: a bar for each, divided by its shares."""
-    parts, told = list[Markup](), list[str]()
-    for row, (bar, shares) in enumerate(bars.items()):
-        x, y, whole = float(_LEFT), 6 + 44 * row, sum(shares) or 1.0
-        words = ", ".join(f"{name} {share / whole:.0%}" for name, share in zip(names, shares, strict=True))
-        told.append(f"{bar}: {words}.")
-        parts.append(_text(_LEFT, y + 8, bar[:_LONGEST_BAR]))
-        for hue, (name, share) in enumerate(zip(names, shares, strict=True), 1):
-            width = (_RIGHT - _LEFT) * share / whole
-            parts.append(_bar(x, y + 14, width, 18, f"plot-bar plot-{hue}", f"{bar}, {name}: {share / whole:.0%}"))
-            x += width
-    bottom = 14 + 44 * len(bars)
-    parts += _legend([(f"plot-{hue}", name) for hue, name in enumerate(names, 1)], bottom)
-    height = bottom + _LINE * -(-len(names) // 2)
-    return _figure(f"Which {part} it comes from.", " ".join(told), "", height, parts)
-
-
-def differences(title: str, sides: tuple[str, str], rows: Sequence[Difference]) -> Markup:
-    """Draw differences between two contestants, first minus second, each with its interval."""
-    left, right, step = 150, 500, 26
-    middle, bottom = (left + right) / 2, 26 + step * len(rows)
-    reach = max(1e-6, *(abs(value) for row in rows for value in row[1:]))
-    parts = [_line((middle, 20), (middle, bottom), "plot-rule")]
-    parts += [_text(left, 12, f"← more in {sides[1]}"), _text(WIDTH - 4, 12, f"more in {sides[0]} →", "end")]
-    told = []
-    for at, (name, *values) in enumerate(rows):
-        y = 34 + at * step
-        x, low, high = (middle + (right - left) / 2 * value / reach for value in values)
-        words = f"{values[0]:+.2f} [{values[1]:+.2f}, {values[2]:+.2f}]"
-        told.append(f"{name}: {words}.")
-        parts += [_text(left - 8, y + 4, name[:_LONGEST_ROW], "end"), _text(right + 10, y + 4, words)]
-        clear = "" if values[1] > 0 or values[2] < 0 else " plot-hollow"
-        parts.append(_line((low, y), (high, y), "plot-curve plot-1"))
-        parts.append(_element("circle", cx=x, cy=float(y), r=4.5, class_=f"plot-mark plot-1{clear}"))
-    return _figure(f"{title}.", "A line is an interval; a hollow mark's includes 0.", " ".join(told), bottom, parts)
-
-
-def document_parts(title: str, measure: str, scores: Sequence[PartScore]) -> Markup:
-    """Draw a score by part of the document: a bar, its interval, and what was not judged."""
-    left, right, step = 110, 500, 26
-    parts: list[Markup] = []
-    told: list[str] = []
-    for at, part in enumerate(scores):
-        y, items = 6 + at * step, part.judged + part.unjudged
-        words = f"{part.name}: {score(part.score)}, {part.judged} of {count(items, 'item')} judged"
-        told.append(words)
-        parts += [
-            _text(left - 8, y + 14, part.name, "end"),
-            _text(right + 10, y + 14, f"{score(part.score)} of {part.judged}/{items}"),
-        ]
-        parts.append(_bar(left, y, right - left, 18, "plot-empty"))
-        if part.score is not None:
-            parts.append(_bar(left, y, (right - left) * part.score, 18, "plot-bar plot-1", words))
-        if part.low is not None and part.high is not None:
-            ends = [left + (right - left) * end for end in (part.low, part.high)]
-            parts.append(_line((ends[0], y + 9), (ends[1], y + 9), "plot-rule"))
-    caption = f"Each bar is the {measure}; the line in it is its 95% interval. Items without a verdict are not counted."
-    return _figure(f"{title}.", caption, "; ".join(told), 10 + step * len(scores), parts)
-
-
-def calls_over_time(calls: Sequence[TimedCall]) -> Markup:
-    """Draw the calls as bars over time, each in the first free lane, so that concurrent calls differ in lane."""
-    ordered = sorted(calls, key=lambda call: (call.start, call.end))
-    end = max(call.end for call in ordered) or 1.0
-    kinds = list(dict.fromkeys(call.kind for call in ordered))
-    scale = (_RIGHT - _LEFT) / end
-    free: list[float] = []
-    lanes: list[int] = []
-    for call in ordered:
-        lane = next((at for at, moment in enumerate(free) if moment <= call.start), len(free))
-        free[lane : lane + 1] = [call.end]
-        lanes.append(lane)
-    height = max(2.0, min(16.0, 240 / len(free)))
-    bottom = 8 + height * len(free)
-    # Of the bars of a lane that begin at the same pixel, only the first is drawn.
-    bars = {
-        (lane, round(call.start * scale), call.failed): call
-        for call, lane in reversed([*zip(ordered, lanes, strict=True)])
-    }
-    parts = [
-        _bar(
-            *(_LEFT + call.start * scale, 8 + height * lane, max(1.5, (call.end - call.start) * scale), height - 1),
-            "plot-failed" if call.failed else f"plot-bar plot-{kinds.index(call.kind) % HUES + 1}",
-            f"{call.kind}: {call.start:,.1f} s to {call.end:,.1f} s{', failed' if call.failed else ''}",
-        )
-        for (lane, _, _), call in sorted(bars.items(), key=lambda entry: entry[0])
-    ]
-    parts += [
-        _text(_LEFT + (_RIGHT - _LEFT) * at / 4, bottom + 16, f"{end * at / 4:,.1f} s", "middle") for at in range(5)
-    ]
-    failed = sum(call.failed for call in ordered)
-    entries = [
-        (f"plot-{at % HUES + 1}", f"{kind} ({sum(call.kind == kind for call in ordered):,})")
-        for at, kind in enumerate(kinds)
-    ]
-    parts += _legend([*entries, *([("plot-failed", f"failed ({failed:,})")] if failed else [])], bottom + 30)
-    rows = -(-(len(entries) + bool(failed)) // 2)
-    told = f"{count(len(ordered), 'call')} in {end:,.1f} s, at most {len(free):,} at the same time; {failed:,} failed."
-    return _figure("Calls over time.", told, ", ".join(name for _, name in entries), bottom + 34 + _LINE * rows, parts)
+def _figure(title: str, caption: str, alt: str, height: float, parts: Sequence[Markup]) -> Markup:
+    """Return a figure with its title, its caption, and the numbers of the drawing in words."""
+    view_box, label = f"0 0 {_WIDTH} {height:.0f}", one_line(f"{title} {alt}")
+    drawn = _element("svg", Markup("").join(parts), viewBox=view_box, role="img", aria_label=label)
+    return Markup(
+        '<figure class="plot"><figcaption><b>{}</b> {}</figcaption><div class="plot-box">{}</div></figure>'
+    ).format(title, caption, drawn)

@@ -14,8 +14,8 @@ from typing import Annotated
 from pydantic import Field, field_serializer
 
 from redraft.domain import record_json
-from redraft.text.columns import columns, padded
 from redraft.text.sanitizer import one_line
+from redraft.text.words import columns, padded
 
 Cell = str | int | float | None
 """None is a value that was not measured: empty in CSV, null in JSON, a dash in Markdown."""

@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 from typing_extensions import override
 
 from redraft.domain import ReviewQuestion
-from redraft.errors import BudgetError, CheckpointError, RunError, StoreError, UsageError
+from redraft.errors import BudgetError, CheckpointError, RunCommand, RunError, StoreError, UsageError
 from redraft.events import Event, StageStarted, stream_to
 from redraft.graphs import assembly
 from redraft.graphs.job import Job
@@ -43,7 +43,7 @@ async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseC
     if isinstance(checkpoints, SqliteCheckpoints):
         with explained(checkpoints.path):
             return await _in_a_file(checkpoints, closing)
-    from redraft.store.postgres.connection import on_a_server
+    from redraft.store.postgres import on_a_server
 
     with checkpoints.explained():
         return await on_a_server(checkpoints, closing)
@@ -171,7 +171,7 @@ def named_in_errors(run: str, checkpoints: Checkpoints) -> Iterator[None]:
     raise CheckpointError(
         f"run {run} cannot continue from its checkpoint: {one_line(reason, _LONGEST_REASON)}",
         place=checkpoints.place,
-        hint=checkpoints.restart_advice(run),
+        fix=checkpoints.restart_advice(run),
     ) from cause
 
 
@@ -319,7 +319,9 @@ def _no_question(run: Run) -> RunError:
     if run.status == "waiting":
         hint = "answer there, with Command(resume=...); or resume it here from the beginning, without an answer"
         return RunError(f"run {run.id} waits in a graph that has another checkpointer", hint=hint)
-    return RunError(f"run {run.id} is not waiting for an answer", hint=f"it is {run.status}: redraft show {run.id}")
+    return RunError(
+        f"run {run.id} is not waiting for an answer", fix=(f"it is {run.status}: see ", RunCommand("show", run.id))
+    )
 
 
 def _at_its_end(snapshot: StateSnapshot) -> bool:

@@ -36,21 +36,23 @@ from redraft.runs.execute import carry_out
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager
-from redraft.runs.model_names import identity_of, named_in, writer_as_judge
-from redraft.runs.model_pool import (
+from redraft.runs.models import (
     ModelPool,
     ModelRole,
     ModelRoles,
     OpenModel,
     assign_models,
+    identity_of,
     models_by_role,
+    named_in,
     prompts_by_role,
     settings_by_role,
+    with_aside,
 )
 from redraft.runs.plans import DRAFTING, PlannedModel, PlannedSource, RunPlan, Stage, StageUsage, seconds_of, total_cost
-from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record
+from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, with_windows
 from redraft.runs.request import chapter_spec, with_places
-from redraft.runs.roster import known_window, with_windows
+from redraft.runs.roster import known_window
 from redraft.settings import (
     COMPUTED,
     BuildKeyfacts,
@@ -212,7 +214,7 @@ class DryManager(RunManager):
         tokens = self.counts.setdefault(prepared.tokenizer.name, TokenCounts(prepared.tokenizer))
         for chunk in prepared.chunks:
             tokens.learn(prepared.document.text[slice(*chunk.span)], chunk.tokens)
-        everybody = [*assigned, replace(assigned[0], settings=writer_as_judge(assigned[0].settings))]
+        everybody = with_aside(assigned)
         made: dict[tuple[object, ...], CountedStandIn] = {}
         working: list[OpenModel] = []
         for role, book in zip(everybody, prompts_by_role(everybody, prepared.book), strict=True):
@@ -232,7 +234,7 @@ class DryManager(RunManager):
                     partial(_stored, self.known, identity, role.settings, book) if self.known else recall_nothing,
                 )
             working.append(OpenModel(made[role.asked_as], role.settings, book, role.model is not None))
-        yield models_by_role([model_role.role for model_role in assigned], working)
+        yield models_by_role(assigned, working)
 
 
 def _stored(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from redraft.agents.evidence import EvidenceReader
 from redraft.domain import GIVEN, OTHER, Draft, Evaluation, KeyFacts, Pack, Piece
@@ -15,6 +15,7 @@ from redraft.errors import (
     ReplyError,
     RunError,
     UsageError,
+    stored_advice,
 )
 from redraft.evaluators.base import Case, statements_of
 from redraft.evaluators.preference import prefer, same
@@ -41,13 +42,13 @@ async def build(manager: RunManager, run: Run) -> None:
     """Ask for what is not known yet; the run's judging names what it came to."""
     assert run.judging is not None
     async with manager.at_work(run.id) as job:
-        panel = job.judges
+        reference = job.judges.reference
         if run.kind == "pack":
             manager.observe(StageStarted("questions about the document", 0))
-            built = {"pack": (await panel.pack(complete=True)).id}
+            built = {"pack": (await reference.pack(complete=True)).id}
         else:
             manager.observe(StageStarted("key facts of the document", 0))
-            built = {"keyfacts": (await panel.keyfacts(complete=True)).id}
+            built = {"keyfacts": (await reference.keyfacts(complete=True)).id}
         await off_loop(manager.store.runs.set_judging, run.id, run.judging.model_copy(update=built))
     await manager.finish(run.id, "", "complete")
 
@@ -142,9 +143,10 @@ async def _closed(manager: RunManager, run: Run, lacking: list[Evaluation]) -> b
         return False
     async with manager.visiting(run.id) as job_factory:
         assert run.judging is not None
-        panel = await off_loop(job_factory.panel, run.judging)
+        reference = (await off_loop(job_factory.panel, run.judging)).reference
         for evaluation in lacking:
-            now = await (panel.pack(complete=True) if "pack" in evaluation.details else panel.keyfacts(complete=True))
+            is_pack = "pack" in evaluation.details
+            now = await (reference.pack(complete=True) if is_pack else reference.keyfacts(complete=True))
             rested = (evaluation.details.get("pack", evaluation.details.get("keyfacts")), evaluation.missing)
             if (now.id, now.missing) != rested:
                 return True
@@ -184,7 +186,8 @@ def _recorded(manager: RunManager, run: Run) -> list[DraftCandidate]:
     ]
     with store.transaction():
         parts = [record(prepared_document, RunSpec(), run.limits, store) for prepared_document in prepared]
-        store.candidates.add(run.id, [part.id for part in parts])
+        runs = ["", *(part.id for part in parts)]
+        store.candidates.put(*(DraftCandidate(number, key) for number, key in enumerate(runs, 1)), run=run.id)
     manager.prepared |= {part.id: prepared_document for part, prepared_document in zip(parts, prepared, strict=True)}
     return store.candidates.of(run.id)
 
@@ -279,7 +282,7 @@ class _ChapterRuns:
         def recorded() -> Run:
             with store.transaction():
                 part = record(prepared, order, whole.limits, store)
-                store.chapters.begin(whole.id, chapter.chunk.index, part.id)
+                store.chapters.put(replace(chapter, run=part.id), run=whole.id)
             return part
 
         part = await off_loop(recorded)
@@ -300,7 +303,7 @@ class _ChapterRuns:
         part = await off_loop(store.runs.get, part.id)
         if part.status == "stopped":
             told = part.error or {}
-            raise BudgetError(told.get("message", "the budget is used up"), hint=told.get("hint", ""))
+            raise BudgetError(told.get("message", "the budget is used up"), fix=stored_advice(told))
         return part
 
     async def _keep(self, chapter: ChapterRun, part: Run) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from redraft.domain import Document, content_id
 from redraft.errors import BudgetError, RedraftError
@@ -12,10 +13,9 @@ from redraft.events import Event, Notice, Observer, PartDone, RunStarted, StageS
 from redraft.llm.base import Model
 from redraft.llm.budget import Budget, PriceTable
 from redraft.report.history.results import Result, read_result
-from redraft.runs.model_names import NO_ITEM
-from redraft.runs.model_pool import ModelPool, ModelRole, open_models
-from redraft.runs.prepare import PreparedDocument, RunSpec, identify, record
-from redraft.runs.roster import server_window, with_windows
+from redraft.runs.models import NO_ITEM, ModelPool, ModelRole, open_models
+from redraft.runs.prepare import PreparedDocument, RunSpec, identify, record, with_windows
+from redraft.runs.roster import server_window
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig, Limits
 from redraft.store.connection import off_loop, storable
@@ -42,11 +42,11 @@ def failure(stage: str, error: Exception) -> Failure:
     return Failure(stage, code, storable(one_line(message, _LONGEST_MESSAGE)))
 
 
-def describe_error(error: Exception) -> dict[str, str]:
+def describe_error(error: Exception) -> dict[str, Any]:
     """Return an error as it is stored with an item or a batch: its code, message and hint."""
     found = failure("", error)
-    hint = error.hint if isinstance(error, RedraftError) else "please report it"
-    return {"code": found.code, "message": found.message, "hint": hint}
+    words = error.stored if isinstance(error, RedraftError) else {"hint": "please report it"}
+    return {**words, "code": found.code, "message": found.message}
 
 
 @dataclass(slots=True)
@@ -188,7 +188,7 @@ class ExperimentRunner:
         step: str,  # noqa: ARG002  (for plans)
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open models for the experiment's own requests; plans call them `step`."""
-        return open_models(assigned, run, prepared, self.store, self.observer, self.budget)
+        return open_models(assigned, run, prepared.document, prepared.book, self.store, self.observer, self.budget)
 
     async def _worked(
         self, run: Run | None, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch

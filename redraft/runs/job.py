@@ -23,6 +23,7 @@ from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import evaluators
 from redraft.evaluators.panel import Panel
+from redraft.evaluators.reference.library import Reference
 from redraft.events import Observer
 from redraft.graphs.evaluation import metric
 from redraft.graphs.job import Job
@@ -33,8 +34,7 @@ from redraft.graphs.refinement import revise as revised
 from redraft.graphs.state import State
 from redraft.prompts.contract import Prompt
 from redraft.report.history.lineage import CachingEncoder
-from redraft.runs.model_names import least_window
-from redraft.runs.model_pool import ModelPool, OpenModel
+from redraft.runs.models import ModelPool, OpenModel, least_window
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import (
     REFERENCES,
@@ -109,17 +109,25 @@ class JobFactory:
         known = () if builds else evaluators(judging, encoder, self.own)
         last = -1 if judging.confirm else None
         panel = tuple(self._judge(worker, turn) for worker in self.pool.judges[:last] for turn in self._turns(judging))
-        return Panel(
+        first_turn, reader = self._turns(judging)[0], self.reader(encoder)
+        reference = Reference(
             self.store,
-            self.reader(encoder),
+            reader,
             panel,
-            known,
+            self._judge(self.pool.validator, first_turn),
             judging.model_copy(update=self._yardsticks(known)),
             self.observe,
-            validator=self._judge(self.pool.validator, self._turns(judging)[0]),
+            self.outliner(self.pool.writer, self.run.settings.sample),
+        )
+        return Panel(
+            self.store,
+            reader,
+            panel,
+            known,
+            self.observe,
+            reference,
             query=self.run.settings.query,
-            confirmer=self._judge(self.pool.judges[-1], self._turns(judging)[0]) if judging.confirm else None,
-            outliner=self.outliner(self.pool.writer, self.run.settings.sample),
+            confirmer=self._judge(self.pool.judges[-1], first_turn) if judging.confirm else None,
         )
 
     def outliner(self, worker: OpenModel, sample: int) -> Outliner | None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 
@@ -21,13 +22,11 @@ from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import tracing
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
-from redraft.runs.model_names import judge_settings_of
-from redraft.runs.model_pool import ModelPool, ModelRole, ModelRoles, assign_models
-from redraft.runs.model_pool import open_models as open_models
-from redraft.runs.models import load_openai
+from redraft.runs.models import ModelPool, ModelRole, ModelRoles, assign_models, judge_settings_of, load_openai
+from redraft.runs.models import open_models as open_models
 from redraft.runs.own_places import OwnPlaces
-from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, restore
-from redraft.runs.roster import server_window, with_windows
+from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, restore, with_windows
+from redraft.runs.roster import server_window
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits
 from redraft.store.connection import entered_off_loop, off_loop
 from redraft.store.runs import Run, Status
@@ -66,23 +65,19 @@ async def record_stop(store: Store, run: str, error: BaseException) -> None:
         raise
 
 
-def _told(error: BaseException) -> tuple[Status, str, dict[str, str] | None]:
+def _told(error: BaseException) -> tuple[Status, str, dict[str, Any] | None]:
     """Return the status, stop reason and stored error for the exception that ended a run."""
     match error:
         case GraphBubbleUp():
             return "waiting", WAITING, None
         case BudgetError():
-            return "stopped", "budget", _described(error)
+            return "stopped", "budget", error.stored
         case RedraftError():
-            return "failed", error.code, _described(error)
+            return "failed", error.code, error.stored
         case asyncio.CancelledError() | KeyboardInterrupt() | GeneratorExit():
             return "interrupted", "cancelled", None
     message = f"{type(error).__name__}: {error}"
     return "failed", "bug", {"code": "bug", "message": message, "hint": "please report it"}
-
-
-def _described(error: RedraftError) -> dict[str, str]:
-    return {"code": error.code, "message": str(error), "hint": error.hint}
 
 
 # Seconds that the nodes of a cancelled run get to clean up.
@@ -278,7 +273,8 @@ class RunManager:
         self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, observe: Observer
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open the models of a run for the duration of the context."""
-        return open_models(assigned, run, prepared, self.store, observe, self.budget or self.shared.get(run.id))
+        budget = self.budget or self.shared.get(run.id)
+        return open_models(assigned, run, prepared.document, prepared.book, self.store, observe, budget)
 
     async def _drive(self, opened: _OpenRun) -> None:
         """Put on record that the run is being worked on, once."""

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from redraft import plugins
-from redraft.errors import UsageError
+from redraft.errors import Set, UsageError
 from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, base_url, plain_address, provider_of
 from redraft.llm.base import Model
 from redraft.prompts.book import SETS, prompt_choice
-from redraft.runs.model_names import NO_ITEM, named_in, settings_by_name
-from redraft.runs.model_pool import ModelRoles
+from redraft.runs.models import NO_ITEM, ModelRoles, named_in, settings_by_name
 from redraft.settings import (
     EXTRACTIVE,
     NO_KEY,
@@ -118,11 +117,11 @@ class OwnPlaces:
             if not self._is_own(place_of(asked)):
                 raise _strange_place(run, asked)
             if _is_loaded_here(asked.model) and asked.model not in self.names:
-                raise _strange(run, f"the model {asked.model}", f"--judge {asked.model}")
+                raise _strange(run, f"the model {asked.model}", Set("judges", asked.model))
         for name in _files(settings, judging):
             if name not in self.names:
-                option = "--set embeddings" if judging and name == judging.embeddings else "--prompts"
-                raise _strange(run, name, f"{option} {name}")
+                setting = "embeddings" if judging and name == judging.embeddings else "prompts"
+                raise _strange(run, name, Set(setting, name))
 
     def _is_own(self, place: ModelPlace) -> bool:
         if place in self.models or (place.address is None and not place.key_env):
@@ -162,13 +161,14 @@ def _is_loaded_here(model: str) -> bool:
 def _strange_place(run: str, asked: DraftConfig) -> UsageError:
     key = f" with the key in {asked.key_env}" if asked.key_env else ""
     address = asked.base_url or "its provider's address"
-    again = f"--base-url {asked.base_url}" if asked.base_url else ""
-    again += f" --set key_env={asked.key_env}" if asked.key_env else ""
-    return _strange(run, f"{asked.model} at {address}{key}", again.strip())
+    again = [Set("base_url", asked.base_url)] if asked.base_url else []
+    again += [Set("key_env", asked.key_env)] if asked.key_env else []
+    return _strange(run, f"{asked.model} at {address}{key}", *again)
 
 
-def _strange(run: str, what: str, again: str) -> UsageError:
+def _strange(run: str, what: str, *again: Set) -> UsageError:
+    words = [word for setting in again for word in (", ", setting)]
     return UsageError(
         f"run {run} uses {what}, which only its database names",
-        hint=f"if that is yours, give it again ({again}), or in the environment or your own configuration",
+        fix=("if that is yours, give it again (", *words[1:], "), or in the environment or your own configuration"),
     )

@@ -13,8 +13,7 @@ from redraft.errors import ModelError, ProviderError, ReplyError, UsageError
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.recorded import request_key, text_of, value_in
 from redraft.prompts.contract import InputT, ValueT
-from redraft.runs.model_pool import ModelLike, model_roles
-from redraft.runs.models import open_model, resolve
+from redraft.runs.models import ModelLike, model_roles, open_model, resolve
 from redraft.settings import DraftConfig, Limits
 from redraft.sources import read_file
 from redraft.store.connection import off_loop

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from redraft.domain import Document, Span
 from redraft.errors import PlanError, UsageError
 from redraft.evaluators.base import Evaluator, Metric, as_evaluator
-from redraft.evaluators.catalog import named
+from redraft.evaluators.catalog import valid_name
 from redraft.evaluators.rubric import Rubric
 from redraft.fields import list_argument, settings_argument, validated
 from redraft.graphs.plan import DIRECT, chapter_words
@@ -22,11 +22,11 @@ from redraft.graphs.strategies import name_of
 from redraft.llm.base import Model
 from redraft.llm.langsmith import Tracing, check_config
 from redraft.readers.parts import only
-from redraft.runs.model_names import judged_as_before
-from redraft.runs.model_pool import ModelRoles, with_addresses
+from redraft.runs.models import ModelRoles, with_addresses, writer_as_judge
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import (
     DEFAULT_GOALS,
+    EXTRACTIVE,
     GIVEN_STRATEGY,
     MERGING,
     USUAL_METRICS,
@@ -34,6 +34,7 @@ from redraft.settings import (
     DraftConfig,
     JudgeConfig,
     Limits,
+    ModelSettings,
     RefineConfig,
     purpose_of_draft,
 )
@@ -107,7 +108,7 @@ class RunRequest:
                 names[one] = None
             else:
                 metric = as_evaluator(one)
-                names[name := named(metric)] = None
+                names[name := valid_name(metric)] = None
                 own[name] = metric
         return replace(self, metrics=tuple(names) or self.metrics, own=own)
 
@@ -192,6 +193,19 @@ def refuse_idle(call: str, options: Mapping[str, Any]) -> None:
 
 def _those(kind: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name in kind.model_fields}
+
+
+def judged_as_before(judging: JudgeConfig, before: DraftConfig, writer: DraftConfig) -> JudgeConfig:
+    """Return the judging settings of a fork. If it has another writer and no judge is named, the model `before` judges,
+    at its own address: a model that judges its own text is lenient."""
+    if judging.judges or (before.model, before.base_url) == (writer.model, writer.base_url):
+        return judging
+    tables = {}
+    if before.model != EXTRACTIVE:
+        shared = ModelSettings.model_fields.keys() & DraftConfig.model_fields.keys()
+        own = {name: getattr(writer_as_judge(before), name) for name in shared}
+        tables[before.model] = ModelSettings(**{name: value for name, value in own.items() if value is not None})
+    return judging.model_copy(update={"judges": (before.model,), "models": {**judging.models, **tables}})
 
 
 _LONGEST_QUESTION = 2_000

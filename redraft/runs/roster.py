@@ -1,5 +1,5 @@
-"""The models by role, what is known of each, the size of their windows, and a check by two short questions: whether a
-model answers, and in which structured-output mode.
+"""The windows of the models by role, what else is known of each, and a check by two short questions: whether a model
+answers, and in which structured-output mode.
 """
 
 from __future__ import annotations
@@ -13,7 +13,16 @@ from pydantic import Field, InstanceOf, SerializerFunctionWrapHandler, model_ser
 
 from redraft.domain import Rounded, computed, record_json
 from redraft.errors import CapabilityError, ModelError, RedraftError, ReplyError, TimedOut, UsageError
-from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, name_of, openai_key, provider_of, server_at
+from redraft.llm.addresses import (
+    DEFAULT_BASE_URL,
+    OPENAI,
+    has_usual_key,
+    is_here,
+    name_of,
+    openai_key,
+    provider_of,
+    server_at,
+)
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.budget import PriceTable
 from redraft.llm.chat import ChatModel
@@ -22,10 +31,17 @@ from redraft.llm.structured_output import modes_for
 from redraft.prompts.contract import InputT, Prompt, PromptInput, ReplyModel, ValueT
 from redraft.prompts.factual import VERIFY_SENTENCES, VerifyInput
 from redraft.prompts.qa import Statement
-from redraft.runs.model_names import NO_ITEM, identity_of, named_in
-from redraft.runs.model_pool import ModelRole, assign_models, with_addresses, without_key
-from redraft.runs.models import open_model, resolve
-from redraft.runs.prepare import RunSpec
+from redraft.runs.models import (
+    NO_ITEM,
+    WINDOW,
+    ModelRole,
+    assign_models,
+    identity_of,
+    named_in,
+    open_model,
+    resolve,
+    with_addresses,
+)
 from redraft.settings import (
     ASSUMED_WINDOW,
     EXTRACTIVE,
@@ -43,39 +59,30 @@ from redraft.store.calls import ModelCapabilities
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 
-WINDOW = "context_tokens"
 Windows = Callable[[ModelRole], int | None]
 """Looks up a model's window."""
 
 
-def known_window(one: ModelRole) -> int | None:
+def known_window(role: ModelRole) -> int | None:
     """Return a model's window if it is known without a request."""
-    if isinstance(one.model, ChatModel) and one.model.window:
-        return one.model.window
-    return window_of_family(name_of(one.settings.model))
+    if isinstance(role.model, ChatModel) and role.model.window:
+        return role.model.window
+    return window_of_family(name_of(role.settings.model))
 
 
-def server_window(one: ModelRole, away: Callable[[str], None] | None = None) -> int | None:
-    """Return the window that a model's server reports, or else the known one. `away` is called with the address if the
-    server does not answer."""
-    it = one.settings
-    served = one.model is None and provider_of(it.model) == OPENAI and it.base_url is not None
-    if served and it.base_url and server_at(it.base_url) != server_at(DEFAULT_BASE_URL):
-        key = openai_key(it.model, it.base_url, it.key_env, usual=one.usual_key)
-        with ModelServer(it.base_url, key) as server:
-            if said := window_at(server, name_of(it.model)):
-                return said
-            if server.gone and away is not None:
-                away(it.base_url)
-    return known_window(one)
-
-
-def with_windows(
-    settings: DraftConfig, order: RunSpec, find: Windows, objects: Mapping[str, Model] = NO_ITEM
-) -> tuple[DraftConfig, RunSpec, list[str]]:
-    """Return the settings and the order with every model's window, and notes on assumptions."""
-    settings, judging, notes = settings_with_windows(settings, order.judging, order.refinement, find, objects)
-    return settings, replace(order, purpose=order.purpose.model_copy(update={"judging": judging})), notes
+def server_window(role: ModelRole, tell_gone: Callable[[str], None] | None = None) -> int | None:
+    """Return the window that a model's server reports, or else the known one. `tell_gone` is called with the address if
+    the server does not answer."""
+    settings, address = role.settings, role.settings.base_url
+    served = role.model is None and provider_of(settings.model) == OPENAI
+    if served and address and server_at(address) != server_at(DEFAULT_BASE_URL):
+        key = openai_key(settings.model, address, settings.key_env, usual=role.usual_key)
+        with ModelServer(address, key) as server:
+            if window := window_at(server, name_of(settings.model)):
+                return window
+            if server.gone and tell_gone is not None:
+                tell_gone(address)
+    return known_window(role)
 
 
 def settings_with_windows(
@@ -83,53 +90,47 @@ def settings_with_windows(
     judging: JudgeConfig | None,
     refinement: RefineConfig | None,
     find: Windows,
-    objects: Mapping[str, Model],
+    objects: Mapping[str, Model] = NO_ITEM,
 ) -> tuple[DraftConfig, JudgeConfig | None, list[str]]:
-    """Return settings and judging configuration with windows. A window in the settings is the writer's, and that of an
-    object about which nothing is known. Another model's unknown window is assumed to equal the writer's."""
-    given = settings.context_tokens if WINDOW in settings.model_fields_set else None
+    """Return the settings of the writer and the judges with windows, and notes on assumptions. A window in the settings
+    is the writer's, and that of an object about which nothing is known. Another model's unknown window is assumed to
+    equal the writer's."""
     notes: list[str] = []
-    writer, *others = assign_models(
-        settings if settings.model in objects else resolve(settings),
-        judging,
-        Limits(),
-        None,
-        refinement=refinement,
-        objects=objects,
-    )
+    resolved = settings if settings.model in objects else resolve(settings)
+    writer, *others = assign_models(resolved, judging, Limits(), None, refinement=refinement, objects=objects)
+    keyless = [role for role in (writer, *others) if role.wants_openai_key and not role.usual_key]
+    notes += [
+        f"{role.settings.model} at {role.settings.base_url} gets no key: OPENAI_API_KEY is for another server"
+        " (key_env in its own settings names its key)"
+        for role in keyless
+        if has_usual_key() and not is_here(role.settings.base_url or "")
+    ]
 
-    def window(one: ModelRole, otherwise: int, whose: str) -> int:
-        found = find(one)
-        may_have_one = one.model is None or isinstance(one.model, ChatModel)
-        if found is None and may_have_one and reads_prompts(one.settings.model):
-            option = "--context-tokens N, or " if one is writer else ""
-            notes.append(
-                f"the window of {one.settings.model} is unknown: {otherwise:,} tokens{whose} are assumed"
-                f" (set {option}{WINDOW} in its own table [models.NAME])"
-            )
+    def window(role: ModelRole, otherwise: int, whose: str) -> int:
+        found = find(role)
+        may_have_one = role.model is None or isinstance(role.model, ChatModel)
+        if found is None and may_have_one and reads_prompts(role.settings.model):
+            where = "" if role is writer else " in its own table [models.NAME]"
+            unknown = f"the window of {role.settings.model} is unknown: {otherwise:,} tokens{whose} are assumed"
+            notes.append(f"{unknown} (set {WINDOW}{where})")
         return found or otherwise
 
-    notes += without_key([writer, *others])
-    of_writer = given or window(writer, ASSUMED_WINDOW, "")
+    chosen = settings.context_tokens if WINDOW in settings.model_fields_set else None
+    of_writer = chosen or window(writer, ASSUMED_WINDOW, "")
     models = dict(judging.models) if judging is not None else {}
     for (_, name), role in zip(named_in(judging, refinement), others, strict=True):
-        model_settings = models.get(name)
-        if not reads_prompts(role.settings.model) or (model_settings is not None and model_settings.context_tokens):
+        own = models.get(name)
+        if not reads_prompts(role.settings.model) or (own is not None and own.context_tokens):
             continue
         here = role.opened_as[:2] == writer.opened_as[:2]
-        its = of_writer if here else window(role, of_writer, ", as many as the writer's,")
-        if model_settings is not None or its != of_writer:
-            models[name] = _with_window(role.settings, its, model_settings)
+        tokens = of_writer if here else window(role, of_writer, ", as many as the writer's,")
+        if own is not None or tokens != of_writer:
+            fields = {
+                field: getattr(role.settings, field) for field in ModelSettings.model_fields if field != "prompts"
+            }
+            models[name] = (own or ModelSettings(**fields)).model_copy(update={WINDOW: tokens})
     settings = settings.model_copy(update={WINDOW: of_writer})
     return settings, judging and judging.model_copy(update={"models": models}), list(dict.fromkeys(notes))
-
-
-def _with_window(under: DraftConfig, window: int, own: ModelSettings | None) -> ModelSettings:
-    """Return a role's settings with a window."""
-    if own is None:
-        fields = {name: getattr(under, name) for name in ModelSettings.model_fields if name != "prompts"}
-        own = ModelSettings(**fields)
-    return own.model_copy(update={WINDOW: window})
 
 
 Source = Literal["given", "known", "assumed"]
@@ -386,7 +387,7 @@ async def _asked(
 
 def _told(error: RedraftError) -> str:
     if isinstance(error, TimedOut):
-        return f"{error.message}: it may be busy or still loading (--set timeout=SECONDS)"
+        return f"{error.message}: it may be busy or still loading, and need a longer timeout"
     if isinstance(error, ReplyError) and error.finish_reason == "length":
         return f"{error.message}: within {_ROOM:,} tokens there was no answer, so it may need more reasoning first"
     return f"{error.message}{f' ({error.hint})' if error.hint and not isinstance(error, ModelError) else ''}"

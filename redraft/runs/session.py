@@ -18,7 +18,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
 
 from redraft.domain import Document, Finding, ReviewQuestion
-from redraft.errors import RunError, UsageError
+from redraft.errors import RunCommand, RunError, UsageError
 from redraft.evaluators.base import Evaluator, Metric
 from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import scoring
@@ -48,8 +48,7 @@ from redraft.runs.inputs import (
 )
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager, record_new_run
-from redraft.runs.model_pool import ModelLike, model_roles
-from redraft.runs.models import resolve
+from redraft.runs.models import ModelLike, model_roles, resolve
 from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import RunRequest, answer_spec, refuse_idle
@@ -333,16 +332,16 @@ class Session:
         check_config(config)
         run = await off_loop(self.store.runs.get, key)
         if isinstance(run.purpose, ExperimentPart):
-            raise RunError(f"run {run.id} is part of an experiment", hint=f"repeat `redraft experiment {run.kind}`")
+            experiment = RunCommand("experiment", more=(run.kind,))
+            raise RunError(f"run {run.id} is part of an experiment", fix=("repeat ", experiment))
         await off_loop(self._manager.check_stored, run)
         if self._model_roles.model is None:
             resolve(run.settings)
         elif self._model_roles.model != run.settings.model:
             raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {self._model_roles.model}")
         if answer is not None and run.status != "waiting":
-            raise RunError(
-                f"run {run.id} is not waiting for an answer: it is {run.status}", hint=f"see redraft show {run.id}"
-            )
+            message = f"run {run.id} is not waiting for an answer: it is {run.status}"
+            raise RunError(message, fix=("see ", RunCommand("show", run.id)))
         self._manager.limited[run.id] = limits or self._manager.limits
         if run.status == "done" and not await may_gain(self._manager, run):
             return await self.result(run.id)

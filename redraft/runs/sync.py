@@ -24,7 +24,7 @@ from redraft.report.markdown.evaluation import judgment_markdown
 from redraft.report.markdown.layout import plain
 from redraft.runs.driver import Reviewer
 from redraft.runs.inputs import Sources
-from redraft.runs.model_pool import ModelLike
+from redraft.runs.models import ModelLike
 from redraft.runs.session import Session, SyncSession
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.store import Store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Annotated, Any
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.v1 import ValidationError as OldValidationError
 
 from redraft.domain import Document, Draft, Finding, Span
-from redraft.errors import RedraftError, UsageError
+from redraft.errors import Door, Fix, RedraftError, RunCommand, UsageError
 from redraft.evaluators.metric_info import offline_checks
 from redraft.fields import error_text
 from redraft.graphs.evaluation import metric_verdict
@@ -30,6 +30,26 @@ from redraft.text.tokens import tokenizer_named
 _MAX_FINDINGS, _LONGEST_READ = 50, 4000
 
 Run = Annotated[str, Field(description="The id of the run, as every tool returns it.")]
+
+
+class ToolDoor(Door):
+    """The next step in arguments of tools and in tools; nothing where it takes a command, which agents lack."""
+
+    def render(self, advice: Iterable[str | Fix]) -> str:
+        parts = tuple(advice)
+        commands = [part for part in parts if isinstance(part, RunCommand)]
+        return "" if any(part.command != "resume" for part in commands) else super().render(parts)
+
+    def setting(self, name: str, value: object) -> str:
+        return (
+            f"`{name}`" if value is None else f"`{name}`={value:g}" if isinstance(value, float) else f"`{name}`={value}"
+        )
+
+    def command(self, command: str, run: str, more: Sequence[str]) -> str:  # noqa: ARG002
+        return f"call {command}" + (f" with run {run}" if run else "")
+
+
+TOOL = ToolDoor()
 
 
 class SearchRequest(BaseModel):
@@ -201,7 +221,8 @@ def _tool(name: str, what: str, given: type[BaseModel], work: Callable[..., Awai
         try:
             answer = await work(given.model_validate(arguments))
         except RedraftError as error:
-            raise ToolException(f"{error}{f' ({error.hint})' if error.hint else ''}") from error
+            advice = TOOL.render(error.fix)
+            raise ToolException(f"{error}{f' ({advice})' if advice else ''}") from error
         return answer.model_dump_json(), answer
 
     return StructuredTool.from_function(

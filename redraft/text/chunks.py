@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from redraft.document import Chunk, Document, Span
-from redraft.errors import UsageError
+from redraft.errors import Set, UsageError
 from redraft.text.sentences import BreakPoints
 from redraft.text.tokens import Meter, Tokenizer, tokenizer_named
 
@@ -79,7 +79,9 @@ def chunk(
     outside a dialogue, and is not within a table that fits. With `onward` a chunk has `budget` tokens and the rest of
     the sentence begun."""
     if budget < MIN_BUDGET:
-        raise UsageError(f"a chunk of {budget} tokens is too small", hint=f"use --chunk-tokens {MIN_BUDGET} or more")
+        raise UsageError(
+            f"a chunk of {budget} tokens is too small", fix=("use ", Set("chunk_tokens", MIN_BUDGET), " or more")
+        )
     text = document.text[:end]
     seams = BreakPoints(text, [section.span.start for section in document.sections] if natural else None)
     ends = [*(mark.start for mark in document.members if mark.start < len(text)), len(text)]

@@ -6,12 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from redraft.document import Span
-from redraft.text.origins import MAX_PLACES, Link, OriginTracer, SentenceOrigin
-from redraft.text.vectors import Encoder
+from redraft.text.origins import MAX_PLACES, Link, SentenceOrigin
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,52 +127,3 @@ def _best(ways: Sequence[Sequence[OriginPlace]]) -> tuple[OriginPlace, ...]:
             if place.span not in best or best[place.span].weight < place.weight:
                 best[place.span] = place
     return tuple(best.values())[:MAX_PLACES]
-
-
-# The weight of what earlier passages already cover; if nothing else is left, repeated content comes next.
-_AGAIN = 0.2
-# Equal passages must tie regardless of the order of summation.
-_DECIMALS = 6
-
-
-class PassageMatcher:
-    """Searches passages of one text with the map that traces sentences. A passage scores as its best sentence; later
-    results cover what earlier ones do not."""
-
-    def __init__(self, text: str, spans: Sequence[Span], encoder: Encoder | None = None) -> None:
-        self._origins = OriginTracer([text], encoder)
-        self._spans = np.array(spans, dtype=np.int64).reshape(-1, 2)
-        sentences = np.array(self._origins.indexes[0].spans, dtype=np.int64).reshape(-1, 2)
-        first = np.searchsorted(sentences[:, 1], self._spans[:, 0], side="right")
-        after = np.maximum(first, np.searchsorted(sentences[:, 0], self._spans[:, 1], side="left"))
-        self._empty = first == after
-        # After the last sentence is a gap, which may be included.
-        self._bounds = np.column_stack([first, np.maximum(after, first + 1)]).ravel()
-
-    def nearest(self, sought: str, most: int, within: Span | None = None) -> list[int]:
-        """Return the numbers of up to `count` passages, the best first, without unrelated ones and those outside of
-        `within`."""
-        match = self._origins.match(sought)
-        if match is None or not len(self._spans):
-            return []
-        there = ~self._empty
-        if within is not None:
-            there &= (self._spans[:, 0] < within.end) & (self._spans[:, 1] > within.start)
-        left = np.ones(len(match.worth))
-        whole = self._best(match.support_with_meaning(left))
-        gains, chosen = whole, list[int]()
-        while len(chosen) < most:
-            at = int(np.argmax(np.where(there, np.round(gains, _DECIMALS), 0.0)))
-            if not there[at] or round(float(gains[at]), _DECIMALS) <= 0:
-                break
-            chosen.append(at)
-            there[at] = False
-            said = match.near[:, self._bounds[2 * at] : self._bounds[2 * at + 1]].max(axis=1, initial=0.0)
-            left = np.minimum(left, 1 - said)
-            gains = self._best(match.support_with_meaning(left)) + _AGAIN * whole
-        return chosen
-
-    def _best(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return for each passage the score of its best sentence."""
-        best: npt.NDArray[np.float64] = np.maximum.reduceat(scores, self._bounds)[::2]
-        return best

@@ -320,13 +320,6 @@ class OriginTracer:
         like = self._alike([child[span.start : span.end] for span, _ in read])
         return tuple(self._traced(span, found, alike) for (span, found), alike in zip(read, like, strict=True))
 
-    def match(self, sentence: str) -> SentenceMatch | None:
-        """Return the match of a sentence or question; None if no word is found."""
-        told = _telling([_Keys(language, keys(sentence, language)) for language in self._languages])
-        if not self._count or not (any(one.keys for one in told) or (self._encoder and sentence.strip())):
-            return None
-        return self._sought(told, self._alike([sentence])[0])
-
     def _alike(self, texts: Sequence[str]) -> list[Scores] | list[None]:
         """Return the similarities in meaning of every place with some texts; empty without an encoder."""
         if self._embedded is None or self._encoder is None or not texts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -148,3 +149,38 @@ def count(number: int, what: str) -> str:
 def spaced(name: str) -> str:
     """Return a name with spaces instead of underscores, on one line."""
     return one_line(name).replace("_", " ")
+
+
+def columns(text: str) -> int:
+    """Return the number of columns that a text takes on a terminal: East Asian letters take two, combining marks
+    none."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def padded(text: str, width: int, *, right: bool = False) -> str:
+    """Return a text padded with spaces to this many columns, on its `right` side or the left."""
+    spaces = " " * (width - columns(text))
+    return spaces + text if right else text + spaces
+
+
+def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[str]:
+    """Return a text in lines of at most this many columns, with a prefix for the first line and one for later lines."""
+    if text.isascii():
+        return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
+    from rich.cells import chop_cells
+
+    lines: list[str] = []
+    line, is_empty = first, True
+    room = width - max(columns(first), columns(later))
+    for word in text.split():
+        for at, piece in enumerate(chop_cells(word, room) if columns(word) > room else [word]):
+            space = " " * (not is_empty and at == 0)
+            if not is_empty and columns(line + space + piece) > width:
+                lines.append(line)
+                line, space = later, ""
+            line, is_empty = line + space + piece, False
+    return lines if is_empty else [*lines, line]

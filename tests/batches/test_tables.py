@@ -15,9 +15,9 @@ from redraft.batches.sources import BatchItem, add_items
 from redraft.batches.tables import BatchSnapshot, BatchTotals, report_of
 from redraft.batches.worker import count_files, keep_texts, text_of
 from redraft.errors import UsageError
+from redraft.evaluators.figures import interval_of_mean
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
-from redraft.report.dossier.comparison.sides import interval_of_mean
 from redraft.store.batches import Batch, ItemCounts
 from redraft.store.store import Store
 from tests.batches.test_work import documents, opened, states, worked
@@ -63,13 +63,6 @@ def test_of_many_documents_the_interval_is_reckoned_and_hardly_differs() -> None
     assert shown["low"] == pytest.approx(known.low, abs=0.002)
     assert shown["high"] == pytest.approx(known.high, abs=0.002)
     assert known.high - known.low > 0.015, "so that such a difference says something"
-
-
-def test_no_more_is_kept_of_many_than_of_few() -> None:
-    tally = BatchTotals()
-    for number in range(3000):
-        tally.add(replace(ITEM, source=str(number), scores={"coverage": 0.5}))
-    assert {len(one.first) for one in tally.figures.values()} == {500}
 
 
 def test_failures_are_named_by_message_and_messages_are_bounded() -> None:

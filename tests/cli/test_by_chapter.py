@@ -67,7 +67,7 @@ def test_they_are_printed_written_listed_and_traced(command: Inside) -> None:
     chapter = command.run("show", run["run"], "--json").json["chapters"][1]["result"]["run"]
     assert [one["title"] for one in chapters] == [title for title, _ in trees("alder", 3)]
     assert chapters[1]["result"]["run"] == chapter
-    dossier = command.run("export", run["run"], "--format", "json").json["chapters"]
+    dossier = command.run("export", run["run"], "--format", "json").json["result"]["chapters"]
     assert dossier == chapters
     assert all(one["pages"] and one["span"][1] > one["span"][0] and one["result"]["words"] for one in dossier)
     markdown = command.run("export", run["run"], "--format", "markdown").out

@@ -93,25 +93,25 @@ def test_two_runs_of_a_document_come_to_a_page_that_stands_alone(two: tuple[Insi
 def test_the_forms_say_the_same(two: tuple[Inside, list[str]]) -> None:
     command, runs = two
     read = command.run("compare-runs", *runs, "--format", "json").json
-    assert [one["run"] for one in read["runs"]] == runs
+    assert [run["result"]["run"] for run in read["runs"]] == runs
     assert [one["label"] for one in read["contestants"]] == [
         "extractive, hierarchical, 100 words",
         "extractive, hierarchical, 300 words",
     ]
-    assert read["settings"] == [{"name": "words", "values": [[100], [300]]}]
+    assert read["settings"] == {"words": [[100], [300]]}
     shown = command.run("show", runs[1], "--json").json
-    told = next(one for one in read["runs"][1]["scores"] if one["metric"] == "coverage")
-    assert told["score"] == shown["scores"]["coverage"]
-    assert told["interval"]["low"] <= told["score"] <= told["interval"]["high"]
+    coverage = read["contestants"][1]["scores"]["coverage"]
+    assert coverage["mean"] == read["runs"][1]["result"]["scores"]["coverage"] == shown["scores"]["coverage"]
+    assert coverage["interval"]["low"] <= coverage["mean"] <= coverage["interval"]["high"]
     flips = [one for one in read["documents"][0]["items"] if one["standing"] == "flipped"]
     assert flips
     difference, *_ = read["differences"]
-    values = [[one["value"] for one in item["verdicts"]] for item in read["documents"][0]["items"]]
+    values = [[verdict["value"] for verdict in item["verdicts"].values()] for item in read["documents"][0]["items"]]
     both = [(a, b) for a, b in values if a is not None and b is not None]
     assert difference["pairs"] == len(both)
     assert difference["difference"] == pytest.approx(sum(a - b for a, b in both) / len(both))
     assert command.run("compare-runs", *runs, "-o", "c.json", "-q").err == ""
-    assert (command.folder / "c.json").read_text("utf-8").startswith('{\n  "format": 1')
+    assert (command.folder / "c.json").read_text("utf-8").startswith('{\n  "format": 2')
 
 
 def test_several_documents_are_paired(many: tuple[Inside, list[str]]) -> None:
@@ -119,7 +119,7 @@ def test_several_documents_are_paired(many: tuple[Inside, list[str]]) -> None:
     read = command.run("compare-runs", *named, "--format", "json").json
     assert [(one["label"], len(one["runs"])) for one in read["contestants"]] == [("long", 5), ("short", 5)]
     (difference,) = read["differences"]
-    scores = {one["name"]: one["scores"][0]["score"] for one in read["runs"]}
+    scores = {run["name"]: run["result"]["scores"]["coverage"] for run in read["runs"]}
     expected = [scores[f"A{n}"] - scores[f"B{n}"] for n in range(1, _DOCUMENTS + 1)]
     assert (difference["pairs"], difference["left_out"]) == (_DOCUMENTS, 0)
     assert difference["difference"] == pytest.approx(sum(expected) / _DOCUMENTS)

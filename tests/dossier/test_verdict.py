@@ -1,45 +1,57 @@
-"""The sentence with which a run's page begins."""
+"""The sentence with which the page of a run begins."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import pytest
 
-from redraft.report.dossier.contents import Score, verdict
+from redraft.domain import Evaluation
+from redraft.report.pages.dossier import verdict
 
 
-def score(
-    metric: str, value: float | None, goal: float | None = None, met: bool | None = None, reason: str = ""
-) -> Score:
-    told: dict[str, Any] = dict.fromkeys(("initial", "certificate", "interval"))
-    told |= {"reason": reason, "goal": goal, "met": met}
-    return Score(metric=metric, outcome="scored", score=value, judged=1, unjudged=0, missing=(), offline_check=False,
-                 stands_on="", details={}, **told)  # fmt: skip
+class Judged(NamedTuple):
+    """A metric's score, its goal and whether that is met."""
+
+    metric: str
+    score: float | None
+    goal: float | None = None
+    met: bool | None = None
+    reason: str = ""
+
+
+def parts_of(status: str, judged: list[Judged]) -> list[tuple[str, str, str]]:
+    """The clauses of the verdict."""
+    evaluations = {
+        metric: Evaluation(metric, 1, "failed" if score is None else "scored", score, judged=1, reason=reason)
+        for metric, score, _, _, reason in judged
+    }
+    goals = {metric: {"at_least": goal, "met": met} for metric, _, goal, met, _ in judged if goal is not None}
+    return [(part.kind, part.sign, part.says) for part in verdict(status, evaluations, goals)]
 
 
 @pytest.mark.parametrize(
-    ("status", "scores", "says"),
+    ("status", "judged", "says"),
     [
-        ("done", [score("consistency", 0.959, 0.9, True), score("coverage", 0.31, 0.8, False)],
+        ("done", [Judged("consistency", 0.959, 0.9, True), Judged("coverage", 0.31, 0.8, False)],
          "✓ Consistency 0.95 (goal 0.90 met); ✗ coverage 0.31 (goal 0.80 missed)"),
-        ("done", [score("coverage", 0.79999, 0.8, None)], "? Coverage 0.79 (goal 0.80 undecided)"),
-        ("done", [score("keyfact_recall", None, 0.5, False)], "? Keyfact recall not scored (goal 0.50)"),
-        ("done", [score("coverage", 0.5), score("statistics", None)], "Coverage 0.50"),
-        ("done", [score("coverage", None, reason="0 of 3; no model"), score("clarity", None, reason="no model")],
+        ("done", [Judged("coverage", 0.79999, 0.8, None)], "? Coverage 0.79 (goal 0.80 undecided)"),
+        ("done", [Judged("keyfact_recall", None, 0.5, False)], "? Keyfact recall not scored (goal 0.50)"),
+        ("done", [Judged("coverage", 0.5), Judged("statistics", None)], "Coverage 0.50"),
+        ("done", [Judged("coverage", None, reason="0 of 3; no model"), Judged("clarity", None, reason="no model")],
          "Coverage and clarity were not judged: no model"),
-        ("done", [score("a", None, 0.5, reason="1; x"), score("b", None, 0.5, reason="y"), score("c", 1.0, 0.5, True)],
+        ("done", [Judged("a", None, 0.5, reason="1; x"), Judged("b", None, 0.5, reason="y"), Judged("c", 1, 0.5, True)],
          "? A not scored (goal 0.50; 1; x); ? b not scored (goal 0.50; y); ✓ c 1.00 (goal 0.50 met)"),
         ("done", [], "Not judged"),
-        ("waiting", [score("coverage", 0.2, 0.8, False)],
+        ("waiting", [Judged("coverage", 0.2, 0.8, False)],
          "Waiting for your review.; ✗ Coverage 0.20 (goal 0.80 missed)"),
         ("failed", [], "Failed."),
     ],
 )  # fmt: skip
-def test_it_says_which_goals_were_met(status: str, scores: list[Score], says: str) -> None:
-    assert "; ".join(f"{one.sign} {one.says}".strip() for one in verdict(status, scores)) == says
+def test_verdict_states_goals_and_scores(status: str, judged: list[Judged], says: str) -> None:
+    assert "; ".join(f"{sign} {text}".strip() for _, sign, text in parts_of(status, judged)) == says
 
 
-def test_no_meaning_goes_by_colour_alone() -> None:
-    parts = verdict("done", [score("a", 0.5, 0.5, True), score("b", 0.1, 0.5, False), score("c", 0.1, 0.5, None)])
-    assert [(one.kind, one.sign) for one in parts] == [("met", "✓"), ("missed", "✗"), ("unsure", "?")]
+def test_signs_repeat_what_colours_mean() -> None:
+    parts = parts_of("done", [Judged("a", 0.5, 0.5, True), Judged("b", 0.1, 0.5, False), Judged("c", 0.1, 0.5)])
+    assert [(kind, sign) for kind, sign, _ in parts] == [("met", "✓"), ("missed", "✗"), ("unsure", "?")]

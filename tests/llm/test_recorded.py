@@ -308,7 +308,7 @@ async def test_a_call_that_was_turned_away_gives_its_room_back(desk: Desk) -> No
         assert not waiting.done()
         reservation.sent = True
         desk.store.reservations.settle(reservation, replace(made, outcome=OK, booked_usd=0.1))
-    with pytest.raises(BudgetError, match=r"max_calls=1\) is used up"):
+    with pytest.raises(BudgetError, match="the limit of 1 call is used up"):
         await waiting
 
 

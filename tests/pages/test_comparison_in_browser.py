@@ -7,23 +7,15 @@ from typing import Any
 
 import pytest
 
-from redraft.report.dossier.comparison.build import read_comparison
-from redraft.report.dossier.comparison.contents import RunComparison
+from redraft.report.dossier.comparison import RunComparison, read_comparison
 from redraft.report.pages.comparison import comparison_page
 from redraft.store.store import Store
 from tests.browser import serious
 from tests.dossier.keepers import Shelf, stocked
-from tests.pages.support import changed
+from tests.pages.support import PAYLOAD, STRUCTURE, changed, opened
 
 pytestmark = pytest.mark.slow
-PAYLOAD = (
-    "</script></style><script>window.harmed=1</script><img src=x onerror='window.harmed=1'>\"'`--><!-- \u202e{{ 7*7 }}"
-)
-# What a program goes by. All else may come from a document, a reply, or a user.
-STRUCTURE = frozenset(
-    {"standing", "name", "letter", "contestant", "runs", "first", "second", "over", "created", "measure", "metric"}
-    | {"id", "document", "run"}
-)
+_OWN_STRUCTURE = STRUCTURE | {"standing", "name", "letter", "contestant", "runs", "first", "second", "over", "metric"}
 SHOWN = "() => [...document.querySelectorAll('[data-item]')].filter(one => one.checkVisibility()).map(one => one.id)"
 
 
@@ -35,7 +27,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
 
 @pytest.fixture(scope="module")
 def two(shelf: Shelf) -> RunComparison:
-    """Flipped are the items 1 to 3, changed is 4, and all others are the same."""
+    """Flipped are the items 1 to 4, and all others are the same."""
     with Store(shelf.database) as store:
         return read_comparison(store, [shelf.first, shelf.second])
 
@@ -46,27 +38,36 @@ def many(shelf: Shelf) -> RunComparison:
         return read_comparison(store, shelf.named)
 
 
-def opened(page: Any, beside: RunComparison, folder: Path, hash_: str = "") -> Any:
+def opened_page(page: Any, comparison: RunComparison, folder: Path, anchor: str = "") -> Any:
     path = folder / "compare.html"
-    path.write_text(comparison_page(beside), "utf-8")
-    page.goto(f"file://{path}{hash_}")
-    page.wait_for_selector("html[data-ready]", state="attached")
-    return page
+    path.write_text(comparison_page(comparison), "utf-8")
+    return opened(page, path, anchor)
 
 
-def test_it_opens_from_a_disk_without_any_request(page: Any, two: RunComparison, tmp_path: Path) -> None:
-    opened(page, two, tmp_path)
+def test_page_loads_nothing_and_folds(page: Any, two: RunComparison, tmp_path: Path) -> None:
+    opened_page(page, two, tmp_path)
     assert page.requests == [f"file://{tmp_path}/compare.html"]
     assert page.troubles == []
     assert page.evaluate(SHOWN) == ["i1", "i2", "i3", "i4"], "what is the same is folded away"
+    assert page.locator("#i2 .verdicts .sign").all_inner_texts() == ["✓", "✗"]
+    assert page.locator("#i2 .verdicts .word").all_inner_texts() == ["answered", "unanswered"]
+    assert page.locator("#i1 .verdicts .sign").all_inner_texts() == ["!", "✓"]
+    assert page.locator("#i1 .verdicts .word").all_inner_texts() == ["contradicted", "answered"]
 
 
-def test_what_is_shown_can_be_chosen(page: Any, two: RunComparison, tmp_path: Path) -> None:
-    opened(page, two, tmp_path)
+def test_items_can_be_filtered(page: Any, two: RunComparison, tmp_path: Path) -> None:
+    (document,) = two.documents
+    first = document.items[0]
+    other = first.model_copy(update={"item": first.item.model_copy(update={"metric": "keyfact_recall"})})
+    documents = (document.model_copy(update={"items": (other, *document.items[1:])}),)
+    opened_page(page, two.model_copy(update={"documents": documents}), tmp_path)
     page.get_by_label("flipped only").check()
     assert page.evaluate(SHOWN) == ["i1", "i2", "i3", "i4"]
     assert page.locator("[data-count]").inner_text() == "4 of 10 shown"
     assert page.locator("#said").inner_text() == "4 of 10 shown"
+    page.locator("select[name=metric]").select_option("keyfact_recall")
+    assert page.evaluate(SHOWN) == ["i1"]
+    page.locator("select[name=metric]").select_option("")
     # The first summary contradicts what the second has right, names the keepers 3 and 4, and the second the keeper 5.
     page.locator("select[name=has]").select_option("B")
     assert page.evaluate(SHOWN) == ["i1", "i4"]
@@ -77,16 +78,8 @@ def test_what_is_shown_can_be_chosen(page: Any, two: RunComparison, tmp_path: Pa
     assert page.evaluate(SHOWN) == ["i1", "i4"], "all that the second alone has is flipped"
 
 
-def test_a_metric_can_be_chosen(page: Any, two: RunComparison, tmp_path: Path) -> None:
-    (document,) = two.documents
-    items = (document.items[0].model_copy(update={"metric": "keyfact_recall"}), *document.items[1:])
-    opened(page, two.model_copy(update={"documents": (document.model_copy(update={"items": items}),)}), tmp_path)
-    page.locator("select[name=metric]").select_option("keyfact_recall")
-    assert page.evaluate(SHOWN) == ["i1"]
-
-
-def test_addresses_lead_to_what_is_folded_away_or_filtered_out(page: Any, two: RunComparison, tmp_path: Path) -> None:
-    opened(page, two, tmp_path, "#i9")
+def test_addresses_open_folded_items(page: Any, two: RunComparison, tmp_path: Path) -> None:
+    opened_page(page, two, tmp_path, "#i9")
     page.wait_for_selector("#i9:focus")
     assert page.locator("#i9").is_visible()
     page.get_by_label("flipped only").check()
@@ -98,22 +91,14 @@ def test_addresses_lead_to_what_is_folded_away_or_filtered_out(page: Any, two: R
     page.wait_for_selector("#A-s3:focus")
 
 
-def test_keys_lead_from_one_to_the_next(page: Any, two: RunComparison, tmp_path: Path) -> None:
-    opened(page, two, tmp_path)
+def test_keys_step_through_items(page: Any, two: RunComparison, tmp_path: Path) -> None:
+    opened_page(page, two, tmp_path)
     for key, expected in zip("jjkkfjjj", ["i1", "i2", "i1", "i1", "i1", "i2", "i3", "i4"], strict=True):
         page.keyboard.press(key)
         assert page.evaluate("document.activeElement.id") == expected
     assert page.evaluate("location.hash") == "#i4"
     page.keyboard.press("?")
     assert page.locator("#keys").is_visible()
-
-
-def test_every_verdict_has_a_sign_and_a_word(page: Any, two: RunComparison, tmp_path: Path) -> None:
-    opened(page, two, tmp_path)
-    assert page.locator("#i2 .verdicts .sign").all_inner_texts() == ["✓", "✗"]
-    assert page.locator("#i2 .verdicts .word").all_inner_texts() == ["answered", "unanswered"]
-    assert page.locator("#i1 .verdicts .sign").all_inner_texts() == ["!", "✓"]
-    assert page.locator("#i1 .verdicts .word").all_inner_texts() == ["contradicted", "answered"]
 
 
 @pytest.mark.parametrize(
@@ -125,34 +110,33 @@ def test_every_verdict_has_a_sign_and_a_word(page: Any, two: RunComparison, tmp_
         pytest.param(True, "light", marks=pytest.mark.nightly),
     ],
 )
-def test_nothing_serious_keeps_anybody_out(
+def test_page_is_accessible(
     chromium: Any, two: RunComparison, many: RunComparison, tmp_path: Path, scheme: str, several: bool
 ) -> None:
     context = chromium.new_context(color_scheme=scheme, viewport={"width": 1200, "height": 900}, bypass_csp=True)
-    page = opened(context.new_page(), many if several else two, tmp_path)
-    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    page = opened_page(context.new_page(), many if several else two, tmp_path)
+    page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true")
     assert serious(page) == []
     context.close()
 
 
 @pytest.mark.parametrize("width", [360, 390, 1440])
-def test_it_fits_the_screen(page: Any, two: RunComparison, many: RunComparison, tmp_path: Path, width: int) -> None:
+def test_page_fits_the_screen(page: Any, two: RunComparison, many: RunComparison, tmp_path: Path, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
-    for beside in (two, many):
-        opened(page, beside, tmp_path)
+    for comparison in (two, many):
+        opened_page(page, comparison, tmp_path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         tables = page.locator("#who .scroll, #scores > .scroll, #about .scroll")
         assert tables.count() >= 2
-        assert tables.evaluate_all("all => all.filter(one => one.scrollWidth > one.clientWidth).length") == 0
+        assert tables.evaluate_all("all => all.filter(table => table.scrollWidth > table.clientWidth).length") == 0
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_whatever_is_said_is_text(
+def test_texts_are_never_markup(
     page: Any, two: RunComparison, many: RunComparison, tmp_path: Path, several: bool
 ) -> None:
-    beside = many if several else two
-    hostile = changed(beside.model_dump(), lambda text: f"{text} {PAYLOAD}", STRUCTURE)
-    opened(page, RunComparison.model_validate(hostile), tmp_path)
+    hostile = changed(many if several else two, lambda text: f"{text} {PAYLOAD}", _OWN_STRUCTURE)
+    opened_page(page, hostile, tmp_path)
     assert page.troubles == []
     assert len(page.requests) == 1
     assert page.evaluate("window.harmed") is None

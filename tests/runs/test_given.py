@@ -102,7 +102,7 @@ def test_a_session_that_cannot_be_meant_is_refused_in_a_sentence(arguments: dict
 
 
 def test_settings_are_refused_in_our_words() -> None:
-    with pytest.raises(UsageError, match=r"^DraftConfig: until: must be a whole number$"):
+    with pytest.raises(UsageError, match=r"^until: must be a whole number$"):
         DraftConfig(until="10%")  # type: ignore[arg-type]
     assert JudgeConfig.model_validate({"models": {"a": {"model": "openai:m"}}}).models["a"].model == "openai:m"
 

@@ -165,7 +165,10 @@ def test_calls_are_filtered_by_stage_and_opened(page: Any) -> None:
 def test_the_summary_is_copied(page: Any, client: httpx.Client, run: str) -> None:
     page.click("[data-copy]")
     page.wait_for_selector("[data-copy]:has-text('Copied')")
-    assert page.evaluate("navigator.clipboard.readText()") == client.get(f"/api/runs/{run}/dossier").json()["summary"]
+    assert (
+        page.evaluate("navigator.clipboard.readText()")
+        == client.get(f"/api/runs/{run}/dossier").json()["result"]["summary"]
+    )
 
 
 def test_one_menu_is_open_at_a_time_and_downloads_each_format(page: Any) -> None:

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from redraft.fields import option_of
-from redraft.lab.agreement.sheets import read_sheets
+from redraft.lab.agreement.sheet_rows import read_sheets
 from redraft.report.history.results import RunResult
 from redraft.runs.plans import RunPlan
 from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, RefineConfig
@@ -49,7 +49,7 @@ def test_a_run_is_begun_and_its_status_result_and_dossier_are_read(client: httpx
     status = RunStatus.model_validate(client.get(f"/api/runs/{refined[:5]}").json())
     assert (status.run, status.kind, status.at_work, status.resumable) == (refined, "refine", False, False)
     result = RunResult.model_validate(client.get(f"/api/runs/{refined}/result").json())
-    assert client.get(f"/api/runs/{refined}/dossier").json()["summary"] == result.summary
+    assert client.get(f"/api/runs/{refined}/dossier").json()["result"]["summary"] == result.summary
     assert result.words is not None
     assert 0 < result.words <= 60
     assert set(result.scores) == {"coverage", "consistency"}

@@ -123,8 +123,8 @@ def test_the_form_to_refine_offers_what_answers_on_this_machine_and_a_judge_of_i
         assert by == [(f"qwen3:latest (on this machine, port {near.port})", "extractive")]
         begun = client.post(f"/runs/{written}/refine", data=form | {"act": "start"}).headers["location"]
         at_rest(client, run := begun.rpartition("/")[2])
-        told = client.get(f"/api/runs/{run}/dossier").json()["run"]
-        assert (told["settings"]["model"], told["judging"]["judges"]) == ("openai:qwen3:latest", ["extractive"])
+        told = client.get(f"/api/runs/{run}/dossier").json()["settings"]
+        assert (told["drafting"]["model"], told["judging"]["judges"]) == ("openai:qwen3:latest", ["extractive"])
 
 
 def test_models_of_this_machine_have_the_servers_name_only_where_it_tells_them_apart() -> None:

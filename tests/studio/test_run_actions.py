@@ -47,7 +47,7 @@ def test_a_finished_run_is_downloaded(client: httpx.Client, refined: str, form: 
     assert reply.status_code == 200
     name = reply.headers["content-disposition"]
     assert name.startswith('attachment; filename="the-salt-ledger-')
-    summary = client.get(f"/api/runs/{refined}/dossier").json()["summary"]
+    summary = client.get(f"/api/runs/{refined}/dossier").json()["result"]["summary"]
     if form == "docx":
         assert "word/document.xml" in zipfile.ZipFile(BytesIO(reply.content)).namelist()
     elif form != "dossier":
@@ -77,7 +77,7 @@ def test_a_run_is_refined_with_a_request_of_ones_own_after_its_cost_is_shown(
     run = started.headers["location"].rpartition("/")[2]
     assert at_rest(client, run)["parent"] == refined
     told = client.get(f"/api/runs/{run}/dossier").json()
-    assert told["run"]["refinement"]["goals"] == {"coverage": 0.9}
+    assert told["settings"]["refining"]["goals"] == {"coverage": 0.9}
     asked = {one["finding"]["explanation"] for one in told["findings"]}
     assert {"Name the auditor.", "Say how it ends."} <= asked
 
@@ -241,7 +241,7 @@ def test_a_request_without_goals_has_none_and_one_that_was_not_met_stays_open(cl
     run = reply.headers["location"].rpartition("/")[2]
     assert at_rest(client, run)["status"] == "done"
     dossier = client.get(f"/api/runs/{run}/dossier").json()
-    assert dossier["run"]["refinement"]["goals"] == {}
+    assert dossier["settings"]["refining"]["goals"] == {}
     [asked] = [one for one in dossier["findings"] if one["finding"]["metric"] == "review"]
     assert (asked["state"], asked["finding"]["explanation"]) == ("open", "Say how it ends.")
     page = client.get(f"/runs/{run}").text
@@ -280,8 +280,8 @@ def test_a_draft_is_refined_to_another_length(client: httpx.Client, refined: str
     started = client.post(f"/runs/{refined}/refine", data={**form, "act": "start"})
     run = started.headers["location"].rpartition("/")[2]
     assert at_rest(client, run)["status"] == "done"
-    told = client.get(f"/api/runs/{run}/dossier").json()["run"]
-    assert told["settings"]["words"] == 30
+    told = client.get(f"/api/runs/{run}/dossier").json()["settings"]
+    assert told["drafting"]["words"] == 30
 
 
 def test_two_forks_of_different_length_are_compared_by_their_scores(client: httpx.Client, refined: str) -> None:
@@ -291,8 +291,9 @@ def test_two_forks_of_different_length_are_compared_by_their_scores(client: http
         runs.append(client.post(f"/api/runs/{refined}/fork", json=asked).json()["run"])
         assert at_rest(client, runs[-1])["status"] == "done"
         dossier = client.get(f"/api/runs/{runs[-1]}/dossier").json()
-        assert dossier["run"]["settings"]["words"] == words
-        told.append({one["metric"]: f"{one['score']:.2f}" for one in dossier["scores"] if one["score"] is not None})
+        assert dossier["settings"]["drafting"]["words"] == words
+        scores = dossier["result"]["scores"].items()
+        told.append({metric: f"{score:.2f}" for metric, score in scores if score is not None})
         assert "coverage" in told[-1]
     page = client.get(f"/compare?run={runs[0]}&run={runs[1]}").text
     assert ("Settings and cost</h2>" in page, re.findall(">[Ss]ystems?<", page)) == (True, []), (
@@ -421,7 +422,7 @@ def test_other_prompts_are_chosen_for_a_refinement(client: httpx.Client, refined
     asked = {"requests": "Shorter.", "prompts": "simple", "act": "start"}
     run = client.post(f"/runs/{refined}/refine", data=asked).headers["location"].rpartition("/")[2]
     at_rest(client, run)
-    assert client.get(f"/api/runs/{run}/dossier").json()["run"]["settings"]["prompts"] == "simple"
+    assert client.get(f"/api/runs/{run}/dossier").json()["settings"]["drafting"]["prompts"] == "simple"
     assert client.post(f"/api/runs/{refined}/fork", json={"prompts": "/etc"}).status_code == 422
 
 
@@ -442,8 +443,8 @@ def test_another_model_revises_a_draft_and_the_judge_stays(tmp_path: Path, monke
             forked = client.post(f"/api/runs/{run}/fork", json=asked)
             assert forked.status_code == 201, forked.text
             at_rest(client, forked.json()["run"])
-            told = client.get(f"/api/runs/{forked.json()['run']}/dossier").json()["run"]
-            assert (told["settings"]["model"], told["settings"]["context_tokens"]) == ("openai:other", 4000)
+            told = client.get(f"/api/runs/{forked.json()['run']}/dossier").json()["settings"]
+            assert (told["drafting"]["model"], told["drafting"]["context_tokens"]) == ("openai:other", 4000)
             here = f"other (on this machine, port {urlsplit(chat.base_url).port})"
             of_run = f"/runs/{forked.json()['run']}"
             for page in ("/runs", of_run, f"{of_run}/refine"):
@@ -460,6 +461,6 @@ def test_another_model_revises_a_draft_and_the_judge_stays(tmp_path: Path, monke
             at_rest(client, own)
             away = client.post(f"/api/runs/{own}/fork", json=asked | {"model": "extractive"})
             at_rest(client, away.json()["run"])
-            judging = client.get(f"/api/runs/{away.json()['run']}/dossier").json()["run"]["judging"]
+            judging = client.get(f"/api/runs/{away.json()['run']}/dossier").json()["settings"]["judging"]
             assert judging["judges"] == ["openai:other"]
             assert judging["models"]["openai:other"]["base_url"] == chat.base_url

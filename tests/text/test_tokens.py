@@ -5,7 +5,6 @@ import threading
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import tiktoken
 from hypothesis import HealthCheck, given, settings
@@ -16,7 +15,6 @@ from redraft.text.tokens import (
     ESTIMATE,
     EstimatingTokenizer,
     Meter,
-    TiktokenTokenizer,
     Tokenizer,
     TokenPart,
     tokenizer_for,
@@ -243,28 +241,3 @@ def test_models_and_their_vocabularies(vocabulary: Tokenizer, monkeypatch: pytes
 
 def test_the_estimate_is_stored_by_its_name() -> None:
     assert tokenizer_named(ESTIMATE).name == ESTIMATE
-
-
-def test_a_vocabulary_is_gone_through_once() -> None:
-    encoding = LazyEncoding()
-    first, second = TiktokenTokenizer(encoding), TiktokenTokenizer(encoding)  # type: ignore[arg-type]
-    assert encoding.read == 1
-    assert first.measure("abc").tokens(0, 3) == second.measure("abc").tokens(0, 3) == 3
-
-
-class LazyEncoding:
-    """Every byte is a token; how often it has told of all of them is counted."""
-
-    name = "bytes"
-    n_vocab = 256
-    read = 0
-
-    def token_byte_values(self) -> list[bytes]:
-        self.read += 1
-        return [bytes([n]) for n in range(256)]
-
-    def encode_single_token(self, value: bytes) -> int:
-        return value[0]
-
-    def encode_to_numpy(self, text: str, **_: object) -> npt.NDArray[np.uint32]:
-        return np.frombuffer(text.encode(), dtype=np.uint8).astype(np.uint32)

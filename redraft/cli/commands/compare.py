@@ -86,9 +86,9 @@ def compare_runs(
     runs: tuple[str, ...], output: str | None, form: Form | None, embeddings: str | None, db: str | None, quiet: bool
 ) -> int:
     """Compare two runs or more: scores with intervals, the questions and facts on which they differ, paired
-    differences, score against cost, and where in the document they differ.
+    differences, cost, and where in the document the summaries come from.
     """
-    from redraft.report.dossier.comparison.build import read_comparison
+    from redraft.report.dossier.comparison import read_comparison
     from redraft.report.pages.comparison import comparison_page
 
     check_output(output)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from redraft.report.history.trace import RunTrace
-    from redraft.settings import Limits
 
 
 _TRACE_EPILOG = """\b
@@ -68,15 +67,13 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
     return 0
 
 
-def _next_steps(
-    trace: RunTrace, run_command: Callable[..., str], resume_hint: Callable[[str, Limits, str], str]
-) -> Iterator[str]:
+def _next_steps(trace: RunTrace, run_command: Callable[..., str], resume_hint: Callable[..., str]) -> Iterator[str]:
     """Yield commands that go on from a run, or show more of it."""
     run = trace.run
     if run.judging is None and trace.rounds:
         yield f"Refine it: {run_command('fork', run.id, '--round', '0')}"
     elif run.judging and trace.result.status not in ("done", "running"):
-        yield f"Resume: {resume_hint(run.id, run.limits, (run.error or {}).get('message', ''))}"
+        yield f"Resume: {resume_hint(run.id, run.limits, run.error)}"
     if len(trace.rounds) > 1:
         yield f"Changes by sentence: {run_command('diff', run.id)}"
     if trace.result.usage.calls or trace.result.usage.cached:

@@ -13,6 +13,7 @@ from redraft.cli.output_files import OutputTarget, citation_reader
 from redraft.cli.terminal import DONE, SHORT, echo_json, json_text, prose, say
 from redraft.cli.views.markdown import say_markdown, show_record
 from redraft.domain import record_json
+from redraft.errors import stored_advice
 from redraft.evaluators.metric_info import OFFLINE_CHECK
 from redraft.evaluators.reference.pack_file import keyfacts_json, pack_json
 from redraft.report.history.results import Result, built, built_keyfacts, document_read
@@ -30,7 +31,7 @@ from redraft.report.markdown.result import (
 )
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
 from redraft.report.outputs.paper import Paper, paper_of
-from redraft.runs.model_names import named_in, settings_by_name
+from redraft.runs.models import named_in, settings_by_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, reads_prompts
 from redraft.sources import write
 from redraft.store.store import Store
@@ -149,7 +150,7 @@ def print_outcome(result: Result, output: str | None, *, scores: bool = True, ou
     say("")
     first = outcome or (outcome_line(result, output) if scores else "")
     for line in (*filter(None, [first]), cost_line(result, scores=scores), *warning_lines(result, scores=scores)):
-        say(hints.complete_commands(line))
+        say(line)
     if step := _next_step(result):
         say(step)
 
@@ -167,8 +168,8 @@ def _next_step(result: Result) -> str:
     if result.unstored or (run.status != "done" and result.status == "running"):
         return ""
     if run.status != "done":
-        step = error.get("hint") if run.status == "stopped" else ""
-        return f"{step or 'Resume'}: {hints.resume_hint(run.id, run.limits, error.get('message', ''))}"
+        step = hints.SHELL.render(stored_advice(error)) if run.status == "stopped" else ""
+        return f"{step or 'Resume'}: {hints.resume_hint(run.id, run.limits, error)}"
     if result.may_gain:
         return f"Try again: {hints.run_command('resume', run.id)}"
     missed_offline = any(not result.goals[metric]["met"] for metric in result.offline_checked & result.goals.keys())

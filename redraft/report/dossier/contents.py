@@ -1,56 +1,52 @@
-"""The contents of a dossier: the contract of `export --format json` and of the HTTP API. Fields are added, never
-changed.
+"""The contents of a dossier: the contract of `export --format json` and of the HTTP API. It holds the records of a run
+as `show`, `trace` and `lineage` print them, and adds what became of each finding and what the summary was judged by.
 
 Offsets count characters (Unicode code points) in the text that they belong to, from `start` up to but excluding `end`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, SerializerFunctionWrapHandler, field_serializer
+from pydantic import (
+    AfterValidator,
+    Field,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    computed_field,
+    field_serializer,
+)
 
-from redraft.domain import Document, Finding, Piece, Span, Totals, Tree
-from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedDict, ScrubbedLine
+from redraft.domain import Document, Evidence, Finding, KeyFacts, Parent, PassageLocation, Piece, Span
+from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedLine
 from redraft.report.history.lineage import TracedSentence
-from redraft.report.history.results import ChapterResult, RequestOutcome, count_unmet
+from redraft.report.history.results import Result
 from redraft.report.history.trace import RoundTrace
-from redraft.settings import COMPUTED, NEWCOMER
-from redraft.text.places import chapter_of, document_of, pages_of, percent_of
+from redraft.text.languages import primary
+from redraft.text.places import part_read
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
-from redraft.text.words import score, spaced
+from redraft.text.words import count_words
 
-FORMAT = 3
+FORMAT = 4
 State = Literal["open", "fixed", "set aside"]
 """The state of a finding. `open`: it applies to the result, or is a request that the reviser left; `fixed`: it no
 longer applies; `set aside`: it was about a draft that was rejected."""
 
 
-class DossierModel(Entry):
-    """A value of a dossier."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class PlaceEntry(DossierModel):
-    """A span of the document."""
-
-    start: int
-    end: int
-    document: Line
-    """Which of several documents read as one it is in; empty for a single document."""
-    chapter: Line
-    pages: Line
-    """The printed page it is on, or the first and last; empty if the document has no pages."""
-    percent: int
-    """How far into the document it starts, in percent."""
-    text: Line
-    """The text of the span."""
+def _without_paths(result: Result) -> dict[str, Any]:
+    """Return a result as JSON for others to read: without paths and names of this machine."""
+    content = result.model_dump(mode="json")
+    shared: dict[str, Any] = scrubbed_all(content)
+    del shared["settings"]["key_env"]
+    # The sentences are spans of the summary.
+    return shared | {"summary": content["summary"]}
 
 
-class FindingOutcome(DossierModel):
+SharedResult = Annotated[Result, PlainSerializer(_without_paths)]
+"""The result of a run as `redraft show --json` prints it, without what tells of the machine."""
+
+
+class FindingOutcome(Entry):
     """What became of a finding in a round."""
 
     round: int
@@ -67,7 +63,7 @@ class FindingOutcome(DossierModel):
     """The document's words for which it was kept, or the reason why it was left."""
 
 
-class FindingHistory(DossierModel):
+class FindingHistory(Entry):
     """A finding, from any round, and what became of it."""
 
     number: int
@@ -82,50 +78,8 @@ class FindingHistory(DossierModel):
     state: State
 
 
-class Range(DossierModel):
-    """The range that holds 95% of the resamples of a figure."""
-
-    low: float
-    high: float
-
-    @property
-    def has_zero(self) -> bool:
-        """Whether it includes 0, so that there may be no difference."""
-        return self.low <= 0 <= self.high
-
-
-class MetricScore(DossierModel):
-    """A metric's score of a summary."""
-
-    metric: str
-    outcome: str
-    score: float | None
-    interval: Range | None
-    """In a comparison, the range with other items drawn; None if fewer than five are judged, or if the score is not
-    their mean."""
-    judged: int
-    unjudged: int
-    reason: Scrubbed
-    stands_on: Scrubbed
-    """The judges and prompts, in one line."""
-    offline_check: bool
-    """Whether the built-in model judged its own text."""
-
-
-class Score(MetricScore):
-    """A metric's score of a draft, with its goal and all that it rests on."""
-
-    missing: tuple[Scrubbed, ...]
-    goal: float | None
-    met: bool | None
-    """None without a goal, or if too few items have a verdict."""
-    initial: float | None
-    certificate: ScrubbedDict | None
-    details: ScrubbedDict
-
-
-class JudgedItem(DossierModel):
-    """An item that the summary is judged by, with its place in the document: a question, a key fact, a claim."""
+class JudgedItem(Entry):
+    """An item that the summary is judged by: a question, a key fact, a claim."""
 
     metric: str
     kind: str
@@ -134,48 +88,36 @@ class JudgedItem(DossierModel):
     found: Line
     verdict: str
     value: float | None
-    """1 if correct, 0 if not; None without a verdict."""
-    place: PlaceEntry | None
+    """1 if correct, 0 if not, in between if judges differ; None without a verdict."""
+    evidence: Evidence | None
+    """The passage of the document that it rests on."""
+    place: PassageLocation | None
+    """Where that passage is."""
     sentences: tuple[int, ...]
-    """The sentences of the summary that it is based on."""
+    """The sentences of the summary that the verdict is based on."""
     key: str
     """The same in every run that is judged by the item; empty for a claim, which belongs to one summary."""
     weight: int = 1
     """How often it counts in the score."""
 
 
-class FactStanding(NamedTuple):
-    """Whether the summary states a key fact."""
-
-    value: float | None
-    """1 if stated, 0 if not; None without a verdict."""
-    sentences: tuple[int, ...]
-    """The sentences of the summary that it is based on."""
+def fact_key(keyfacts: KeyFacts, chunk: int, perspective: str, fact: int) -> str:
+    """Return the key of the item that is judged by a key fact."""
+    return f"{keyfacts.id}/{chunk}/{perspective}/{fact}"
 
 
-class KeyFactTree(DossierModel):
-    """The key facts of a span of the document from one perspective, and the verdicts on them by their ids."""
-
-    tree: Tree
-    place: PlaceEntry
-    verdicts: dict[int, FactStanding]
-
-
-class PieceEntry(DossierModel):
+class TracedPiece(Entry):
     """A partial summary, and what it was made from."""
 
     piece: Piece
     said: str
     """Its name for people."""
-    place: PlaceEntry | None
-    """The span of the document that it covers."""
-    made_from: tuple[str, ...]
-    """The names of the pieces that it merges."""
-    goes_on_from: tuple[str, ...]
-    """The names of the pieces shown as context: the summary so far, or what comes before."""
+    span: Span | None
+    """The part of the document that it covers."""
+    parents: tuple[Parent, ...]
 
 
-class CallEntry(DossierModel):
+class CallEntry(Entry):
     """A call to a model, or a reply reused from an earlier call."""
 
     number: int
@@ -196,7 +138,7 @@ class CallEntry(DossierModel):
     error: ScrubbedLine
 
 
-class CallMessage(DossierModel):
+class CallMessage(Entry):
     """A message that was sent in a call."""
 
     role: str
@@ -222,18 +164,7 @@ class CallDetails(CallEntry):
     """The run that sent it; None once that is deleted."""
 
 
-class Positions(DossierModel):
-    """Which parts of the document the summary comes from."""
-
-    traced: int
-    untraced: int
-    thirds: tuple[float, ...]
-    bins: tuple[float, ...]
-    density: tuple[float, ...]
-    spread: float | None
-
-
-class PromptText(DossierModel):
+class PromptText(Entry):
     """A prompt that was used."""
 
     name: str
@@ -242,78 +173,75 @@ class PromptText(DossierModel):
     """None if its text is not recorded."""
 
 
-class DocumentEntry(DossierModel):
-    """The document."""
-
-    id: str
-    title: Line
-    characters: int
-    words: int
-    sections: tuple[dict[str, Any], ...]
-    text: str | None
-    """None if it is left out."""
-    language: str = ""
-    """The language of the document, such as `de`; empty if unknown."""
-    part: str = ""
-    """The chapters and pages that were read; empty if all were."""
-
-
-class RunEntry(DossierModel):
-    """The run."""
-
-    id: str
-    kind: str
-    status: str
-    stopped: str
-    """Why it stopped."""
-    why: Clean
-    """The reason in the words of a model that led the run."""
-    error: Scrubbed
-    parent: str | None
-    model: Scrubbed
-    judges: tuple[Scrubbed, ...]
-    strategy: str
-    version: str
-    tokenizer: str
-    created: str
-    updated: str
-    settings: ScrubbedDict
-    judging: ScrubbedDict | None
-    refinement: ScrubbedDict | None
-    limits: dict[str, Any]
-    usage: Totals
-
-
-class Dossier(DossierModel):
+class Dossier(Entry):
     """Everything that can be shown of a run."""
 
     format: int = FORMAT
     holds: str
     """A sentence on how much of the document it contains."""
-    run: RunEntry
-    document: DocumentEntry
-    draft: str | None
-    summary: str | None
-    words: int
+    result: SharedResult
+    document: Document
+    has_source: Annotated[bool, Field(exclude=True)]
+    """Whether the document's text is shared, or only what is cited."""
     sentences: tuple[TracedSentence, ...]
     findings: tuple[FindingHistory, ...]
-    scores: tuple[Score, ...]
     rounds: tuple[RoundTrace, ...]
-    requests: tuple[RequestOutcome, ...] = ()
-    """The outcome of each of a person's requests that a revision tried."""
     items: tuple[JudgedItem, ...]
-    trees: tuple[KeyFactTree, ...]
-    positions: Positions | None
-    chapters: tuple[ChapterResult, ...] = ()
-    pieces: tuple[PieceEntry, ...]
+    keyfacts: KeyFacts | None
+    """The key facts that the summary was judged by; the verdicts on them are items."""
+    pieces: tuple[TracedPiece, ...]
     calls: tuple[CallEntry, ...]
     prompts: tuple[PromptText, ...]
     left_out: tuple[str, ...]
     """Sentences on what is missing from the summary or the dossier, and why."""
 
-    @field_serializer("rounds", "chapters", "pieces", mode="wrap")
+    @computed_field
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """The settings of the run by what they are for, without what tells of the machine."""
+        run = self.result.run
+        groups = {
+            "drafting": run.settings.model_dump(mode="json", exclude={"key_env"}),
+            "judging": run.judging.model_dump(mode="json") if run.judging else {},
+            "refining": run.refinement.model_dump(mode="json") if run.refinement else {},
+            "limits": run.limits.model_dump(mode="json"),
+        }
+        return {name: scrubbed_all(settings) for name, settings in groups.items() if settings}
+
+    @field_serializer("document")
+    def _document(self, document: Document) -> dict[str, Any]:
+        """Return what is shared of the document, with the part that was read, and null for a text that is left out."""
+        return {
+            "id": document.id,
+            "title": one_line(document.title),
+            "characters": len(document.text),
+            "words": count_words(document.text),
+            "sections": [
+                {"title": one_line(section.title), "level": section.level, **section.span._asdict()}
+                for section in document.sections
+            ],
+            "text": document.text if self.has_source else None,
+            "language": primary(document.language),
+            "part": self.part,
+        }
+
+    @field_serializer("rounds", "pieces", mode="wrap")
     def _scrubbed(self, records: Any, dump: SerializerFunctionWrapHandler) -> Any:
         return scrubbed_all(dump(records))
+
+    @property
+    def part(self) -> str:
+        """The chapters and pages of the document that were read; empty if all were."""
+        return part_read(self.result.outline.notes)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The models that judged; empty if none did."""
+        return tuple(self.result.judges) if self.result.run.judging else ()
+
+    @property
+    def offline_check(self) -> bool:
+        """Whether the built-in model judged."""
+        return any(certificate.offline_check for certificate in self.result.certificates.values())
 
     def findings_on(self, sentence: int) -> tuple[int, ...]:
         """Return the numbers of the findings about a sentence that still apply."""
@@ -330,99 +258,3 @@ class Dossier(DossierModel):
     def number(self, draft: str | None) -> int | None:
         """Return the number of the round that made a draft; None if no round did."""
         return next((turn.round.number for turn in self.rounds if turn.draft.id == draft), None)
-
-    @property
-    def offline_check(self) -> bool:
-        """Whether the built-in model judged."""
-        return any(score.offline_check for score in self.scores)
-
-
-class Places:
-    """Describes spans of one document."""
-
-    def __init__(self, document: Document) -> None:
-        self._document = document
-
-    def at(self, span: Span | None) -> PlaceEntry | None:
-        """Return a span with its chapter, its percentage and its text; None for None."""
-        return None if span is None else self.known(span)
-
-    def known(self, span: Span, *, words: bool = True) -> PlaceEntry:
-        """Return the same for a span that is not None; a long one can go without its text."""
-        document = self._document
-        return PlaceEntry(
-            start=span.start,
-            end=span.end,
-            document=document_of(document, span),
-            chapter=chapter_of(document, span),
-            pages=pages_of(document, span),
-            percent=percent_of(document, span.start),
-            text=document.text[span.start : span.end] if words else "",
-        )
-
-
-_LONGEST = 160
-_CLAUSE = re.compile(r"[;:,.] ")
-_STATES = {
-    "waiting": "Waiting for your review.",
-    "running": "Running.",
-    "failed": "Failed.",
-    "stopped": "Stopped at a limit.",
-    "interrupted": "Interrupted.",
-    "killed": "Crashed.",
-}
-
-
-class VerdictPart(NamedTuple):
-    """One clause of a verdict, with a sign so that colour is not the only cue."""
-
-    kind: str
-    """met, missed, unsure or note."""
-    sign: str
-    says: str
-
-
-def verdict(status: str, scores: Sequence[Score], requests: Sequence[RequestOutcome] = ()) -> tuple[VerdictPart, ...]:
-    """Return the status unless the run is done, then every goal, or every score if there are no goals, and how many
-    requests were not met."""
-    judged = [metric for metric in scores if metric.metric not in COMPUTED]
-    shown = [metric for metric in judged if metric.goal is not None] or judged
-    # Metrics without a score for the same reason share a clause.
-    reasons: dict[str, list[Score]] = {}
-    for metric in shown:
-        why = metric.reason.rpartition("; ")[2] if metric.score is None else ""
-        reasons.setdefault(why or metric.metric, []).append(metric)
-    parts = [_clause(metrics[0]) if len(metrics) == 1 else _unjudged(metrics, why) for why, metrics in reasons.items()]
-    if not parts and status == "done":
-        parts = [VerdictPart("note", "", "not judged")]
-    parts[:1] = [part._replace(says=part.says[:1].upper() + part.says[1:]) for part in parts[:1]]
-    if unmet := count_unmet(requests):
-        parts.append(VerdictPart("missed", "✗", unmet))
-    return (*([VerdictPart("note", "", _STATES[status])] if status in _STATES else ()), *parts)
-
-
-def _unjudged(metrics: Sequence[Score], why: str) -> VerdictPart:
-    names = " and ".join(", ".join(spaced(metric.metric) for metric in metrics).rsplit(", ", 1))
-    kind, sign = ("note", "") if metrics[0].goal is None else ("unsure", "?")
-    return VerdictPart(kind, sign, f"{names} were not judged: {_shortened(why)}")
-
-
-def _clause(metric: Score) -> VerdictPart:
-    name, why = spaced(metric.metric), _shortened(metric.reason) if metric.score is None else ""
-    if metric.metric == NEWCOMER and metric.judged:
-        return VerdictPart("note", "", f"{name}: {metric.reason}")
-    if metric.goal is None:
-        unscored = f"not scored{f' ({why})' if why else ''}"
-        return VerdictPart("note", "", f"{name} {score(metric.score) if metric.score is not None else unscored}")
-    goal = f"goal {score(metric.goal)}"
-    if metric.score is None:
-        return VerdictPart("unsure", "?", f"{name} not scored ({goal}{f'; {why}' if why else ''})")
-    state, sign = ("undecided", "?") if metric.met is None else ("met", "✓") if metric.met else ("missed", "✗")
-    return VerdictPart(state.replace("undecided", "unsure"), sign, f"{name} {score(metric.score)} ({goal} {state})")
-
-
-def _shortened(reason: str) -> str:
-    """Return as many of the first clauses of a reason as there is room for."""
-    whole = one_line(reason).rstrip(".")
-    ends = [match.start() for match in _CLAUSE.finditer(whole, 0, _LONGEST)]
-    return whole if len(whole) <= _LONGEST else whole[: ends[-1]] if ends else one_line(whole, _LONGEST)

@@ -12,7 +12,7 @@ from math import log
 from typing import Any, Literal
 
 from redraft.domain import REVIEW, Finding, computed
-from redraft.evaluators.metric_info import aim_of
+from redraft.evaluators.metric_info import metric_info
 from redraft.report.history.trace import RoundTrace
 from redraft.text.sentences import sentences_in
 
@@ -100,7 +100,8 @@ def difference(before: RoundTrace, after: RoundTrace) -> DraftDiff:
 def _complaint(finding: Finding, sentence: str) -> tuple[str, ...]:
     """Return a key of what a finding is about: a question of the document, or a claim of `sentence`, which may have
     changed since."""
-    if aim_of(finding.metric) == "content":
+    info = metric_info(finding.metric)
+    if info is not None and info.aim == "content":
         return finding.metric, finding.question or finding.expected or finding.explanation
     return finding.metric, sentence, finding.question, finding.explanation
 

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from redraft.agents.answerer import FoundAnswer
 from redraft.domain import Evaluation, Span, Totals
-from redraft.errors import RunError
+from redraft.errors import RunCommand, RunError
 from redraft.report.history.lineage import DocumentRead, Lineage, Origin, read_lineage
 from redraft.report.history.quotes import By, basis
 from redraft.report.history.results import Result, document_read, read_result
@@ -228,8 +228,9 @@ def read_answer(store: Store, key: str) -> Answer:
     run = result.run
     evaluation = store.judgments.of(run.draft).get(ANSWER) if run.kind == "ask" and run.draft else None
     if evaluation is None:
-        hint = run.next_step if run.kind == "ask" else "`redraft runs --kind ask` lists those that have"
-        raise RunError(f"run {run.id} has no answer", hint=hint)
+        those = RunCommand("runs", more=("--kind", "ask")), " lists those that have"
+        fix = run.next_step if run.kind == "ask" else those
+        raise RunError(f"run {run.id} has no answer", fix=fix)
     answer = FoundAnswer.model_validate(dict(evaluation.details))
     document = document_read(store, run)
     spans = [Span(*place) for place in answer.places] if answer.answered else []

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from redraft.domain import Evidence, Finding, Parent, Span, computed
-from redraft.errors import RunError
+from redraft.errors import RunCommand, RunError
 from redraft.report.history.lineage import NEAR, Lineage, Tracer, origin_note, place_fields
 from redraft.report.history.quotes import FactKey, StatedFact, stated_facts, yardstick_of
 from redraft.report.history.results import document_read
@@ -167,8 +167,9 @@ def _reference_of(store: Store, run: Run, draft: str, title: str) -> _Reference:
     key = yardstick_of(run, evaluations, "coverage")
     pack = store.packs.get(key) if key else store.packs.latest(run.document)
     if pack is None:
-        hint = "build it with `redraft keyfacts SOURCE` or `redraft pack build SOURCE`"
-        raise RunError(f"there are no questions or key facts for {title or 'the document'}", hint=hint)
+        builders = (RunCommand("keyfacts", more=("SOURCE",)), " or ", RunCommand("pack build", more=("SOURCE",)))
+        fix = ("build it with ", *builders)
+        raise RunError(f"there are no questions or key facts for {title or 'the document'}", fix=fix)
     questions = [
         (question.evidence.text or question.answer, question.kind, question.evidence, (question.id,))
         for question in pack.questions

@@ -31,7 +31,7 @@ from redraft.domain import (
     computed,
     record_json,
 )
-from redraft.errors import RunError
+from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE, WithdrawnFinding, goal_status, withdrawn
 from redraft.report.entry import Entry
 from redraft.report.history.certificates import Certificate, certificates, offline_checked
@@ -378,7 +378,7 @@ class RunResult(Entry, defer_build=True):
     notes: tuple[str, ...]
     requests: tuple[RequestOutcome, ...]
     oddities: tuple[str, ...]
-    error: dict[str, str] | None
+    error: dict[str, Any] | None
     usage: Totals
     chapters: Annotated[tuple[ChapterResult, ...], Field(exclude_if=lambda chapters: not chapters)] = ()
     """The chapters with their results, if they were summarized separately."""
@@ -576,5 +576,5 @@ def built_keyfacts(store: Store, run: Result | str) -> KeyFacts:
 
 def _built(result: Result, key: str | None, what: str) -> str:
     if key is None:
-        raise RunError(f"run {result.run.id} has no {what}", hint="`redraft pack build` makes them")
+        raise RunError(f"run {result.run.id} has no {what}", fix=(RunCommand("pack build"), " makes them"))
     return key

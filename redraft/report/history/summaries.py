@@ -9,7 +9,7 @@ from typing import Annotated, Any, cast
 from pydantic import Field
 
 from redraft.domain import GIVEN, OTHER, Draft, Evaluation, computed
-from redraft.errors import RunError
+from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.llm.addresses import shown_name
 from redraft.report.entry import Entry, Line
@@ -79,12 +79,13 @@ def compared(store: Store, of: Result | str) -> SummaryComparison:
     result = result_of(store, of)
     run = result.run
     if run.kind != "compare":
-        raise RunError(f"run {run.id} does not compare summaries", hint="`redraft compare SOURCE A B`")
+        fix = ("compare two with ", RunCommand("compare", more=("SOURCE", "A", "B")))
+        raise RunError(f"run {run.id} does not compare summaries", fix=fix)
     by_node = {draft.node: draft for draft in store.runs.drafts(run.id)}
     drafts = [by_node[GIVEN], by_node[OTHER]]
     evaluations = [store.judgments.of(draft.id) for draft in drafts]
     if PREFERENCE not in evaluations[0]:
-        raise RunError(f"run {run.id} has no verdict yet", hint=run.next_step)
+        raise RunError(f"run {run.id} has no verdict yet", fix=run.next_step)
     a, b = (
         ComparedSummary(draft, draft.words, sentences, figures(by_metric) or {})
         for draft, sentences, by_metric in zip(drafts, count_sentences(store, run, drafts), evaluations, strict=True)

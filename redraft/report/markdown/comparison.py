@@ -82,7 +82,7 @@ def _notes(comparison: SummaryComparison) -> Iterator[str]:
     if not comparison.document_read:
         any_read = any(judging["document_read"] for judging in comparison.judgings)
         who = "not every judge has read the document" if any_read else "no judge has read the document"
-        yield f"{who}: with the summaries it does not fit the window (--context-tokens)"
+        yield f"{who}: with the summaries it does not fit the window"
 
 
 def _judgings(comparison: SummaryComparison) -> Iterator[str]:

@@ -40,7 +40,7 @@ def _unplaced(lineage: Lineage, word: str) -> list[str]:
 
 
 def _note(lineage: Lineage, text: str) -> str:
-    more = "" if lineage.embedded else "; --set embeddings=MODEL finds more"
+    more = "" if lineage.embedded else "; embeddings find more"
     return f"note: {text}{more}" if lineage.doubtful else ""
 
 

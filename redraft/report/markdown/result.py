@@ -174,7 +174,7 @@ def unanswered_calls(totals: Totals) -> list[str]:
 
 def overspend(usd: float) -> str:
     """Return the amount spent over the limit, and why."""
-    return f"{dollars(usd)} over --max-cost, because replies were longer than requested"
+    return f"{dollars(usd)} over the limit, because replies were longer than requested"
 
 
 def pieces_markdown(pieces: Sequence[Piece]) -> str:

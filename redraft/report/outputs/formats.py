@@ -300,7 +300,7 @@ def _limit(section: TemplateSection, name: str, words: int | None) -> int:
     limit = section.words if section.words is not None else words
     if limit is None:
         what = f"the section {section.title!r} has no limit"
-        hint = f"write ({_LIMIT_EXAMPLE}) after its title, or give --words for all sections without a limit"
+        hint = f"write ({_LIMIT_EXAMPLE}) after its title, or give a word limit for all sections without one"
         raise _wrong(section.line, what, name, hint)
     if limit < _MIN_WORDS:
         hint = f"write ({_LIMIT_EXAMPLE}), for example"

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 
 from redraft.report.pages.formatting import FILTERS
+from redraft.text.sentences import is_heading
 
 PAGES = "redraft.report.pages"
 """The package with these templates and static files."""
@@ -42,12 +43,6 @@ def static(name: str, package: str = PAGES) -> str:
 
 
 @cache
-def styles(*names: str) -> Inline:
-    """Return style sheets joined in order."""
-    return Inline("\n".join(static(name) for name in names))
-
-
-@cache
 def script(entry: str) -> Inline:
     """Return a module bundled with its imports: dependencies first, each once."""
     order: list[str] = []
@@ -71,22 +66,10 @@ class Assets(NamedTuple):
 
 
 def assets(sheets: Sequence[str], entry: str) -> Assets:
-    """Return the assets of a standalone page."""
-    css, js = styles(*sheets), script(entry)
-    return Assets(policy(styles=css, script=js), css.text, js.text)
-
-
-def policy(*, styles: Inline, script: Inline) -> str:
-    """Return the policy of a standalone page, which allows only its own styles, its script and `data:` images."""
-    parts = {
-        "default-src": "'none'",
-        "script-src": script.allowed,
-        "style-src": styles.allowed,
-        "img-src": "data:",
-        "base-uri": "'none'",
-        "form-action": "'none'",
-    }
-    return "; ".join(f"{name} {value}" for name, value in parts.items())
+    """Return the assets of a standalone page. Its policy allows only its own styles, its script and `data:` images."""
+    css, js = Inline("\n".join(static(name) for name in sheets)), script(entry)
+    own = f"script-src {js.allowed}; style-src {css.allowed}; img-src data:"
+    return Assets(f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'", css.text, js.text)
 
 
 def template(name: str) -> Template:
@@ -97,7 +80,7 @@ def template(name: str) -> Template:
 @cache
 def environment(*packages: str) -> Environment:
     """Return the templates of these pages, and of packages that add to them."""
-    made = Environment(
+    pages = Environment(
         loader=ChoiceLoader([PackageLoader(package, "templates") for package in (*packages, PAGES)]),
         autoescape=True,
         undefined=StrictUndefined,
@@ -105,5 +88,6 @@ def environment(*packages: str) -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters.update(FILTERS)
-    return made
+    pages.filters.update(FILTERS)
+    pages.tests.update(heading=is_heading)
+    return pages

@@ -2,98 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from redraft.domain import why_stopped
-from redraft.evaluators.figures import interval_of_share, mean
-from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, verdict
-from redraft.report.drawings import (
-    PartScore,
-    RoundScore,
-    TimedCall,
-    calls_over_time,
-    density,
-    document_parts,
-    parts_of,
-    rounds,
-)
+from redraft.domain import Evaluation, why_stopped
+from redraft.report.dossier.build import reason_of
+from redraft.report.dossier.contents import Dossier, TracedPiece, fact_key
+from redraft.report.drawings import FIFTHS, calls_over_time, items_by_fifth, rounds, sources
 from redraft.report.history.lineage import TracedSentence
+from redraft.report.history.results import RequestOutcome, count_unmet
 from redraft.report.markdown.result import revisions, usage
 from redraft.report.pages.assets import assets, template
-from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, packed, page_data
-from redraft.settings import COMPUTED
-from redraft.text.sanitizer import clean
-from redraft.text.words import spaced
-
-_FIFTHS = 5
-THIRDS = ("beginning", "middle", "end")
-_OK = "ok"
-_MEASURED = {
-    "coverage": ("Questions answered, by part of the document", "share of questions answered"),
-    "keyfact_recall": ("Key facts stated, by part of the document", "share of key facts stated"),
-}
-
-
-def pictures(dossier: Dossier) -> dict[str, list[Markup]]:
-    """Return the drawings by part of the page."""
-    return {"rounds": list(_of_rounds(dossier)), "places": list(_of_places(dossier)), "calls": list(_of_calls(dossier))}
-
-
-def _of_rounds(dossier: Dossier) -> Iterator[Markup]:
-    if len(dossier.rounds) < 2:
-        return
-    goals = {score.metric: score.goal for score in dossier.scores}
-    names = list(dict.fromkeys(name for turn in dossier.rounds for name in turn.scores))
-    scores = {name: [turn.scores.get(name) for turn in dossier.rounds] for name in names}
-    yield rounds(
-        [RoundScore(spaced(name), scores[name], goals.get(name)) for name in names],
-        [turn.round.accepted is not False for turn in dossier.rounds],
-    )
-
-
-def _of_places(dossier: Dossier) -> Iterator[Markup]:
-    if (positions := dossier.positions) is not None:
-        if positions.density:
-            yield density({"this summary": positions.density})
-        yield parts_of({"this summary": positions.thirds}, THIRDS, "third of the document")
-    for metric, (title, measure) in _MEASURED.items():
-        items = [item for item in dossier.items if item.metric == metric and item.place is not None]
-        if items:
-            yield document_parts(title, measure, list(_parts(items, dossier.document.characters)))
-
-
-def _parts(items: Sequence[JudgedItem], characters: int) -> Iterator[PartScore]:
-    """Yield the document in fifths, each with the mean value of the items judged there."""
-    fifths: list[list[JudgedItem]] = [[] for _ in range(_FIFTHS)]
-    for judged_item in items:
-        start = judged_item.place.start if judged_item.place else 0
-        fifths[min(_FIFTHS - 1, start * _FIFTHS // max(1, characters))].append(judged_item)
-    for at, within in enumerate(fifths):
-        values = [item.value for item in within if item.value is not None]
-        share = mean(values)
-        between = (None, None) if share is None else interval_of_share(share, len(values))
-        name = f"{at * 100 // _FIFTHS} to {(at + 1) * 100 // _FIFTHS}%"
-        yield PartScore(name, share, len(values), len(within) - len(values), *between)
-
-
-def _of_calls(dossier: Dossier) -> Iterator[Markup]:
-    calls = [
-        TimedCall(spaced(entry.prompt), entry.began, entry.began + entry.seconds, entry.outcome != _OK)
-        for entry in dossier.calls
-        if not entry.borrowed
-    ]
-    if calls:
-        yield calls_over_time(calls)
-
+from redraft.report.pages.formatting import as_written, facts_by_level, in_language, packed, page_data
+from redraft.settings import COMPUTED, NEWCOMER
+from redraft.text import origins
+from redraft.text.sanitizer import clean, one_line, scrubbed
+from redraft.text.sentences import is_heading
+from redraft.text.words import count_words, score, spaced
 
 STYLES = ("plots.css", "base.css", "dossier.css")
 SCRIPT = "dossier.js"
 MARK = Markup('<meta name="redraft-run"')
 """The start of the tag that identifies a standalone page; it comes before any content."""
+_LONGEST = 160
+_MEASURED = {
+    "coverage": ("Questions answered, by part of the document", "share of questions answered"),
+    "keyfact_recall": ("Key facts stated, by part of the document", "share of key facts stated"),
+}
+_CLAUSE = re.compile(r"[;:,.] ")
+_STATES = {
+    "waiting": "Waiting for your review.",
+    "running": "Running.",
+    "failed": "Failed.",
+    "stopped": "Stopped at a limit.",
+    "interrupted": "Interrupted.",
+    "killed": "Crashed.",
+}
 
 
 def mark_of(run: str, updated: str) -> Markup:
@@ -104,108 +52,178 @@ def mark_of(run: str, updated: str) -> Markup:
 
 def dossier_page(dossier: Dossier) -> str:
     """Return the page as a standalone file, with its styles and its script."""
-    shown, data = view(dossier), packed(page_data(dossier))
-    mark = mark_of(dossier.run.id, dossier.run.updated)
-    return template("dossier.html").render(**shown, assets=assets(STYLES, SCRIPT), mark=mark, data=data)
+    run, data = dossier.result.run, packed(page_data(dossier))
+    page = template("dossier.html")
+    return page.render(**view(dossier), assets=assets(STYLES, SCRIPT), mark=mark_of(run.id, run.updated), data=data)
 
 
-def view(dossier: Dossier) -> dict[str, Any]:
-    """Return the variables for the templates of a dossier."""
-    shown = pictures(dossier)
-    tops, below = _piece_tree(dossier.pieces)
+def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return the variables for the templates of a dossier. `word` words messages for the reader, and `names` are the
+    names of models for people."""
+    result, own = dossier.result, in_language(dossier.document)
+    goals = result.run.refinement.goals if result.run.refinement else {}
+    sent = [call for call in dossier.calls if not call.borrowed]
+    open_findings = [history for history in dossier.findings if history.state == "open"]
+
+    def say(text: str) -> str:
+        return word(scrubbed(text))
+
     return {
         "sheets": STYLES,
         "d": dossier,
-        "verdict": verdict(dossier.run.status, dossier.scores, dossier.requests),
-        "views": tuple(_views(dossier)),
+        "say": say,
+        "names": names or {},
+        "verdict": verdict(result.status, result.evaluations, result.goals, result.requests, say),
         "paragraphs": tuple(_paragraphs(dossier)),
         "findings": {history.number: history for history in dossier.findings},
-        "open": sum(1 for history in dossier.findings if history.state == "open"),
-        "missing": [history for history in dossier.findings if history.state == "open" and history.sentence is None],
+        "open": len(open_findings),
+        "missing": [history for history in open_findings if history.sentence is None],
         "closed": [history for history in dossier.findings if history.state != "open"],
-        "judged": [score for score in dossier.scores if score.metric not in COMPUTED],
+        "judged": {name: judged for name, judged in result.evaluations.items() if name not in COMPUTED},
+        "reason_of": reason_of,
+        "verdicts": {item.key: item for item in dossier.items},
         "stopped": _stopped(dossier),
-        "pictures": shown,
-        "fact_levels": facts_by_level(dossier.trees),
-        "by_prompt": calls_by_prompt(dossier.calls),
-        "usage": usage(dossier.run.usage),
+        "pictures": {
+            "rounds": [rounds(dossier.rounds, goals)] if len(dossier.rounds) > 1 else [],
+            "places": list(_drawn_places(dossier)),
+            "calls": [calls_over_time(sent)] if sent else [],
+        },
+        "fact_levels": facts_by_level(dossier),
+        "usage": usage(result.usage),
         "pieces": {entry.piece.name: entry for entry in dossier.pieces},
-        "below": below,
-        "tops": tops,
-        "settings": tuple(_settings(dossier)),
-        **languages(dossier),
+        "children": _piece_tree(dossier.pieces),
+        "fact_key": fact_key,
+        "part": dossier.part,
+        "words": count_words(dossier.document.text),
+        "of_document": own,
+        "of_summary": Markup() if result.settings.language else own,
     }
-
-
-def languages(dossier: Dossier) -> dict[str, Markup]:
-    """Return the `lang` attributes for quotations from the document and the summary, so that they are set and read
-    aloud correctly."""
-    own = in_language(dossier.document.language)
-    return {"of_document": own, "of_summary": Markup() if dossier.run.settings.get("language") else own}
-
-
-def in_language(language: str) -> Markup:
-    """Return the `lang` attribute for a quotation; empty if the language is unknown."""
-    return Markup(' lang="{}"').format(language) if language else Markup()
-
-
-def _views(dossier: Dossier) -> Iterator[tuple[str, str]]:
-    yield "reading", "Reading"
-    if dossier.chapters:
-        yield "chapters", "Chapters"
-    if dossier.summary:
-        yield "scores", "Scores"
-    if len(dossier.rounds) > 1:
-        yield "rounds", "Rounds"
-    if dossier.trees:
-        yield "facts", "Key facts"
-    if dossier.summary:
-        yield "places", "Source map"
-    if dossier.pieces:
-        yield "pieces", "Partial summaries"
-    if dossier.calls:
-        yield "calls", "Calls"
-    yield "about", "About"
 
 
 def _paragraphs(dossier: Dossier) -> Iterator[list[TracedSentence]]:
     """Yield the sentences by paragraph, each as it is in the summary, with its line breaks."""
-    text, paragraph, end = dossier.summary or "", list[TracedSentence](), 0
+    text, paragraph, end = dossier.result.summary or "", list[TracedSentence](), 0
     for sentence in dossier.sentences:
         if paragraph and "\n\n" in text[end : sentence.span.start]:
             yield paragraph
             paragraph = []
-        paragraph.append(replace(sentence, text=clean(text[slice(*sentence.span)]).strip()))
+        paragraph.append(replace(sentence, text=as_written(sentence, text)))
         end = sentence.span.end
     if paragraph:
         yield paragraph
 
 
-def _piece_tree(pieces: Sequence[PieceEntry]) -> tuple[list[str], Mapping[str, list[str]]]:
-    """Return the partial summaries as a tree: the roots, and what is below each. Each is in it once, below the first
-    that was made from it."""
-    names, placed = {entry.piece.name for entry in pieces}, set[str]()
-    below: dict[str, list[str]] = {name: [] for name in names}
+def _piece_tree(pieces: Sequence[TracedPiece]) -> Mapping[str, list[str]]:
+    """Return the partial summaries as a tree: what each merges, and under the empty name its roots. Each is in it once,
+    below the first that was made from it."""
+    names = [entry.piece.name for entry in pieces]
+    above: dict[str, str] = {}
     for entry in pieces:
-        for child in entry.made_from:
-            if child in names and child not in placed and child != entry.piece.name:
-                placed.add(child)
-                below[entry.piece.name].append(child)
-    return [entry.piece.name for entry in reversed(pieces) if entry.piece.name not in placed], below
+        for parent in entry.parents:
+            if parent.kind == "piece" and parent.node in names and parent.node != entry.piece.name:
+                above.setdefault(parent.node, entry.piece.name)
+    children: dict[str, list[str]] = {name: [] for name in ("", *names)}
+    for child, parent_name in above.items():
+        children[parent_name].append(child)
+    children[""] = [name for name in reversed(names) if name not in above]
+    return children
 
 
 def _stopped(dossier: Dossier) -> str:
-    accepted = [bool(turn.round.accepted) for turn in dossier.rounds[1:]]
-    reason = why_stopped(dossier.run.status, dossier.run.stopped)
-    why = f" “{clean(dossier.run.why)}”" if dossier.run.why else ""
+    run, accepted = dossier.result.run, [bool(turn.round.accepted) for turn in dossier.rounds[1:]]
+    reason = why_stopped(dossier.result.status, run.stop_reason or "")
+    why = f" “{clean(run.why)}”" if run.why else ""
     return f"{revisions(accepted)}. {reason[:1].upper()}{reason[1:]}.{why}"
 
 
-def _settings(dossier: Dossier) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    run = dossier.run
-    yield "Drafting", run.settings
-    if run.judging:
-        yield "Judging", run.judging
-    if run.refinement:
-        yield "Refining", run.refinement
-    yield "Limits", run.limits
+class VerdictPart(NamedTuple):
+    """One clause of a verdict, with a sign so that colour is not the only cue."""
+
+    kind: str
+    """met, missed, unsure or note."""
+    sign: str
+    says: str
+
+
+def verdict(
+    status: str,
+    evaluations: Mapping[str, Evaluation],
+    goals: Mapping[str, Mapping[str, Any]],
+    requests: Sequence[RequestOutcome] = (),
+    say: Callable[[str], str] = str,
+) -> tuple[VerdictPart, ...]:
+    """Return the status unless the run is done, then every goal, or every score if there are no goals, and how many
+    requests were not met."""
+    judged = {name: evaluation for name, evaluation in evaluations.items() if name not in COMPUTED}
+    judged = {name: evaluation for name, evaluation in judged.items() if name in goals} or judged
+    # Metrics without a score for the same reason share a clause.
+    by_reason: dict[str, list[str]] = {}
+    for name, evaluation in judged.items():
+        why = say(reason_of(evaluation)).rpartition("; ")[2] if evaluation.score is None else ""
+        by_reason.setdefault(why or name, []).append(name)
+    parts = []
+    for why, metrics in by_reason.items():
+        goal, names = goals.get(metrics[0]), " and ".join(", ".join(map(spaced, metrics)).rsplit(", ", 1))
+        if len(metrics) == 1:
+            parts.append(_clause(judged[metrics[0]], goal, say))
+        else:
+            unsure = ("unsure", "?") if goal else ("note", "")
+            parts.append(VerdictPart(*unsure, f"{names} were not judged: {_shortened(why)}"))
+    if not parts and status == "done":
+        parts = [VerdictPart("note", "", "not judged")]
+    parts[:1] = [part._replace(says=part.says[:1].upper() + part.says[1:]) for part in parts[:1]]
+    if unmet := count_unmet(requests):
+        parts.append(VerdictPart("missed", "✗", unmet))
+    return (*([VerdictPart("note", "", _STATES[status])] if status in _STATES else ()), *parts)
+
+
+def _clause(evaluation: Evaluation, goal: Mapping[str, Any] | None, say: Callable[[str], str]) -> VerdictPart:
+    name, reason = spaced(evaluation.metric), say(reason_of(evaluation))
+    why = _shortened(reason) if evaluation.score is None else ""
+    if evaluation.metric == NEWCOMER and evaluation.judged:
+        return VerdictPart("note", "", f"{name}: {reason}")
+    if goal is None:
+        unscored = f"not scored{f' ({why})' if why else ''}"
+        return VerdictPart(
+            "note", "", f"{name} {score(evaluation.score) if evaluation.score is not None else unscored}"
+        )
+    aim = f"goal {score(goal['at_least'])}"
+    if evaluation.score is None:
+        return VerdictPart("unsure", "?", f"{name} not scored ({aim}{f'; {why}' if why else ''})")
+    kind, sign, state = {
+        None: ("unsure", "?", "undecided"),
+        True: ("met", "✓", "met"),
+        False: ("missed", "✗", "missed"),
+    }[goal["met"]]
+    return VerdictPart(kind, sign, f"{name} {score(evaluation.score)} ({aim} {state})")
+
+
+def _shortened(reason: str) -> str:
+    """Return as many of the first clauses of a reason as there is room for."""
+    line = one_line(reason).rstrip(".")
+    ends = [match.start() for match in _CLAUSE.finditer(line, 0, _LONGEST)]
+    return line if len(line) <= _LONGEST else line[: ends[-1]] if ends else one_line(line, _LONGEST)
+
+
+def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[float]:
+    """Return the share of a summary that comes from each fifth of its document; empty if no sentence is traced. Each
+    traced sentence counts one, shared among its places by weight; headings come from nowhere."""
+    masses = [
+        origins.OriginMass(
+            (place.span.start + place.span.end) / 2 / max(1, characters),
+            place.weight / sum(origin.weight for origin in sentence.places),
+        )
+        for sentence in sentences
+        for place in sentence.places
+        if not is_heading(sentence.text)
+    ]
+    return origins.shares(masses, origins.bins(len(FIFTHS))) if masses else []
+
+
+def _drawn_places(dossier: Dossier) -> Iterator[Markup]:
+    characters = len(dossier.document.text)
+    if shares := source_shares(dossier.sentences, characters):
+        yield sources({"this summary": shares})
+    for metric, words in _MEASURED.items():
+        if items := [item for item in dossier.items if item.metric == metric and item.place]:
+            yield items_by_fifth(*words, items, characters)

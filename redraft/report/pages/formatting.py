@@ -7,16 +7,19 @@ import gzip
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from redraft.domain import Finding, KeyFact
+from redraft.domain import Document, Finding, KeyFact
 from redraft.evaluators.metric_info import withdrawn
-from redraft.report.dossier.contents import CallEntry, Dossier, KeyFactTree
+from redraft.report.dossier.build import chunks_left_out
+from redraft.report.dossier.contents import Dossier, JudgedItem, fact_key
 from redraft.report.history.lineage import DRIFTS, Origin, TracedSentence, origin_note
-from redraft.text.places import on_pages
+from redraft.text.languages import primary
+from redraft.text.places import on_pages, percent_of, place_in
 from redraft.text.sanitizer import clean, one_line, scrubbed
 from redraft.text.words import count, dollars, lasting, score, spaced
 
@@ -64,53 +67,37 @@ def cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else clean(str(value))
 
 
-def setting(value: Any) -> str:
-    """Format the value of a setting."""
-    if value is None or value == [] or value == {}:
+def setting(value: Any, names: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Format the value of a setting; `names` are the names of models for people."""
+    if value in (None, [], {}):
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, list):
-        return ", ".join(map(setting, value))
+        return ", ".join(setting(entry, names) for entry in value)
     if isinstance(value, dict):
-        return "; ".join(f"{spaced(str(name))} {setting(one)}" for name, one in value.items())
-    return clean(str(value))
+        return "; ".join(f"{spaced(str(name))} {setting(entry, names)}" for name, entry in value.items())
+    return clean(names.get(str(value), str(value)))
 
 
 _STAGES = {
-    "Drafting": (
-        "begin",
-        "compress",
-        "merge",
-        "merge_onward",
-        "outline",
-        "summarize_chunk",
-        "summarize_whole",
-        "tidy",
-        "update",
-    ),
-    "Questions and key facts": (
-        "ask_document",
-        "ask_typed",
-        "rank_questions",
-        "facts_faithful",
-        "facts_objective",
-        "facts_significant",
-        "keyfacts_analytical",
-        "keyfacts_narrative",
-        "query_analytical",
-        "query_narrative",
-    ),
-    "Refining": ("decide", "edit", "criticize", "revise", "rule_on_findings", "choose_draft"),
+    "Drafting": {
+        *("begin", "compress", "merge", "merge_onward", "outline"),
+        *("summarize_chunk", "summarize_whole", "tidy", "update"),
+    },
+    "Questions and key facts": {
+        *("ask_document", "ask_typed", "rank_questions", "facts_faithful", "facts_objective", "facts_significant"),
+        *("keyfacts_analytical", "keyfacts_narrative", "query_analytical", "query_narrative"),
+    },
+    "Refining": {"decide", "edit", "criticize", "revise", "rule_on_findings", "choose_draft"},
 }
-_STAGE_OF = {prompt: name for name, prompts in _STAGES.items() for prompt in prompts}
 
 
 def stage(prompt: str) -> str:
     """Return the stage of a run that a prompt belongs to."""
-    return _STAGE_OF.get(prompt, "Judging")
+    return next((name for name, prompts in _STAGES.items() if prompt in prompts), "Judging")
 
 
 def kind(finding: Finding) -> str:
@@ -123,12 +110,13 @@ def sign(finding: Finding) -> str:
     return "✗" if kind(finding) == "wrong" else "◐" if finding.missing else "○"
 
 
-def standing(fact: KeyFact, tree: KeyFactTree) -> str:
-    """Return the standing of a key fact: pruned, unjudged, stated or missing."""
+def standing(fact: KeyFact, item: JudgedItem | None) -> str:
+    """Return the standing of a key fact, given the verdict on it: pruned, unjudged, stated or missing."""
     if not fact.kept:
         return "pruned"
-    value = tree.verdicts[fact.id].value if fact.id in tree.verdicts else None
-    return "unjudged" if value is None else "stated" if value >= _HALF else "missing"
+    if item is None or item.value is None:
+        return "unjudged"
+    return "stated" if item.value >= _HALF else "missing"
 
 
 def fact_sign(standing: str) -> str:
@@ -163,7 +151,19 @@ def sentence_label(sentence: TracedSentence, findings: Sequence[int]) -> str:
 
 def by_name(models: str | Sequence[str], names: Mapping[str, str]) -> str:
     """Return models by their names for people."""
-    return ", ".join(names.get(one, one) for one in ((models,) if isinstance(models, str) else models))
+    return ", ".join(names.get(model, model) for model in ((models,) if isinstance(models, str) else models))
+
+
+def in_language(document: Document) -> Markup:
+    """Return the `lang` attribute for quotations from a document, so that they are set and read aloud correctly; empty
+    if its language is unknown."""
+    language = primary(document.language)
+    return Markup(' lang="{}"').format(language) if language else Markup()
+
+
+def as_written(sentence: TracedSentence, summary: str) -> str:
+    """Return a sentence as it is in the summary, with its line breaks."""
+    return clean(summary[sentence.span.start : sentence.span.end]).strip()
 
 
 def coded(text: str) -> Markup:
@@ -174,127 +174,61 @@ def coded(text: str) -> Markup:
     )
 
 
-FILTERS: dict[str, Callable[..., object]] = {"many": count} | {
-    one.__name__: one
-    for one in (
-        score,
-        spaced,
-        one_line,
-        shortened,
-        opening,
-        capitalized,
-        address,
-        pace,
-        lasting,
-        by_name,
-        cell,
-        setting,
-        kind,
-        sign,
-        standing,
-        fact_sign,
-        certainty,
-        drift,
-        neat,
-        clean,
-        withdrawn,
-        sentence_label,
-        origin_note,
-        on_pages,
-        coded,
-        dollars,
-    )
+_OF_TEXT = (one_line, shortened, opening, capitalized, clean, neat, coded, spaced, address, by_name, on_pages)
+_OF_NUMBERS = (score, cell, setting, dollars, lasting, pace)
+_OF_RECORDS = (kind, sign, standing, fact_sign, certainty, drift, withdrawn, sentence_label, origin_note)
+_OF_DOCUMENTS = (in_language, as_written, chunks_left_out)
+FILTERS: dict[str, Callable[..., object]] = {
+    function.__name__: function for function in (*_OF_TEXT, *_OF_NUMBERS, *_OF_RECORDS, *_OF_DOCUMENTS)
 }
+FILTERS |= {"many": count, "place": place_in, "percent": percent_of}
 
 
-_OK = "ok"
-
-
-class HtmlTable(NamedTuple):
-    """A table: its head and its rows."""
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[str | int | float | None, ...], ...]
-
-
-def facts_by_level(trees: Sequence[KeyFactTree]) -> HtmlTable:
-    """Count the key facts that the summary states, by perspective and level."""
+def facts_by_level(dossier: Dossier) -> list[tuple[str | int | float | None, ...]]:
+    """Count the key facts that the summary states: a row by perspective and level, with the facts, those stated, those
+    missing, those without a verdict, and the share stated."""
+    verdicts, keyfacts = {item.key: item for item in dossier.items}, dossier.keyfacts
     standings: dict[tuple[str, str], list[str]] = {}
-    for tree in trees:
-        for fact in tree.tree.facts:
-            standings.setdefault((tree.tree.perspective, fact.level), []).append(standing(fact, tree))
-    rows = []
-    for key, facts in sorted(standings.items()):
+    if keyfacts is None:
+        return []
+    for tree in keyfacts.trees:
+        for fact in tree.facts:
+            item = verdicts.get(fact_key(keyfacts, tree.chunk, tree.perspective, fact.id))
+            standings.setdefault((tree.perspective, fact.level), []).append(standing(fact, item))
+    rows: list[tuple[str | int | float | None, ...]] = []
+    for level, facts in sorted(standings.items()):
         stated, missing, unjudged = (facts.count(name) for name in ("stated", "missing", "unjudged"))
         share = stated / (stated + missing) if stated + missing else None
-        rows.append((*key, stated + missing + unjudged, stated, missing, unjudged, share))
-    return HtmlTable(("perspective", "level", "facts", "stated", "missing", "no verdict", "share stated"), tuple(rows))
-
-
-def calls_by_prompt(calls: Sequence[CallEntry]) -> HtmlTable:
-    """Return what the calls of each prompt used."""
-    found: dict[str, list[CallEntry]] = {}
-    for call in calls:
-        found.setdefault(call.prompt, []).append(call)
-    return HtmlTable(
-        ("prompt", "calls", "cached", "failed", "tokens in", "tokens out", "cost", "seconds"),
-        tuple((prompt.replace("_", " "), *_added(of_one)) for prompt, of_one in found.items()),
-    )
-
-
-def _added(calls: Sequence[CallEntry]) -> tuple[str | int | float, ...]:
-    entries = [call for call in calls if not call.borrowed]
-    costs = [call.cost_usd for call in entries]
-    return (
-        len(entries),
-        len(calls) - len(entries),
-        sum(1 for call in entries if call.outcome != _OK),
-        sum(call.prompt_tokens for call in entries),
-        sum(call.completion_tokens for call in entries),
-        dollars(None if None in costs else sum(cost for cost in costs if cost)),
-        round(sum(call.seconds for call in entries), 1),
-    )
-
-
-# A timestamp would make packed values differ.
-_NO_TIME = 0
+        rows.append((*level, stated + missing + unjudged, stated, missing, unjudged, share))
+    return rows
 
 
 def packed(value: object) -> str:
     """Return a value as compressed JSON in base64, which is safe in HTML."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=_NO_TIME)).decode()
+    # A timestamp would make packed values differ.
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
 
 
-def page_data(dossier: Dossier) -> dict[str, Any]:
-    """Return the data for the script of a dossier. Offsets are in characters."""
+def page_data(dossier: Dossier, word: Callable[[str], str] = str) -> dict[str, Any]:
+    """Return the data for the script of a dossier; `word` words messages for the reader. Offsets are in characters."""
+    evidence = [(item, item.evidence.span) for item in dossier.items if item.evidence and item.evidence.span]
+    numbers = ("began", "seconds", "prompt_tokens", "completion_tokens")
     return {
-        "text": dossier.document.text,
-        "summary": dossier.summary,
-        "sections": [[section["start"], section["level"], section["title"]] for section in dossier.document.sections],
-        "sentences": {entry.number: [[*origin.span] for origin in entry.places] for entry in dossier.sentences},
-        "items": [
-            [item.place.start, item.place.end, item.value]
-            for item in dossier.items
-            if item.place is not None and item.metric != "consistency"
+        "text": dossier.document.text if dossier.has_source else None,
+        "summary": dossier.result.summary,
+        "sections": [
+            [section.span.start, section.level, one_line(section.title)] for section in dossier.document.sections
         ],
+        "sentences": {entry.number: [[*origin.span] for origin in entry.places] for entry in dossier.sentences},
+        "items": [[*span, item.value] for item, span in evidence if item.metric != "consistency"],
         "drafts": [[turn.round.number, clean(turn.draft.text)] for turn in dossier.rounds],
         "calls": [
             [
-                entry.number,
-                entry.label,
-                entry.prompt,
-                entry.model,
-                entry.outcome,
-                entry.began,
-                entry.seconds,
-                entry.prompt_tokens,
-                entry.completion_tokens,
-                dollars(entry.cost_usd),
-                entry.error,
-                entry.borrowed,
-                stage(entry.prompt),
+                *(call.number, call.label, call.prompt, word(call.model), call.outcome),
+                *(getattr(call, name) for name in numbers),
+                *(dollars(call.cost_usd), word(call.error), call.borrowed, stage(call.prompt)),
             ]
-            for entry in dossier.calls
+            for call in dossier.calls
         ],
     }

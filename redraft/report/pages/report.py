@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from string import ascii_uppercase
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from redraft.report.dossier.comparison import letters
 from redraft.report.pages.assets import assets, template
-from redraft.report.tables import Table
-from redraft.report.tables import figure as number
+from redraft.report.tables import Table, figure
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count
 
@@ -53,15 +52,32 @@ class ReportPanel(NamedTuple):
 
     anchor: str
     letter: str
-    table: Table
-    numeric: tuple[bool, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left_out: str
-    figures: tuple[Markup, ...]
-    undrawn: str
-    file: str
-    data: str
-    size: str
+    experiment: str
+    shown: ShownTable
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The rows on the page, with numbers rounded."""
+        rows = self.shown.table.rows[:_MAX_ROWS]
+        return [[cell if isinstance(cell, str) else figure(cell, _DIGITS) for cell in row] for row in rows]
+
+    @property
+    def numeric(self) -> list[bool]:
+        """Whether each column has only numbers."""
+        columns = zip(*self.shown.table.rows[:_MAX_ROWS], strict=True)
+        return [not any(isinstance(cell, str) for cell in column) for column in columns]
+
+    @property
+    def file(self) -> str:
+        """The name of the file with all rows."""
+        names = (_FILE_NAME.sub("-", name.lower()).strip("-") for name in (self.experiment, self.shown.table.name))
+        return f"{'-'.join(name[:_FILE] or 'table' for name in names)}.csv"
+
+    @property
+    def data(self) -> str:
+        """That file as an address."""
+        content = base64.b64encode(self.shown.table.to_csv().encode()).decode()
+        return f"data:text/csv;charset=utf-8;base64,{content}"
 
 
 class ReportRow(NamedTuple):
@@ -91,63 +107,36 @@ class ReportSection(NamedTuple):
 def report_page(results: Sequence[Results]) -> str:
     """Return the page, with its styles, its script and its data."""
     report_sections = sections(results)
-    pictures = sum(len(panel.figures) for section in report_sections for line in section.lines for panel in line.panels)
-    tables = sum(len(result.tables) for result in results)
+    tables = [shown for of_one in results for shown in of_one.tables]
+    pictures = count(sum(len(shown.pictures) for shown in tables), "picture")
     return template("report.html").render(
         sections=report_sections,
         assets=assets(STYLES, SCRIPT),
         title=", ".join(section.title for section in report_sections),
-        line=f"{count(len(results), 'set')} of results, {count(tables, 'table')}, {count(pictures, 'picture')}",
+        line=f"{count(len(results), 'set')} of results, {count(len(tables), 'table')}, {pictures}",
     )
 
 
 def sections(results: Sequence[Results]) -> tuple[ReportSection, ...]:
     """Group the results by experiment; tables of the same name are side by side."""
     by_name: dict[str, list[ResultSet]] = {}
-    for at, one in enumerate(results):
-        by_name.setdefault(one.experiment, []).append(ResultSet(_letter(at), one))
-    return tuple(_section(f"e{at}", sets) for at, sets in enumerate(by_name.values(), 1))
-
-
-def _letter(at: int) -> str:
-    """Return the letter of an index: A, B ... Z, A2, B2 ..."""
-    turn, place = divmod(at, len(ascii_uppercase))
-    return f"{ascii_uppercase[place]}{turn + 1 if turn else ''}"
-
-
-def _section(anchor: str, sets: Sequence[ResultSet]) -> ReportSection:
-    names = dict.fromkeys(table.table.name for result_set in sets for table in result_set.results.tables)
-    lines = tuple(_line(f"{anchor}-t{at}", name, sets) for at, name in enumerate(names, 1))
-    return ReportSection(anchor, one_line(sets[0].results.title, _TITLE), tuple(sets), lines)
-
-
-def _line(anchor: str, name: str, sets: Sequence[ResultSet]) -> ReportRow:
-    found = [
-        (result_set, table) for result_set in sets for table in result_set.results.tables if table.table.name == name
-    ]
-    panels = tuple(_panel(f"{anchor}-{at}", result_set, table) for at, (result_set, table) in enumerate(found, 1))
-    return ReportRow(anchor, one_line(found[0][1].table.title), panels)
-
-
-def _panel(anchor: str, one: ResultSet, shown: ShownTable) -> ReportPanel:
-    table = shown.table
-    rows = table.rows[:_MAX_ROWS]
-    left = len(table.rows) - len(rows)
-    said = f"{count(left, 'more row')} {'is' if left == 1 else 'are'} in the file." if left else ""
-    return ReportPanel(
-        anchor,
-        one.letter,
-        table,
-        tuple(bool(rows) and not any(isinstance(row[at], str) for row in rows) for at in range(len(table.columns))),
-        tuple(tuple(cell if isinstance(cell, str) else number(cell, _DIGITS) for cell in row) for row in rows),
-        said,
-        shown.pictures,
-        shown.undrawn,
-        f"{_file_name(one.results.experiment)}-{_file_name(table.name)}.csv",
-        f"data:text/csv;charset=utf-8;base64,{base64.b64encode(table.to_csv().encode()).decode()}",
-        count(len(table.rows), "row"),
+    for at, of_one in enumerate(results):
+        by_name.setdefault(of_one.experiment, []).append(ResultSet(letters(at), of_one))
+    return tuple(
+        ReportSection(f"e{at}", one_line(sets[0].results.title, _TITLE), tuple(sets), tuple(_rows(f"e{at}", sets)))
+        for at, sets in enumerate(by_name.values(), 1)
     )
 
 
-def _file_name(name: str) -> str:
-    return _FILE_NAME.sub("-", name.lower()).strip("-")[:_FILE] or "table"
+def _rows(anchor: str, sets: Sequence[ResultSet]) -> Iterator[ReportRow]:
+    """Yield the tables of each name."""
+    tables: dict[str, list[tuple[ResultSet, ShownTable]]] = {}
+    for result_set in sets:
+        for shown in result_set.results.tables:
+            tables.setdefault(shown.table.name, []).append((result_set, shown))
+    for at, beside in enumerate(tables.values(), 1):
+        panels = (
+            ReportPanel(f"{anchor}-t{at}-{place}", result_set.letter, result_set.results.experiment, shown)
+            for place, (result_set, shown) in enumerate(beside, 1)
+        )
+        yield ReportRow(f"{anchor}-t{at}", one_line(beside[0][1].table.title), tuple(panels))

@@ -147,7 +147,7 @@ def test_short_of_its_budget_it_says_how_to_go_on(inside: Inside, server: ChatSe
     short = inside.run(*JUDGED, "--set", "batch=1", "--max-calls", "4")
     assert short.code == 3
     assert len(server.seen) == 4
-    assert "--max-calls 4 is used up" in short.err
+    assert "the limit of 4 calls is used up" in short.err
     assert "repeat the command with a higher limit" in short.err
     assert "not judged and do not count" in short.out
     assert inside.run(*JUDGED, "--set", "batch=1", "-q").code == 0

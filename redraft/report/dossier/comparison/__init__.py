@@ -1,1 +1,0 @@
-"""Comparison of runs: item by item for one document, pair by pair for several."""

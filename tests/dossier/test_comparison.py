@@ -1,0 +1,237 @@
+"""Runs are compared by figures that were worked out by hand, and what cannot be compared is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redraft.domain import Evaluation
+from redraft.errors import RunError, UsageError
+from redraft.evaluators.figures import interval_of_mean
+from redraft.report.dossier.comparison import RunComparison, item_values, letters, read_comparison, standing
+from redraft.report.dossier.contents import JudgedItem
+from redraft.report.pages.comparison import comparison_page
+from redraft.store.store import Store
+from tests.dossier.keepers import Shelf
+
+
+@pytest.fixture(scope="module")
+def store(keepers: Shelf) -> Iterator[Store]:
+    with Store(keepers.database) as store:
+        yield store
+
+
+@pytest.fixture(scope="module")
+def pair(keepers: Shelf, store: Store) -> RunComparison:
+    """Of ten keepers the first summary names 1, 3, 4 and wrongly 2, the second names 1, 2 and 5."""
+    return read_comparison(store, [keepers.first, keepers.second])
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 0.25])
+def test_equal_values_have_a_narrow_interval(value: float) -> None:
+    assert interval_of_mean([value] * 5) == (value, value)
+
+
+def test_interval_agrees_with_the_binomial() -> None:
+    # Of ten coins the mean of a resample is a tenth of a binomial number: of (10, 1/2) 2 to 8 hold at least 95 %.
+    assert interval_of_mean([0.0] * 5 + [1.0] * 5) == pytest.approx((0.2, 0.8), abs=0.01)
+    assert interval_of_mean([0.0] * 5 + [1.0] * 5) == interval_of_mean([1.0, 0.0] * 5), "the order makes no difference"
+    assert interval_of_mean([0.0, 1.0, 0.0, 1.0]) is None, "four values are too few"
+
+
+def judged_as(verdict: str, value: float | None) -> JudgedItem:
+    texts: dict[str, Any] = dict.fromkeys(("kind", "text", "expected", "found", "key"), "")
+    places: dict[str, Any] = {"evidence": None, "place": None, "sentences": ()}
+    return JudgedItem(metric="coverage", verdict=verdict, value=value, **texts, **places)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ([("answered", 1.0), ("unanswered", 0.0)], "flipped"),
+        ([("contradicted", 1.0), ("unanswered", 0.0)], "flipped"),
+        ([("disputed", 0.6), ("unanswered", 0.0)], "flipped"),
+        ([("answered", 1.0), ("contradicted", 1.0)], "changed"),
+        ([("disputed", 0.4), ("unanswered", 0.0)], "changed"),
+        ([("answered", 1.0), ("unjudged", None)], "open"),
+        ([("answered", 1.0), ("unanswered", 0.0), ("unjudged", None)], "open"),
+        ([("answered", 1.0), ("answered", 1.0)], "same"),
+    ],
+)
+def test_standing_of_an_item(verdicts: list[tuple[str, float | None]], expected: str) -> None:
+    assert standing([judged_as(*verdict) for verdict in verdicts]) == expected
+
+
+def test_items_missing_in_a_run_are_open() -> None:
+    assert standing([judged_as("answered", 1.0), None]) == "open"
+
+
+def test_letters_continue_after_z() -> None:
+    expected = ["A", "B", "Z", "AA", "AB", "AZ", "BA", "ZZ", "AAA"]
+    assert [letters(at) for at in (0, 1, 25, 26, 27, 51, 52, 701, 702)] == expected
+
+
+def test_values_are_those_behind_the_score() -> None:
+    items = {"claims": [{"value": 1.0}, {"value": 0.0}, {"value": None}], "others": [{"value": 0.25}, {"value": 0.25}]}
+    scored = Evaluation("m", 1, "scored", 0.5, judged=2, unjudged=1, details=items)
+    assert item_values(scored) == [1.0, 0.0]
+    assert item_values(replace(scored, score=0.7)) == ()
+    assert item_values(Evaluation("m", 1, "failed", None, details=items)) == ()
+
+
+def test_texts_are_marked_with_their_language(pair: RunComparison) -> None:
+    def page_in(language: str) -> str:
+        def of(record: Any) -> Any:
+            return record.model_copy(update={"document": replace(record.document, language=language)})
+
+        changes = {"documents": tuple(map(of, pair.documents)), "runs": tuple(map(of, pair.runs))}
+        return comparison_page(pair.model_copy(update=changes))
+
+    page, items = page_in("he"), pair.documents[0].items
+    assert page.count('<span dir="auto" lang="he">') == len(items) + sum(bool(item.item.expected) for item in items)
+    assert page.count('<q dir="auto" lang="he">') == page.count("<q ") > 0
+    assert page.count('<span lang="he">') == sum(len(run.sentences) for run in pair.runs)
+    assert 'dir="auto" lang' not in page_in("")
+
+
+@pytest.mark.slow
+def test_flipped_items_come_first(pair: RunComparison) -> None:
+    (document,) = pair.documents
+    questions = [(item.item.text.rstrip("?").split()[4], item.standing) for item in document.items]
+    assert questions[:4] == [("2", "flipped"), ("3", "flipped"), ("4", "flipped"), ("5", "flipped")]
+    assert {standing for _, standing in questions[4:]} == {"same"}
+    assert [item.number for item in document.items] == list(range(1, 11))
+    third = document.items[1]
+    verdicts = [(run, item.verdict, item.found) for run, item in third.verdicts.items() if item]
+    assert verdicts == [("A", "answered", "Tom3"), ("B", "unanswered", "")]
+    assert third.item.expected == "Tom3"
+    assert third.item.evidence is not None
+    assert "keeper number 3 is called Tom3" in third.item.evidence.text
+
+
+def test_differences_are_paired_by_item(pair: RunComparison) -> None:
+    coverage, consistency = pair.differences
+    # 3 of 10 against 3 of 10: two more, two less, six alike.
+    assert (coverage.metric, coverage.pairs, coverage.left_out, coverage.over) == ("coverage", 10, 0, "items")
+    assert coverage.difference == pytest.approx(0)
+    assert coverage.interval == interval_of_mean([1.0, 1.0, -1.0, -1.0, *[0.0] * 6])
+    assert "is the same for A and B" in coverage.says
+    assert "includes 0, so there may be no difference" in coverage.says
+    # 3 of 4 claims hold of the first, all 3 of the second. They are other claims, and cannot be paired.
+    assert (consistency.difference, consistency.interval) == (pytest.approx(-0.25), None)
+    assert "cannot be paired" in consistency.says
+
+
+def test_scores_have_intervals_of_their_items(pair: RunComparison) -> None:
+    first, second = (side.scores for side in pair.contestants)
+    assert (first["coverage"].mean, second["coverage"].mean) == (0.3, 0.3)
+    assert first["coverage"].interval == interval_of_mean([1.0] * 3 + [0.0] * 7)
+    assert (first["consistency"].mean, first["consistency"].interval) == (0.75, None), "four items are too few"
+
+
+def test_equal_runs_are_named_by_id(pair: RunComparison, keepers: Shelf) -> None:
+    labels = [f"your summary ({keepers.first})", f"your summary ({keepers.second})"]
+    assert [side.label for side in pair.contestants] == labels
+
+
+def test_page_marks_a_wrong_sentence(pair: RunComparison) -> None:
+    page = comparison_page(pair)
+    assert page.count('class="sentence flawed"') == 1
+    assert 'class="sentence flawed" id="A-s2"' in page
+    assert "coverage: contradicted" in page
+
+
+def test_several_documents_are_paired(keepers: Shelf, store: Store) -> None:
+    comparison = read_comparison(store, keepers.named)
+    sides = [(side.letter, side.label, len(side.runs)) for side in comparison.contestants]
+    assert sides == [("A", "much", 7), ("B", "little", 6)]
+    (coverage,) = comparison.differences
+    # Of n keepers one has n - 1 and the other 1, for n from 5 to 10; one document has no second summary.
+    expected = [(n - 2) / n for n in range(5, 11)]
+    assert (coverage.pairs, coverage.left_out, coverage.over) == (6, 1, "documents")
+    assert coverage.difference == pytest.approx(sum(expected) / 6)
+    assert coverage.interval == interval_of_mean(expected)
+    assert "excludes 0" in coverage.says
+    assert any("1 of 7 documents have runs of one system only" in warning for warning in comparison.warnings)
+    numbers = [item.number for document in comparison.documents for item in document.items]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert comparison.model_dump_json() == read_comparison(store, keepers.named).model_dump_json()
+
+
+def test_several_runs_count_as_their_mean(keepers: Shelf, store: Store) -> None:
+    runs = [named.split("=")[1] for named in keepers.named]
+    # Of five keepers the first summary names four and the second one; of six keepers the third names five.
+    keys = [f"both={runs[0]}", f"both={runs[1]}", f"both={runs[2]}", f"one={runs[3]}"]
+    comparison = read_comparison(store, keys)
+    both = comparison.contestants[0]
+    assert (both.label, both.runs, both.scores["coverage"].documents) == ("both", ("A1", "A2", "A3"), 2)
+    assert both.scores["coverage"].mean == pytest.approx(((0.8 + 0.2) / 2 + 5 / 6) / 2)
+    assert both.scores["coverage"].interval is None
+    (coverage,) = comparison.differences
+    assert (coverage.pairs, coverage.difference) == (1, pytest.approx(4 / 6))
+    assert "An interval needs at least 5" in coverage.says
+
+
+def test_other_judges_are_not_compared(keepers: Shelf, store: Store) -> None:
+    comparison = read_comparison(store, [keepers.first, keepers.other_judge])
+    assert any("coverage are not comparable: the judges differ" in warning for warning in comparison.warnings)
+    coverage = next(difference for difference in comparison.differences if difference.metric == "coverage")
+    assert (coverage.difference, coverage.interval) == (None, None)
+    assert "Not compared: the judges differ" in coverage.says
+
+
+def test_other_questions_are_not_compared(keepers: Shelf, store: Store) -> None:
+    comparison = read_comparison(store, [keepers.first, keepers.other_pack])
+    assert any("the questions or key facts differ" in warning for warning in comparison.warnings)
+    assert all(item.standing == "open" for item in comparison.documents[0].items)
+    assert "not asked" in comparison_page(comparison)
+
+
+def test_unjudged_items_count_nowhere(keepers: Shelf, store: Store) -> None:
+    comparison = read_comparison(store, [keepers.first, keepers.hole])
+    (open_item,) = [item for item in comparison.documents[0].items if item.standing == "open"]
+    verdict = open_item.verdicts["B"]
+    assert verdict is not None
+    assert verdict.value is None
+    coverage = comparison.differences[0]
+    assert (coverage.pairs, coverage.left_out) == (9, 1)
+    assert any("B: 1 of 10 items of coverage has no verdict" in warning for warning in comparison.warnings)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["first"], "you gave only one run"),
+        (["first", "first"], "is given twice"),
+        (["first", "elsewhere"], "no two of these runs are of the same document"),
+        (["first", "pack"], "made no summary: it builds questions"),
+    ],
+)
+def test_nothing_to_compare_is_an_error(keepers: Shelf, store: Store, names: list[str], message: str) -> None:
+    with pytest.raises((UsageError, RunError), match=message):
+        read_comparison(store, [getattr(keepers, name) for name in names])
+
+
+def test_one_system_alone_is_an_error(keepers: Shelf, store: Store) -> None:
+    with pytest.raises(UsageError, match="all of these runs belong to one system: one"):
+        read_comparison(store, [f"one={named.split('=')[1]}" for named in keepers.named[:4]])
+
+
+@pytest.mark.parametrize("names", [("plain", "plainer"), ("first", "plain")])
+def test_runs_without_common_scores_are_compared(keepers: Shelf, store: Store, names: tuple[str, str]) -> None:
+    comparison = read_comparison(store, [getattr(keepers, name) for name in names])
+    assert len(comparison.contestants) == 2
+    assert comparison.warnings[0].startswith("No metric has scored two of these runs")
+
+
+def test_missing_scores_are_named_with_reasons(keepers: Shelf, store: Store) -> None:
+    comparison = read_comparison(store, [keepers.first, keepers.coverage_only, keepers.failed])
+    not_judged, failed = [warning for warning in comparison.warnings if "No consistency score" in warning]
+    assert not_judged == "No consistency score for B: it was not judged by this metric."
+    reason = comparison.runs[2].result.evaluations["consistency"].reason
+    assert failed == f"No consistency score for C: {reason}."
+    assert {difference.metric for difference in comparison.differences} == {"coverage"}
+    assert set(comparison.contestants[1].scores) == {"coverage"}

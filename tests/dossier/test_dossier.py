@@ -1,0 +1,258 @@
+"""A dossier holds what the store has of a run, says what it does not hold, and tells nothing of the machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from redraft.report.markdown.dossier import dossier_markdown
+
+from redraft import Session, read_lineage, read_trace
+from redraft.domain import DraftComparison, Finding, Ruling, record_json
+from redraft.errors import RunError
+from redraft.evaluators.metric_info import WITHDRAWN, WithdrawnFinding
+from redraft.llm.base import Request
+from redraft.prompts.book import PromptBook
+from redraft.readers.documents import parse
+from redraft.report.dossier.build import read_dossier
+from redraft.report.dossier.contents import Dossier
+from redraft.report.history.lineage import origin_note
+from redraft.report.history.trace import GIVEN_SAID
+from redraft.report.pages.dossier import dossier_page
+from redraft.settings import DraftConfig, Limits
+from redraft.store.store import Store
+from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
+from tests.judges import Court, Keepers, Said, Sheet, island
+from tests.store.support import plain
+from tests.support import Desk, story
+
+Show = Callable[[Dossier], str]
+in_both_forms = pytest.mark.parametrize("show", [dossier_page, dossier_markdown], ids=["page", "markdown"])
+
+
+@pytest.mark.slow
+def test_offsets_lead_to_their_words(dossier: Dossier) -> None:
+    text, summary = dossier.document.text, dossier.result.summary or ""
+    places = [origin for sentence in dossier.sentences for origin in sentence.places]
+    assert all(one_line(text[slice(*origin.span)]) == origin.text for origin in places)
+    quotes = [item.evidence for item in dossier.items if item.evidence]
+    quotes += [history.finding.evidence for history in dossier.findings if history.finding.evidence]
+    assert min(len(places), len(quotes)) > 10
+    assert all(text[slice(*quote.span)] == quote.text for quote in quotes if quote.span and quote.text)
+    assert all(one_line(summary[slice(*sentence.span)]) == sentence.text for sentence in dossier.sentences)
+
+
+def test_records_are_those_of_the_run(dossier: Dossier, shelf: tuple[Store, str]) -> None:
+    store, run = shelf
+    trace, lineage = read_trace(store, run), read_lineage(store, run)
+    assert dossier.rounds == trace.rounds
+    assert dossier.number(dossier.result.run.draft) == trace.number(trace.run.draft)
+    assert [sentence.places for sentence in dossier.sentences] == [sentence.places for sentence in lineage.sentences]
+    assert all(origin.way for sentence in dossier.sentences for origin in sentence.places)
+    assert {prompt.name: prompt.hash for prompt in dossier.prompts} == store.runs.get(run).prompt_hashes
+    assert all(prompt.text for prompt in dossier.prompts)
+    content = json.loads(dossier.model_dump_json())
+    assert content["format"] == 4
+    assert content["sentences"] == record_json(dossier.sentences)
+    assert [turn["round"] for turn in content["rounds"]] == record_json([turn.round for turn in trace.rounds])
+    shown = trace.result.model_dump(mode="json")
+    shared = ("run", "status", "summary", "scores", "goals", "usage", "stop_reason")
+    assert {name: content["result"][name] for name in shared} == {name: shown[name] for name in shared}
+
+
+def test_findings_have_numbers_and_states(dossier: Dossier) -> None:
+    assert [history.number for history in dossier.findings] == list(range(1, len(dossier.findings) + 1))
+    result = next(turn for turn in dossier.rounds if turn.draft.id == dossier.result.run.draft)
+    on_result = {finding.id for finding in result.findings}
+    assert {history.finding.id for history in dossier.findings if history.state == "open"} == on_result
+    fixed = [history for history in dossier.findings if history.state == "fixed"]
+    assert fixed
+    assert all(result.round.number not in history.rounds for history in fixed)
+    aimed = {(history.number, outcome.round) for history in dossier.findings for outcome in history.aimed}
+    numbers = [turn.round.number for turn in dossier.rounds]
+    assert aimed == {(finding, number) for number in numbers for finding in dossier.to_fix(number)}
+    drafts = {turn.round.number: one_line(turn.draft.text) for turn in dossier.rounds}
+    credited = [outcome for history in fixed for outcome in history.aimed if outcome.gone and outcome.after]
+    assert credited
+    assert all(outcome.after in drafts[outcome.round] for outcome in credited)
+
+
+def test_findings_name_their_sentences(dossier: Dossier) -> None:
+    by_sentence = {number for sentence in dossier.sentences for number in dossier.findings_on(sentence.number)}
+    about_one = [history for history in dossier.findings if history.sentence is not None]
+    assert by_sentence == {history.number for history in about_one if history.state == "open"}
+    texts = {sentence.number: sentence.text for sentence in dossier.sentences}
+    assert all(texts[history.sentence or 0] == one_line(history.finding.sentence) for history in about_one)
+
+
+@in_both_forms
+def test_untraced_sentences_say_what_is_known(dossier: Dossier, show: Show) -> None:
+    for source in (GIVEN_SAID, "level 1 summary of chunks 1 to 4"):
+        first, *others = dossier.sentences
+        untraced = replace(first, origins=(), direct=(), judged=(), invented=source)
+        page = show(dossier.model_copy(update={"sentences": (untraced, *others)}))
+        assert origin_note(source).lower() in page.lower()
+
+
+@in_both_forms
+def test_withdrawn_findings_are_shown_with_quotes(dossier: Dossier, show: Show) -> None:
+    finding = Finding("consistency", "inconsistent", "correct", "It is wrong.", "Ann came.", "Who came?", "Ann", "Bob")
+    ruling = Ruling(dossier.document.id, finding.id, "supported", "Ann came in.", 3, 15, "It says so.", "a judge")
+    first, *others = dossier.rounds
+    name, evaluation = next(iter(first.evaluations.items()))
+    details = {**evaluation.details, WITHDRAWN: (WithdrawnFinding(finding, ruling),)}
+    changed = replace(first, evaluations={**first.evaluations, name: replace(evaluation, details=details)})
+    page = show(dossier.model_copy(update={"rounds": (changed, *others)}))
+    assert all(text in page for text in ("Who came?", "Ann came in."))
+    assert "Ann came in." not in show(dossier)
+
+
+@in_both_forms
+def test_rounds_have_the_reasons_of_judges(shelf: tuple[Store, str], show: Show) -> None:
+    store, run = shelf
+    *_, last = store.judgments.rounds(run)
+    try:
+        store.judgments.keep_round(run, replace(last, comparison=DraftComparison(2, 0, 0, ("It tells more.",))))
+        page = show(read_dossier(store, run))
+    finally:
+        store.judgments.keep_round(run, last)
+    assert "It tells more." in page
+    assert "It tells more." not in show(read_dossier(store, run))
+
+
+def test_key_facts_have_their_verdicts(dossier: Dossier) -> None:
+    evaluation = dossier.result.evaluations["keyfact_recall"]
+    values = [item.value for item in dossier.items if item.metric == "keyfact_recall"]
+    assert dossier.keyfacts is not None
+    assert len(values) == sum(len(tree.kept) for tree in dossier.keyfacts.trees)
+    assert (len(values) - values.count(None), values.count(None)) == (evaluation.judged, evaluation.unjudged)
+    page = dossier_page(dossier)
+    for sign, value in (("stated", 1.0), ("missing", 0.0)):
+        assert page.count(f'data-fact="{sign}"') == values.count(value) > 0
+
+
+def test_prompts_have_the_text_that_was_used(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "summarize_whole.md").write_text(f"{PromptBook().source('summarize_whole')}\nMINE", "utf-8")
+
+    async def summarize() -> str:
+        async with Session(tmp_path / "r.db", settings=DraftConfig(strategy="direct", prompts=str(own))) as session:
+            return (await session.summarize(story(12))).run.id
+
+    run = asyncio.run(summarize())
+    (own / "summarize_whole.md").write_text("changed", "utf-8")
+    with Store(tmp_path / "r.db") as store:
+        texts = {prompt.name: prompt.text for prompt in read_dossier(store, run).prompts}
+        assert "MINE" in (texts["summarize_whole"] or "")
+        assert str(tmp_path) not in read_dossier(store, run).model_dump_json()
+    with plain(tmp_path / "r.db") as database:
+        database.execute("DELETE FROM knowledge WHERE kind = 'prompt'")
+        database.commit()
+    with Store(tmp_path / "r.db") as store:
+        assert {prompt.text for prompt in read_dossier(store, run).prompts} == {None}
+
+
+def test_without_source_only_citations_remain(tmp_path: Path) -> None:
+    """By a model that writes its own words, so that nothing else of the document could be in there."""
+    secret = "The treasure lies below the seventh apple tree in Abel's orchard."
+    more = "The sea was grey that day, and nobody on the quay had much to say about it. " * 4
+    document = parse(f"# Keepers\n\nAbel kept the lantern all his life.\n\n{more}\n\n{secret}".encode(), name="k.md")
+
+    def answer(request: Request[object, object]) -> str:
+        return "Abel kept the lantern all his life."
+
+    async def summarize() -> str:
+        return (await Desk(tmp_path, answer).summarize(document, strategy="direct", words=20)).run.id
+
+    run = asyncio.run(summarize())
+    with Store(tmp_path / "redraft.db") as store:
+        whole, without = read_dossier(store, run), read_dossier(store, run, source=False)
+    assert secret in whole.model_dump_json()
+    assert "treasure" not in without.model_dump_json()
+    assert json.loads(without.model_dump_json())["document"]["text"] is None
+    assert "only the cited passages" in without.holds
+    assert any("left out on request" in sentence for sentence in without.left_out)
+
+
+def test_failed_runs_have_a_dossier(tmp_path: Path) -> None:
+    async def summarize() -> None:
+        with pytest.raises(Exception, match=r"."):
+            await Desk(tmp_path, lambda request: "").summarize(story(12), strategy="direct")
+
+    asyncio.run(summarize())
+    with Store(tmp_path / "redraft.db") as store:
+        dossier = read_dossier(store, store.runs.latest(1)[0].id)
+    assert (dossier.result.summary, dossier.sentences) == (None, ())
+    assert dossier.calls
+    assert dossier.result.run.error is not None
+    page = dossier_page(dossier)
+    assert "No summary yet." in page
+    assert "Error: " in page
+
+
+@pytest.mark.nightly
+def test_waiting_calls_follow_one_another(tmp_path: Path) -> None:
+    class Slow(Keepers):
+        def __call__(self, sheet: Sheet) -> Said:
+            time.sleep(0.03)
+            return super().__call__(sheet)
+
+    court = Court(tmp_path, Slow(), document=island(300))
+
+    async def evaluate() -> str:
+        async with court.session(limits=Limits(concurrency=1)) as session:
+            return (await session.evaluate(court.document, court.document.text[:3000], context_tokens=4096)).run.id
+
+    calls = sorted(read_dossier(court.store, asyncio.run(evaluate())).calls, key=lambda call: call.began)
+    court.store.close()
+    assert len(calls) > 5
+    assert all(call.began + call.seconds <= after.began + 0.005 for call, after in pairwise(calls))
+
+
+def test_runs_without_summary_are_refused(tmp_path: Path) -> None:
+    async def build() -> str:
+        async with Session(tmp_path / "r.db", settings=DraftConfig(model="extractive")) as session:
+            return (await session.build(story(20))).run.id
+
+    run = asyncio.run(build())
+    with Store(tmp_path / "r.db") as store, pytest.raises(RunError, match="made no summary: it builds questions"):
+        read_dossier(store, run)
+
+
+@pytest.mark.parametrize(
+    ("text", "shared"),
+    [
+        ("/home/ann/secret project/book.db: it is locked", "secret project/book.db: it is locked"),
+        ("/home/ann/models/minilm", "minilm"),
+        ("nli:/srv/models/deberta", "nli:deberta"),
+        ("~/prompts/mine", "mine"),
+        (r"C:\Users\Ann\prompts", "prompts"),
+        (r"the file 'D:\books\a.txt' is empty", "the file 'a.txt' is empty"),
+        ("(/opt/redraft/cache/x)", "(x)"),
+        ("https://ann:pass@models.example.org/v1", "https://models.example.org/v1"),
+        *(
+            (text, text)
+            for text in ("http://127.0.0.1:8080/v1/chat/completions", "openai/gpt-5-mini", "and/or either/or")
+        ),
+        *((text, text) for text in ("11/12 chunks, level 1/2", "It answers yes/no.")),
+    ],
+)
+def test_paths_are_reduced_to_names(text: str, shared: str) -> None:
+    assert scrubbed(text) == shared
+    value = {"path": text, "n": 3, "none": None, "list": [text, True]}
+    assert scrubbed_all(value) == {"path": shared, "n": 3, "none": None, "list": [shared, True]}
+
+
+@given(st.lists(st.text("abcdefgh", min_size=1, max_size=5), min_size=2, max_size=6))
+def test_directories_are_never_shared(names: list[str]) -> None:
+    directories = [f"dir{at}{name}" for at, name in enumerate(names)]
+    assert scrubbed(f"cannot read /{'/'.join(directories)}") == f"cannot read {directories[-1]}"
