@@ -246,7 +246,7 @@ async def test_steps_of_a_given_summary_are_unknown(tmp_path: Path) -> None:
     assert origin == (unplaced, found.lineage.draft, "your summary", True)
     assert read_lineage(desk.store, run, encoder=Counting()).embedded
     hints = [lineage_markdown(replace(found.lineage, embedded=embedded)) for embedded in (False, True)]
-    assert ["embeddings=" in hint for hint in hints] == [True, False]
+    assert ["embeddings find more" in hint for hint in hints] == [True, False]
 
 
 async def test_a_query_has_facts_of_its_tree(tmp_path: Path) -> None:
