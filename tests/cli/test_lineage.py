@@ -137,8 +137,8 @@ def test_an_exported_page_says_what_it_holds(court: tuple[Inside, str]) -> None:
 def test_an_export_goes_to_stdout(court: tuple[Inside, str]) -> None:
     command, run = court
     done = command.run("export", run, "--format", "json")
-    assert done.err == ""
-    assert done.json["result"] == command.run("show", run, "--json").json
+    assert (done.json["result"]["run"], done.err) == (run, "")
+    assert done.json["result"]["summary"] == command.run("show", run, "--json").json["summary"]
     markdown = command.run("export", run, "--format", "markdown").out
     assert markdown.startswith("# The Keepers\n\n")
     assert f"\n# run {run} · " in markdown
