@@ -24,6 +24,7 @@ from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.lineage import origin_note
 from redraft.report.history.texts import GIVEN_SAID
+from redraft.report.markdown.run import run_markdown
 from redraft.report.pages.dossier import dossier_page
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
@@ -110,14 +111,18 @@ def test_withdrawn_findings_are_shown_with_quotes(dossier: Dossier) -> None:
 
 def test_rounds_have_the_reasons_of_judges(shelf: tuple[Store, str]) -> None:
     store, run = shelf
+
+    def exports() -> tuple[str, str]:
+        return dossier_page(read_dossier(store, run)), run_markdown(store, run)
+
     *_, last = store.judgments.rounds(run)
     try:
         store.judgments.keep_round(run, replace(last, comparison=DraftComparison(2, 0, 0, ("It tells more.",))))
-        page = dossier_page(read_dossier(store, run))
+        texts = exports()
     finally:
         store.judgments.keep_round(run, last)
-    assert "It tells more." in page
-    assert "It tells more." not in dossier_page(read_dossier(store, run))
+    assert all("It tells more." in text for text in texts)
+    assert not any("It tells more." in text for text in exports())
 
 
 def test_key_facts_have_their_verdicts(dossier: Dossier) -> None:
