@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -12,8 +11,9 @@ from click.core import ParameterSource
 
 from redraft.cli.sections import FOUND, options_of
 from redraft.cli.terminal import say
-from redraft.errors import DocumentError, UsageError
+from redraft.errors import DocumentError, Set, UsageError
 from redraft.fields import parameters_of, validated
+from redraft.order import Order
 from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.sources import STDIN
 
@@ -71,7 +71,7 @@ def settings(given: Given) -> DraftConfig:
         values |= {name: value for name, value in own.items() if name not in here and not _is_said(name)}
     context = click.get_current_context(silent=True)
     values |= {"found": context.meta[FOUND]} if context and context.meta.get(FOUND) else {}
-    return _checked(DraftConfig, values)
+    return Order().edited({name: _readable(value) for name, value in values.items()}).settings
 
 
 def _is_said(name: str) -> bool:
@@ -117,7 +117,7 @@ def named_models(given: Given) -> dict[str, ModelSettings]:
 def limits(given: Given, before: Limits | None = None) -> Limits:
     """Return the given limits; the rest are those of the earlier run, if any, else the defaults."""
     named = {name: given[name] for name in Limits.model_fields if given[name] is not None}
-    return _checked(Limits, {**(before or Limits()).model_dump(), **named})
+    return Order(limits=before or Limits()).edited(named).limits
 
 
 def prices(given: Given) -> PriceTable:
@@ -145,14 +145,13 @@ def judging(given: Given, refinement: RefineConfig | None = None) -> JudgeConfig
     named = {**_named(given, JUDGING), "models": named_models(given)}
     stated = rubrics_given(given.get("rubric", ()))
     if missing := [name for name in stated if refinement and name not in refinement.goals]:
-        raise UsageError(f"--rubric: {missing[0]} is not a goal", hint=f"add --goal {missing[0]}=0.75")
+        raise UsageError(f"{missing[0]} is not a goal", field="rubrics", hint=f"add --goal {missing[0]}=0.75")
     metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *stated, *(refinement.goals if refinement else ())]))
     named["rubrics"] = {
         name: rubric_settings for name, rubric_settings in {**rubric_tables(), **stated}.items() if name in metrics
     }
-    judging = _checked(JudgeConfig, {**named, "metrics": metrics or USUAL_METRICS}, JUDGING)
-    with _said_of("--metric"):
-        evaluators(judging)
+    judging = validated(JudgeConfig, {**named, "metrics": metrics or USUAL_METRICS})
+    evaluators(judging)
     if judging.embeddings is None:
         # Refuse a similarity that needs an embedding model before anything is spent.
         similarity(judging.similarity, None)
@@ -279,13 +278,14 @@ def refinement(given: Given, run: Run | None = None) -> RefineConfig:
     if typed(given, ("words",)) and not typed(given, ("free_length",)):
         # A limit that is typed holds for revisions too, whatever the preset.
         values["free_length"] = False
-    refinement = _checked(RefineConfig, values, REFINEMENT)
+    refinement = validated(RefineConfig, values)
     if refinement.decider and refinement.policy != "agent" and typed(given, ("decider",)):
-        raise UsageError(f"--set decider is not used by --policy {refinement.policy}", hint="add --policy agent")
+        fix = ("add ", Set("policy", "agent"))
+        raise UsageError(f"the policy {refinement.policy} has no use for it", field="decider", fix=fix)
     if refinement.feedback and refinement.policy != "paper" and typed(given, ("feedback",)):
-        raise UsageError(f"--set feedback is not used by --policy {refinement.policy}", hint="add --policy paper")
-    with _said_of("--goal"):
-        check_goals(refinement.goals, metrics(names(evaluators), evaluators))
+        fix = ("add ", Set("policy", "paper"))
+        raise UsageError(f"the policy {refinement.policy} has no use for it", field="feedback", fix=fix)
+    check_goals(refinement.goals, metrics(names(evaluators), evaluators))
     return refinement
 
 
@@ -308,36 +308,19 @@ def _goals(words: Collection[str]) -> dict[str, float]:
         try:
             goals[metric.strip()] = float(value)
         except ValueError:
-            raise UsageError(
-                f"--goal: {word!r} is not a goal", hint="write METRIC=VALUE, such as coverage=0.8"
-            ) from None
+            problem = f"{word!r} is not a goal"
+            raise UsageError(problem, field="goals", hint="write METRIC=VALUE, such as coverage=0.8") from None
         if 1 < goals[metric.strip()] <= 100:
-            meant = f"{metric.strip()}={goals[metric.strip()] / 100:g}"
-            raise UsageError(f"--goal: {word} is above 1, the best score", hint=f"did you mean {meant}?")
+            meant = f"did you mean {metric.strip()}={goals[metric.strip()] / 100:g}?"
+            raise UsageError("must be at most 1", field=f"goals.{metric.strip()}", hint=meant)
     if len(goals) < len(words):
-        raise UsageError("--goal: a metric has two goals", hint="give one for each metric")
+        raise UsageError("a metric has two goals", field="goals", hint="give one for each metric")
     return goals
 
 
 def _named(given: Given, fields: Mapping[str, str]) -> dict[str, Any]:
     """Return the options that have a value, by the names of their settings fields."""
-    return {field: given[name] for name, field in fields.items() if given.get(name) not in (None, ())}
-
-
-def _checked(model: type[M], values: Given, options: Mapping[str, str] | None = None) -> M:
-    """Validate the values; errors name the options. Bytes that are not valid text become question marks."""
-    names = {field: name for name, field in (options or {}).items()}
-    readable = {name: _readable(value) for name, value in values.items()}
-    return validated(model, readable, lambda field: f"--{names.get(field, field).replace('_', '-')}", " ")
-
-
-@contextmanager
-def _said_of(option: str) -> Iterator[None]:
-    """Prefix usage errors raised within with the option's name."""
-    try:
-        yield
-    except UsageError as error:
-        raise UsageError(f"{option}: {error.message}", hint=error.hint) from error
+    return {field: _readable(given[name]) for name, field in fields.items() if given.get(name) not in (None, ())}
 
 
 def _readable(value: object) -> object:

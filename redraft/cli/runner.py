@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -22,7 +22,6 @@ from redraft.cli.output_files import OutputTarget
 from redraft.cli.terminal import DONE, FAILED, SHORT, echo_json, on_stderr, on_termination, say
 from redraft.cli.views.markdown import say_markdown
 from redraft.cli.views.outcome import close_form, deliver, finish
-from redraft.cli.views.plans import print_plan, show_form_plan
 from redraft.cli.views.progress import Display, open_progress
 from redraft.domain import Document, ReviewQuestion, record_json
 from redraft.errors import BudgetError, Fix, RedraftError, RunCommand, StoreError, UsageError
@@ -36,18 +35,18 @@ from redraft.report.markdown.layout import table
 from redraft.report.markdown.result import score_items
 from redraft.report.outputs.formats import Template
 from redraft.runs.driver import Reviewer
-from redraft.runs.dry_run import plan_run
-from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.runs.forms import fill, form_paper, form_plans
 from redraft.runs.models import ModelLike
+from redraft.runs.order import with_places
 from redraft.runs.own_places import OwnPlaces
 from redraft.runs.prepare import RunSpec
-from redraft.runs.request import with_places
 from redraft.runs.session import Session
 from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Purpose
 from redraft.store.store import Store
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import count, count_words
+
+if TYPE_CHECKING:
+    from redraft.runs.experiment_runner import ExperimentRunner
 
 _HTTP = "http/protobuf"
 _KEYS = (
@@ -219,6 +218,9 @@ def carry_out(
     limits, prices, quiet = parse_options.limits(given), parse_options.prices(given), given["quiet"]
     as_json = target.as_json if target else given["as_json"]
     if given["dry_run"]:
+        from redraft.cli.views.plans import print_plan
+        from redraft.runs.dry_run import plan_run
+
         with _known(given["db"]) as known:
             plan = plan_run(document, settings, order, prices, known)
         if as_json:
@@ -260,6 +262,9 @@ def fill_form(
     to: OutputTarget,
 ) -> int:
     """Draft every section of the template, then write and print the form; return the exit code."""
+    from redraft.cli.views.plans import show_form_plan
+    from redraft.runs.forms import fill, form_paper, form_plans
+
     wanted, prices, quiet = (document, settings, template, purpose), parse_options.prices(given), given["quiet"]
     if given["dry_run"]:
         return show_form_plan(template, form_plans(*wanted, prices), as_json=to.as_json)
@@ -355,6 +360,8 @@ def run_experiment(
     quiet: bool,
 ) -> T:
     """Run a task of many runs to its end; a `StoppedError` says how to continue after an interruption."""
+    from redraft.runs.experiment_runner import ExperimentRunner
+
     with open_progress(quiet=quiet) as display:
         try:
             return asyncio.run(run_until_stopped(task(ExperimentRunner(store, limits, prices, display.observe))))

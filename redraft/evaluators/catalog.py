@@ -8,7 +8,7 @@ from pkgutil import resolve_name
 from typing import get_args
 
 from redraft import plugins
-from redraft.errors import UsageError
+from redraft.errors import Choose, UsageError
 from redraft.evaluators.base import Evaluator, PackPart
 from redraft.evaluators.metric_info import OWN, PREFERENCE, MetricAim
 from redraft.evaluators.rubric import rubrics_of
@@ -45,7 +45,7 @@ def metrics(wanted: Iterable[str], own: Sequence[Evaluator] = ()) -> tuple[Evalu
     found: list[Evaluator] = []
     for name in wanted:
         if name not in there:
-            raise UsageError(no_metric(name, there))
+            raise UsageError(f"there is no metric {name!r}", fix=Choose(tuple(there), name))
         found.append(given.get(name) or BUILT_IN.get(name) or _installed(name))
     _check_prompts(found)
     return tuple(found)
@@ -71,16 +71,11 @@ def check_goals(goals: Iterable[str], evaluators: Sequence[Evaluator]) -> None:
     known = {evaluator.name: evaluator for evaluator in evaluators}
     for goal in goals:
         if goal not in known:
-            raise UsageError(no_metric(goal, [evaluator.name for evaluator in evaluators if evaluator.aim]))
+            scored = tuple(evaluator.name for evaluator in evaluators if evaluator.aim)
+            raise UsageError(f"there is no metric {goal!r}", fix=Choose(scored, goal))
         if known[goal].aim is None:
             nothing = "give no score, so they" if goal.endswith("s") else "gives no score, so it"
             raise UsageError(f"{goal} {nothing} cannot be a goal")
-
-
-def no_metric(name: str, there: Sequence[str]) -> str:
-    """Return the error message for an unknown name."""
-    *others, last = there
-    return f"there is no metric {name!r}; choose from {', '.join(others)} and {last}"
 
 
 def _installed(name: str) -> Evaluator:

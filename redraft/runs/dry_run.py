@@ -49,9 +49,9 @@ from redraft.runs.models import (
     settings_by_role,
     with_aside,
 )
+from redraft.runs.order import chapter_spec, with_places
 from redraft.runs.plans import DRAFTING, PlannedModel, PlannedSource, RunPlan, Stage, StageUsage, seconds_of, total_cost
 from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, with_windows
-from redraft.runs.request import chapter_spec, with_places
 from redraft.runs.roster import known_window
 from redraft.settings import (
     COMPUTED,

@@ -28,8 +28,8 @@ from redraft.report.history.results import lost_rounds
 from redraft.runs.driver import AnswerLike, Driver
 from redraft.runs.job import reader_of
 from redraft.runs.manager import RunManager, recorded_run
+from redraft.runs.order import chapter_document, chapter_settings, chapter_spec, prepare_candidate
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare, record, restore
-from redraft.runs.request import chapter_document, chapter_settings, chapter_spec, prepare_candidate
 from redraft.settings import REFERENCES
 from redraft.store.connection import off_loop
 from redraft.store.documents import ChapterRun, DraftCandidate

@@ -26,9 +26,9 @@ from redraft.report.outputs.formats import Template, TemplateSection
 from redraft.report.outputs.paper import Paper, PaperPart, missing_notes, with_basis, writer_of
 from redraft.runs.dry_run import plan_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
+from redraft.runs.order import with_places
 from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import RunSpec
-from redraft.runs.request import with_places
 from redraft.settings import EXTRACTIVE, DraftConfig, Purpose
 from redraft.store.connection import off_loop
 from redraft.store.store import Store

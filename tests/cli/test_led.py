@@ -158,5 +158,5 @@ def test_a_decider_that_decides_nothing_is_refused(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     refused = Inside(tmp_path).run("summarize", "book.md", "--refine", "--set", "decider=extractive", "--dry-run")
     assert refused.code == 2
-    assert "--set decider is not used by --policy editor" in refused.err
+    assert "decider: the policy editor has no use for it" in refused.err
     assert "add --policy agent" in refused.err

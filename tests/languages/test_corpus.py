@@ -16,7 +16,7 @@ from redraft.evaluators.statistics import measures
 from redraft.readers.documents import load, load_all
 from redraft.readers.parts import Selection
 from redraft.report.history.results import read_result
-from redraft.runs.request import chapter_document
+from redraft.runs.order import chapter_document
 from redraft.store.store import Store
 from redraft.text.languages import (
     language_context,

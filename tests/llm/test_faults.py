@@ -330,10 +330,7 @@ def test_every_error_has_a_code_of_its_own() -> None:
 
 
 LATE = TimedOut("the model did not answer within 300 s")
-SAID = (
-    "the model did not answer within 300 s, twice: a longer timeout, or a lower"
-    " concurrency, gives it more time"
-)
+SAID = "the model did not answer within 300 s, twice: a longer timeout, or a lower concurrency, gives it more time"
 
 
 @pytest.mark.parametrize("request_", [colour(), story()], ids=["structured", "prose"])

@@ -124,7 +124,7 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 def ask(sources: tuple[str, ...], question: str, output: str | None, **given: Any) -> int:
     """Answer QUESTION from one SOURCE or several, with citations."""
     from redraft.cli.runner import carry_out
-    from redraft.runs.request import answer_spec
+    from redraft.runs.order import answer_spec
 
     check_output(output)
     if output and Path(output).suffix.lower() not in _TEXTS:
