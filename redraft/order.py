@@ -73,8 +73,8 @@ class Order(Settings):
             part = part_of(name)
             shares[part]["base_url" if name == JUDGES_ADDRESS else name] = value
         if shares["refinement"] or (kind == "refine" and self.refinement is None):
-            known = self.refinement.model_dump() if self.refinement else {"goals": dict(DEFAULT_GOALS)}
-            refinement: RefineConfig | None = validated(RefineConfig, {**known, **shares["refinement"]})
+            fields = self.refinement.model_dump() if self.refinement else {"goals": dict(DEFAULT_GOALS)}
+            refinement: RefineConfig | None = validated(RefineConfig, {**fields, **shares["refinement"]})
         else:
             refinement = self.refinement
         judging = {**self.judging.model_dump(), **shares["judging"]}
@@ -100,8 +100,8 @@ class Order(Settings):
                 metrics = tuple(dict.fromkeys((*judging.metrics, *refinement.goals))) or USUAL_METRICS
                 return Refine(judging=judging.model_copy(update={"metrics": metrics}), refinement=refinement)
             case "ask":
-                judged = judging.model_copy(update={"metrics": ("consistency",)}) if judging.judges else None
-                return Ask(judging=judged)
+                panel = judging.model_copy(update={"metrics": ("consistency",)}) if judging.judges else None
+                return Ask(judging=panel)
             case "compare":
                 return Compare(judging=bare)
             case "pack":
@@ -149,7 +149,7 @@ def refuse_idle(kind: Kind, values: Mapping[str, Any]) -> None:
     """Raise `UsageError` for a setting that makes no difference to a run of this kind: one that judges and refines to a
     draft that is only written, one of drafting to a summary that is given."""
     if idle := next((name for name in values if name in _IDLE[kind]), None):
-        judged = (", or add ", Set("metrics"), " or ", Set("goals"), ", so that the summary is judged")
-        fix = ("leave it out", *(judged if kind == "summarize" else ()))
+        with_judges = (", or add ", Set("metrics"), " or ", Set("goals"), ", so that the summary is judged")
+        fix = ("leave it out", *(with_judges if kind == "summarize" else ()))
         call = "build" if kind in ("pack", "keyfacts") else kind
         raise UsageError(f"{idle} makes no difference to `{call}`", fix=fix)

@@ -209,26 +209,26 @@ def carry_out(
     document: Document,
     settings: DraftConfig,
     order: RunSpec,
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     *,
     target: OutputTarget | None = None,
     pruned: bool = False,
 ) -> int:
     """Carry out an order and print the result, or show its plan; return the exit code."""
-    limits, prices, quiet = parse_options.limits(given), parse_options.prices(given), given["quiet"]
-    as_json = target.as_json if target else given["as_json"]
-    if given["dry_run"]:
+    limits, prices, quiet = parse_options.limits(values), parse_options.prices(values), values["quiet"]
+    as_json = target.as_json if target else values["as_json"]
+    if values["dry_run"]:
         from redraft.cli.views.plans import print_plan
         from redraft.runs.dry_run import plan_run
 
-        with _known(given["db"]) as known:
+        with _known(values["db"]) as known:
             plan = plan_run(document, settings, order, prices, known)
         if as_json:
             echo_json(plan.model_dump(mode="json"))
         else:
             print_plan(plan, limits)
         return DONE
-    with Store(given["db"]) as store:
+    with Store(values["db"]) as store:
         run_spec = with_places(_with_packs(order, store), settings)
         result = run_task(
             store,
@@ -237,7 +237,7 @@ def carry_out(
             prices=prices,
             quiet=quiet,
         )
-        shown = given.get("show_all", False)
+        shown = values.get("show_all", False)
         return finish(store, result, target=target, as_json=as_json, quiet=quiet, show_all=shown, pruned=pruned)
 
 
@@ -258,19 +258,19 @@ def fill_form(
     template: Template,
     settings: DraftConfig,
     purpose: Purpose,
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     to: OutputTarget,
 ) -> int:
     """Draft every section of the template, then write and print the form; return the exit code."""
     from redraft.cli.views.plans import show_form_plan
     from redraft.runs.forms import fill, form_paper, form_plans
 
-    wanted, prices, quiet = (document, settings, template, purpose), parse_options.prices(given), given["quiet"]
-    if given["dry_run"]:
+    wanted, prices, quiet = (document, settings, template, purpose), parse_options.prices(values), values["quiet"]
+    if values["dry_run"]:
         return show_form_plan(template, form_plans(*wanted, prices), as_json=to.as_json)
-    with Store(given["db"]) as store:
+    with Store(values["db"]) as store:
         form = run_experiment(
-            lambda runner: fill(runner, *wanted), store, parse_options.limits(given), prices, quiet=quiet
+            lambda runner: fill(runner, *wanted), store, parse_options.limits(values), prices, quiet=quiet
         )
         advice = "the drafts are stored: repeat the command with another file"
         deliver(lambda notes: form_paper(store, form, notes=notes), record_json(form), to, advice)
@@ -406,9 +406,9 @@ async def run_until_stopped(task: Coroutine[Any, Any, T]) -> T:
     current, loop = asyncio.current_task(), asyncio.get_running_loop()
     assert current is not None
     stopping = on_termination(lambda: loop.call_soon_threadsafe(current.cancel))
-    given = click.get_current_context().params
+    values = click.get_current_context().params
     try:
-        with stopping, tracing(bool(given.get("trace_to_langsmith"))), _spans(bool(given.get("send_spans"))):
+        with stopping, tracing(bool(values.get("trace_to_langsmith"))), _spans(bool(values.get("send_spans"))):
             return await task
     finally:
         task.close()  # If tracing or spans are unavailable, it was never awaited.

@@ -44,9 +44,9 @@ def failure(stage: str, error: Exception) -> Failure:
 
 def describe_error(error: Exception) -> dict[str, Any]:
     """Return an error as it is stored with an item or a batch: its code, message and hint."""
-    found = failure("", error)
+    problem = failure("", error)
     words = error.stored if isinstance(error, RedraftError) else {"hint": "please report it"}
-    return {**words, "code": found.code, "message": found.message}
+    return {**words, "code": problem.code, "message": problem.message}
 
 
 @dataclass(slots=True)
@@ -71,13 +71,13 @@ class RunWatch:
 
 def _once(observer: Observer) -> Observer:
     """Return an observer that receives messages common to all runs once, and every other event."""
-    told = set[str]()
+    messages = set[str]()
 
     def observe(event: Event) -> None:
         if isinstance(event, Notice) and event.everywhere:
-            if event.message in told:
+            if event.message in messages:
                 return
-            told.add(event.message)
+            messages.add(event.message)
         observer(event)
 
     return observe
@@ -133,8 +133,8 @@ class ExperimentRunner:
 
     async def _settled(self, settings: DraftConfig, order: RunSpec) -> tuple[DraftConfig, RunSpec]:
         """Return the settings and the order with every model's window, as they identify a run."""
-        asked = (order.settled(settings), order, self._window, self._objects)
-        settings, order, notes = await off_loop(with_windows, *asked)
+        arguments = (order.settled(settings), order, self._window, self._objects)
+        settings, order, notes = await off_loop(with_windows, *arguments)
         for note in notes:
             self.observer(Notice(note, everywhere=True))
         return settings, order
@@ -143,11 +143,11 @@ class ExperimentRunner:
     def _objects(self) -> Mapping[str, Model]:
         return self.session.terms.model_roles.objects if self.session is not None else NO_ITEM
 
-    def _window(self, one: ModelRole) -> int | None:
+    def _window(self, role: ModelRole) -> int | None:
         """Return a model's window as its server reports it; asked once."""
-        if one.opened_as not in self._windows:
-            self._windows[one.opened_as] = server_window(one)
-        return self._windows[one.opened_as]
+        if role.opened_as not in self._windows:
+            self._windows[role.opened_as] = server_window(role)
+        return self._windows[role.opened_as]
 
     def _found(self, document: Document, settings: DraftConfig, order: RunSpec) -> Run | None:
         runs = self.store.runs.same(identify(document, settings, order, self._objects.get(settings.model)))

@@ -167,10 +167,10 @@ def form_paper(store: Store, form: FilledForm, *, notes: bool) -> Paper:
     return with_basis(Paper(title, tuple(parts), about=tuple(_about(form)), language=language, is_titled=has_title))
 
 
-def _part(store: Store, section: TemplateSection, made: FilledSection, *, notes: bool) -> PaperPart:
-    drafted = made.result is not None and made.result.draft is not None
-    citations = citations_of(store, made.run) if notes and drafted and made.run else None
-    return PaperPart(made.text, section.title, section.level, citations)
+def _part(store: Store, section: TemplateSection, filled_section: FilledSection, *, notes: bool) -> PaperPart:
+    drafted = filled_section.result is not None and filled_section.result.draft is not None
+    citations = citations_of(store, filled_section.run) if notes and drafted and filled_section.run else None
+    return PaperPart(filled_section.text, section.title, section.level, citations)
 
 
 def _about(form: FilledForm) -> Iterator[str]:

@@ -87,15 +87,15 @@ class SessionOrder:
     def with_metrics(self, metrics: Sequence[Metric]) -> SessionOrder:
         """Return the order with metrics by name, as objects or as functions."""
         names: dict[str, None] = {}
-        own = dict(self.own)
+        evaluators = dict(self.own)
         for metric in list_argument(metrics, "metrics"):
             if isinstance(metric, str):
                 names[metric] = None
             else:
                 evaluator = as_evaluator(metric)
                 names[name := named(evaluator)] = None
-                own[name] = evaluator
-        return replace(self, metrics=tuple(names) or self.metrics, own=own)
+                evaluators[name] = evaluator
+        return replace(self, metrics=tuple(names) or self.metrics, own=evaluators)
 
     def of_task(self, task: Task, scope: Scope) -> tuple[SessionOrder, str | Path | None]:
         """Return the order with the input of a graph, and where a given summary comes from."""
@@ -137,14 +137,14 @@ class SessionOrder:
             refinement = model_roles.refinement(order.refinement or RefineConfig(goals=dict(DEFAULT_GOALS)))
         judging = model_roles.judging(order.judging, settings, refinement)
         names = (*self.metrics, *judging.metrics)
-        asked = {*names, *(refinement.goals if refinement else ())}
+        metrics = {*names, *(refinement.goals if refinement else ())}
         rubrics = {metric.name: metric.settings for metric in evaluators if isinstance(metric, Rubric)}
-        rubrics = {**judging.rubrics, **{name: rubric for name, rubric in rubrics.items() if name in asked}}
+        rubrics = {**judging.rubrics, **{name: rubric for name, rubric in rubrics.items() if name in metrics}}
         judging = judging.model_copy(update={"metrics": names, "rubrics": rubrics})
-        made = Order(kind=kind, settings=settings, judging=judging, refinement=refinement)
+        complete = Order(kind=kind, settings=settings, judging=judging, refinement=refinement)
         if kind in ("evaluate", "refine"):
             given["own"] = evaluators
-        return settings, RunSpec(made.purpose, config=self.config, **given)
+        return settings, RunSpec(complete.purpose, config=self.config, **given)
 
 
 def judged_as_before(judging: JudgeConfig, before: DraftConfig, writer: DraftConfig) -> JudgeConfig:
@@ -155,8 +155,8 @@ def judged_as_before(judging: JudgeConfig, before: DraftConfig, writer: DraftCon
     tables = {}
     if before.model != EXTRACTIVE:
         shared = ModelSettings.model_fields.keys() & DraftConfig.model_fields.keys()
-        own = {name: getattr(writer_as_judge(before), name) for name in shared}
-        tables[before.model] = ModelSettings(**{name: value for name, value in own.items() if value is not None})
+        fields = {name: getattr(writer_as_judge(before), name) for name in shared}
+        tables[before.model] = ModelSettings(**{name: value for name, value in fields.items() if value is not None})
     return judging.model_copy(update={"judges": (before.model,), "models": {**judging.models, **tables}})
 
 
@@ -214,8 +214,8 @@ def with_places(order: RunSpec, settings: DraftConfig) -> RunSpec:
     """Return the order with the addresses of judges and deciders given by name."""
     if order.judging is None:
         return order
-    there = with_addresses(order.judging, settings, order.refinement)
-    return replace(order, purpose=order.purpose.model_copy(update={"judging": there}))
+    addressed = with_addresses(order.judging, settings, order.refinement)
+    return replace(order, purpose=order.purpose.model_copy(update={"judging": addressed}))
 
 
 # The candidate that uses the other strategy, if the strategy was chosen automatically.
@@ -231,10 +231,12 @@ def prepare_candidate(
     draft_config = settings.model_copy(update={"drafts": 1})
     if number == _OTHERWISE and settings.chosen and settings.strategy in _OTHER:
         try:
-            other = prepare(document, draft_config.model_copy(update={"strategy": _OTHER[settings.strategy]}), writer)
+            prepared = prepare(
+                document, draft_config.model_copy(update={"strategy": _OTHER[settings.strategy]}), writer
+            )
         except PlanError:
             pass
         else:
-            if len(other.chunks) > 1 or other.settings.strategy == DIRECT:
-                return other
+            if len(prepared.chunks) > 1 or prepared.settings.strategy == DIRECT:
+                return prepared
     return prepare(document, draft_config.model_copy(update={"sample": settings.sample + number - 1}), writer)

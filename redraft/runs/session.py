@@ -115,14 +115,14 @@ class Session:
         person; without one the run waits. `observer` receives events; exceptions that it raises are logged and ignored.
         Nothing is sent to LangSmith unless `trace_to_langsmith` is set. `strategies` are objects that the options and
         the stored runs name. `callbacks`, `tags` and `metadata` of a session or a call go to LangChain."""
-        for name, given, right, hint in (
+        for name, value, right, hint in (
             ("prices", prices, isinstance(prices, PriceTable), "pass redraft.price_table(path)"),
             ("budget", budget, isinstance(budget, Budget), "pass limits=redraft.Limits(max_cost=...), for each run"),
             ("observer", observer, callable(observer), "pass a function"),
             ("reviewer", reviewer, callable(reviewer), "pass a function"),
         ):
-            if given is not None and not right:
-                raise UsageError(f"{name} is of the type {type(given).__name__}", hint=hint)
+            if value is not None and not right:
+                raise UsageError(f"{name} is of the type {type(value).__name__}", hint=hint)
         if iscoroutinefunction(observer):
             raise UsageError(
                 "observer is an async function, which would never be awaited", hint="make it a plain `def`"
@@ -203,8 +203,8 @@ class Session:
 
         A metric that fails is a failed `Evaluation` with its reason; the others have their scores.
         """
-        made = self._ordered("evaluate", OrderParts(settings, judging), metrics, options)
-        return await self._made(source, made, "evaluate", given=await self._text(summary))
+        session_order = self._ordered("evaluate", OrderParts(settings, judging), metrics, options)
+        return await self._made(source, session_order, "evaluate", given=await self._text(summary))
 
     async def refine(
         self,
@@ -221,9 +221,11 @@ class Session:
         """Refine a summary until it meets its goals. Its limit is `words`, or else its own length. `findings`, such as
         those of `redraft.read_losses`, are fixed first, whatever the goals; they do not affect scores. With
         `review=True` the run stops before each revision with status `waiting`, unless there is a `reviewer`."""
-        made = self._ordered("refine", OrderParts(settings, judging, refinement), metrics, options)
+        session_order = self._ordered("refine", OrderParts(settings, judging, refinement), metrics, options)
         text = await self._text(summary)
-        return await self._made(source, made, "refine", given=text, findings=list_argument(findings, "findings"))
+        return await self._made(
+            source, session_order, "refine", given=text, findings=list_argument(findings, "findings")
+        )
 
     async def ask(
         self,
@@ -240,10 +242,10 @@ class Session:
         `redraft.Answer.answered` False. With judges its sentences are judged for consistency, as those of a summary
         are.
         """
-        asked: dict[str, Any] = {**options, "query": checked_question(question)}
-        made = self._ordered("ask", OrderParts(settings, judging), (), asked)
+        values: dict[str, Any] = {**options, "query": checked_question(question)}
+        session_order = self._ordered("ask", OrderParts(settings, judging), (), values)
         document = await off_loop(document_asked_about, self.store, source)
-        result = await self._made(document, made, "ask")
+        result = await self._made(document, session_order, "ask")
         return await off_loop(read_answer, self.store, result.run.id)
 
     async def compare(
@@ -257,10 +259,10 @@ class Session:
         **options: Unpack[CallOptions],
     ) -> Result:
         """Ask in both orders which summary is better. `redraft.compared(session.store, run)` reads the answer."""
-        made = self._ordered("compare", OrderParts(settings, judging), (), options)
+        session_order = self._ordered("compare", OrderParts(settings, judging), (), options)
         first, second = await self._text(first, "first"), await self._text(second, "second")
         check_summaries(first, second)
-        return await self._made(source, made, "compare", given=first, other=second)
+        return await self._made(source, session_order, "compare", given=first, other=second)
 
     async def build(
         self,
@@ -298,11 +300,13 @@ class Session:
         text = await off_loop(draft_of_round, self.store, run, number)
         document = await off_loop(self.store.documents.get, run.document)
         parts = OrderParts(settings or run.settings, judging or run.judging, refinement or run.refinement)
-        made = self._ordered("refine", parts, metrics, options).judged_as_before(run.settings, self._model_roles)
-        own, order = self._manager.places.with_given(settings, judging, options), made.order
-        own.check(run.id, order.settings, order.judging, order.refinement, self._model_roles.objects)
-        known = {"given": text, "parent": run.id, "findings": list_argument(findings, "findings")}
-        return await self._made(document, made, "refine", **known)
+        session_order = self._ordered("refine", parts, metrics, options).judged_as_before(
+            run.settings, self._model_roles
+        )
+        places, order = self._manager.places.with_given(settings, judging, options), session_order.order
+        places.check(run.id, order.settings, order.judging, order.refinement, self._model_roles.objects)
+        more = {"given": text, "parent": run.id, "findings": list_argument(findings, "findings")}
+        return await self._made(document, session_order, "refine", **more)
 
     async def resume(
         self, key: str, *, limits: Limits | None = None, answer: AnswerLike | None = None, **config: Unpack[Tracing]
@@ -370,10 +374,10 @@ class Session:
         if summary is None:
             draft_config, order = self.order(parts, metrics, options)
         else:
-            made = self._with(parts, metrics, options)
-            kind: Kind = "refine" if made.order.refinement else "evaluate"
+            session_order = self._with(parts, metrics, options)
+            kind: Kind = "refine" if session_order.order.refinement else "evaluate"
             refuse_idle(kind, options)
-            draft_config, order = made.spec(kind, self._model_roles, given=await self._text(summary))
+            draft_config, order = session_order.spec(kind, self._model_roles, given=await self._text(summary))
         from redraft.runs.dry_run import plan_in_session
 
         return await off_loop(plan_in_session, self._manager, source, draft_config, order)
@@ -423,12 +427,12 @@ class Session:
 
     async def begin(self, task: Task, scope: Scope) -> str:
         """Record a run for the input of a graph; returns its id."""
-        made, place = self._order.of_task(task, scope)
-        given: str | None = None
+        session_order, place = self._order.of_task(task, scope)
+        summary: str | None = None
         if place is not None:
-            given, notes = await off_loop(summary_of, self.store, place)
+            summary, notes = await off_loop(summary_of, self.store, place)
             self._manager.note(*notes)
-        settings, order = made.spec(scope, self._model_roles, given=given)
+        settings, order = session_order.spec(scope, self._model_roles, given=summary)
         document = await off_loop(document_of_task, self.store, task)
         return (await record_new_run(self._manager, document, settings, order)).id
 
@@ -450,12 +454,12 @@ class Session:
         self, parts: OrderParts, metrics: Sequence[Metric], options: Mapping[str, Any]
     ) -> tuple[DraftConfig, RunSpec]:
         """Return what a run of `summarize` with these arguments is to do."""
-        made = self._with(parts, metrics, options)
-        judged = parts.judging is not None or bool(metrics)
-        kind = kind_of_draft(made.order, options, judged=judged or parts.refinement is not None)
-        if kind == "summarize" and made.order.settings.drafts == 1:
+        session_order = self._with(parts, metrics, options)
+        is_judged = parts.judging is not None or bool(metrics)
+        kind = kind_of_draft(session_order.order, options, judged=is_judged or parts.refinement is not None)
+        if kind == "summarize" and session_order.order.settings.drafts == 1:
             refuse_idle("summarize", options)
-        return made.spec(kind, self._model_roles)
+        return session_order.spec(kind, self._model_roles)
 
     @property
     def terms(self) -> RunManager:
@@ -481,9 +485,9 @@ class Session:
     # Internals.
 
     def _with(self, parts: OrderParts, metrics: Sequence[Metric], options: Mapping[str, Any]) -> SessionOrder:
-        made = self._order.with_parts(parts).with_options(options).with_metrics(metrics)
-        self._own.update(made.own)
-        return made
+        session_order = self._order.with_parts(parts).with_options(options).with_metrics(metrics)
+        self._own.update(session_order.own)
+        return session_order
 
     def _ordered(
         self, kind: Kind, parts: OrderParts, metrics: Sequence[Metric], options: Mapping[str, Any]
@@ -497,8 +501,8 @@ class Session:
         self._manager.note(*notes)
         return text
 
-    async def _made(self, source: Sources, made: SessionOrder, kind: Kind, **given: Any) -> Result:
-        return await self.begin_order(source, *made.spec(kind, self._model_roles, **given))
+    async def _made(self, source: Sources, session_order: SessionOrder, kind: Kind, **given: Any) -> Result:
+        return await self.begin_order(source, *session_order.spec(kind, self._model_roles, **given))
 
     async def begin_order(
         self, source: Sources, settings: DraftConfig, order: RunSpec, limits: Limits | None = None
@@ -519,11 +523,11 @@ class Session:
         return await self.result(run.id)
 
 
-def check_session(given: object) -> None:
+def check_session(session: object) -> None:
     """Raise `UsageError` for anything but a `Session`, such as the `SyncSession` that `with` gives."""
-    if not isinstance(given, Session):
+    if not isinstance(session, Session):
         hint = "pass a redraft.Session; inside `with redraft.Session(...) as session` that is session.session"
-        raise UsageError(f"session is of the type {type(given).__name__}", hint=hint)
+        raise UsageError(f"session is of the type {type(session).__name__}", hint=hint)
 
 
 _Given = ParamSpec("_Given")

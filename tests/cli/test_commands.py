@@ -114,26 +114,6 @@ def test_a_dry_run_shows_the_plan_and_stores_nothing(command: Command) -> None:
     assert not command.database.exists()
 
 
-def test_a_dry_run_says_about_what_is_used(command: Command) -> None:
-    options = ("book.md", "--chunk-tokens", "200", "--context-tokens", "1024", "--words", "100", "--json")
-    with ChatServer() as server:
-        served = Inside(command.folder, server.base_url)
-        planned = served.run("summarize", *options, "--model", "openai:gpt-4o-mini", "--dry-run").json
-        done = served.run("summarize", *options, "--model", "openai:gpt-4o-mini")
-
-    used = done.json
-    assert f"drafting: {planned['calls']} calls planned" in done.err
-    # A draft whose sentences are alike is tidied, which nobody knows before it is written.
-    sent = served.run("trace", used["run"], "--calls", "--json").json["calls"]
-    calls = [call for call in sent if call["label"] != "tidy"]
-    assert planned["calls"] == len(calls)
-    for name in ("prompt_tokens", "completion_tokens"):
-        # Tokens are estimated where the vocabulary is not at hand, with a margin of 15 %.
-        spent = sum(call[name] for call in calls)
-        assert 0.9 * spent <= planned[name] <= 1.1 * 1.15 * spent, name
-    assert used["source"]["chunks"] == planned["chunks"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -148,23 +148,6 @@ def test_one_text_twice_is_a_tie_for_which_no_key_is_needed(command: Inside) -> 
     assert facts(planned.out).endswith("calls none, since A and B are the same text"), planned.err
 
 
-@pytest.mark.slow
-def test_a_dry_run_says_what_a_comparison_comes_to(command: Inside, tmp_path: Path) -> None:
-    own = Inside(command.folder, **{**command.environment, "REDRAFT_DB": str(tmp_path / "own.db")})
-    arguments = ("compare", "book.md", "poor.md", "good.md", "--judge", MODEL, "--judge", "openai:n", "--repeat", "2")
-    planned = own.run(*arguments, "--dry-run", "--json").json
-    used = own.run(*arguments, "--json").json["usage"]
-
-    assert planned["calls"] == used["calls"] == 8
-    assert 0 < used["prompt_tokens"] <= planned["prompt_tokens"]
-    assert [stage["name"] for stage in planned["stages"]] == ["preference"]
-    long = ("compare", str(SAMPLE), "poor.md", "good.md", "--dry-run", "--json")
-    read, left_out = own.run(*long, "--judge", "extractive").json, own.run(*long, "--judge", MODEL).json
-    document = 2 * read["source"]["tokens"]
-    assert document < read["prompt_tokens"] - left_out["prompt_tokens"] < 1.1 * document
-    assert own.run(*long, "--judge", MODEL, "--context-tokens", "64").json["calls"] == 0
-
-
 def test_what_a_judge_says_is_harmless_on_a_terminal(tmp_path: Path) -> None:
     class Evil(Keepers):
         def prefer_summary(self, sheet: Sheet) -> Said:

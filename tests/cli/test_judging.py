@@ -185,19 +185,6 @@ def test_a_goal_that_is_missed_is_exit_code_3_and_the_best_draft_is_printed(comm
     assert "(goal 0.8 missed)" in done.err
 
 
-def test_a_summary_is_drafted_and_refined_in_one_run(command: Inside) -> None:
-    writer, goal = ("--model", "extractive", "--judge", MODEL), ("--goal", "coverage=0.3")
-    done = command.run("summarize", "book.md", "--refine", "--words", "60", *writer, *goal, "--json")
-
-    assert done.code == 0, done.err
-    assert set(done.json["scores"]) == {"coverage", "consistency"}
-    assert done.json["goals"] == {"coverage": {"at_least": 0.3, "met": True, "judged_share": 1.0}}
-    assert done.json["strategy"] == "hierarchical"
-    assert count_words(done.json["summary"]) <= 60
-    listed = command.run("runs", "--json").json["runs"][0]
-    assert (listed["kind"], listed["strategy"]) == ("refine", "hierarchical")
-
-
 def test_a_fork_takes_over_what_it_is_not_told(command: Inside, refined: Done) -> None:
     run = refined.json["run"]
     done = command.run("fork", run, "--round", "1", "--goal", "coverage=0.5", "--policy", "paper", "--json")
@@ -281,23 +268,6 @@ def test_a_budget_that_ends_before_a_judgment_is_exit_code_3(command: Inside, tm
 
     assert done.code == 3, done.err
     assert done.json["error"]["code"] == "budget"
-
-
-def test_without_rounds_a_summary_is_judged_only(command: Inside) -> None:
-    done = command.run("refine", "book.md", "poor.md", "--goal", "coverage=0.1", "--rounds", "0")
-
-    assert (done.code, done.out) == (0, f"{POOR}\n"), done.err
-    assert "; every goal is met\n" in done.err
-    assert "revision" not in done.err
-
-
-def test_a_summary_that_meets_its_goals_is_revised_once(command: Inside) -> None:
-    (command.folder / "right.md").write_text(told(1, 3, 4), "utf-8")
-    done = command.run("refine", "book.md", "right.md", "--goal", "coverage=0.1", "--words", "50")
-
-    assert done.code == 0, done.err
-    assert "Tom6" in done.out
-    assert "; 1 revision, accepted; every goal is met\n" in done.err
 
 
 @pytest.mark.slow

@@ -129,7 +129,7 @@ No model is called.
 )
 @options.embeddings
 @options.store_options
-def lineage(run_id: str, lost: bool, db: str | None, as_json: bool, **given: Any) -> int:
+def lineage(run_id: str, lost: bool, db: str | None, as_json: bool, **values: Any) -> int:
     """Show where each sentence of RUN's summary comes from: its places in the document, how certain they are, the
     intermediate texts, and where these differ from the document.
     """
@@ -138,7 +138,7 @@ def lineage(run_id: str, lost: bool, db: str | None, as_json: bool, **given: Any
     from redraft.report.history.lost import read_losses
     from redraft.report.markdown.lineage import lineage_markdown, losses_markdown
 
-    encoder = parse_options.encoder(given["embeddings"])
+    encoder = parse_options.encoder(values["embeddings"])
     with parse_options.store_to_read(db) as store:
         if lost:
             losses = read_losses(store, run_id, encoder=encoder)
