@@ -36,15 +36,14 @@ from redraft.runs.execute import carry_out
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager
+from redraft.runs.model_names import identity_of, named_in
 from redraft.runs.models import (
     ModelPool,
     ModelRole,
     ModelRoles,
     OpenModel,
     assign_models,
-    identity_of,
     models_by_role,
-    named_in,
     prompts_by_role,
     settings_by_role,
     with_aside,

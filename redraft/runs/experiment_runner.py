@@ -13,7 +13,8 @@ from redraft.events import Event, Notice, Observer, PartDone, RunStarted, StageS
 from redraft.llm.base import Model
 from redraft.llm.budget import Budget, PriceTable
 from redraft.report.history.results import Result, read_result
-from redraft.runs.models import NO_ITEM, ModelPool, ModelRole, open_models
+from redraft.runs.model_names import NO_ITEM
+from redraft.runs.models import ModelPool, ModelRole, open_models
 from redraft.runs.prepare import PreparedDocument, RunSpec, identify, record, with_windows
 from redraft.runs.roster import server_window
 from redraft.runs.session import Session

@@ -33,7 +33,8 @@ from redraft.graphs.refinement import revise as revised
 from redraft.graphs.state import State
 from redraft.prompts.contract import Prompt
 from redraft.report.history.lineage import CachingEncoder
-from redraft.runs.models import ModelPool, OpenModel, least_window
+from redraft.runs.model_names import least_window
+from redraft.runs.models import ModelPool, OpenModel
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import (
     REFERENCES,

@@ -22,7 +22,8 @@ from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import tracing
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
-from redraft.runs.models import ModelPool, ModelRole, ModelRoles, assign_models, judge_settings_of, load_openai
+from redraft.runs.model_names import judge_settings_of
+from redraft.runs.models import ModelPool, ModelRole, ModelRoles, assign_models, load_openai
 from redraft.runs.models import open_models as open_models
 from redraft.runs.own_places import OwnPlaces
 from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, restore, with_windows

@@ -22,7 +22,8 @@ from redraft.llm.base import Model
 from redraft.llm.langsmith import Tracing, check_config
 from redraft.order import Kind, Order
 from redraft.readers.parts import only
-from redraft.runs.models import ModelRoles, with_addresses, writer_as_judge
+from redraft.runs.model_names import writer_as_judge
+from redraft.runs.models import ModelRoles, with_addresses
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import (
     DEFAULT_GOALS,

@@ -12,7 +12,8 @@ from redraft.errors import Set, UsageError
 from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, base_url, plain_address, provider_of
 from redraft.llm.base import Model
 from redraft.prompts.book import SETS, prompt_choice
-from redraft.runs.models import NO_ITEM, ModelRoles, named_in, settings_by_name
+from redraft.runs.model_names import NO_ITEM, named_in, settings_by_name
+from redraft.runs.models import ModelRoles
 from redraft.settings import (
     EXTRACTIVE,
     NO_KEY,

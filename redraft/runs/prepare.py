@@ -27,14 +27,8 @@ from redraft.prompts.revision import CHOOSE_DRAFT, CRITICIZE, DECIDE, EDIT, REVI
 from redraft.readers.parts import NamedPart, split_document
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import caller_findings
-from redraft.runs.models import (
-    NO_ITEM,
-    judge_settings_of,
-    named_in,
-    resolve,
-    settings_by_name,
-    tokenizer_of,
-)
+from redraft.runs.model_names import NO_ITEM, judge_settings_of, named_in, settings_by_name
+from redraft.runs.models import resolve, tokenizer_of
 from redraft.runs.roster import Windows, settings_with_windows
 from redraft.settings import (
     ANSWER,

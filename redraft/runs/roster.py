@@ -31,17 +31,8 @@ from redraft.llm.structured_output import modes_for
 from redraft.prompts.contract import InputT, Prompt, PromptInput, ReplyModel, ValueT
 from redraft.prompts.factual import VERIFY_SENTENCES, VerifyInput
 from redraft.prompts.qa import Statement
-from redraft.runs.models import (
-    NO_ITEM,
-    WINDOW,
-    ModelRole,
-    assign_models,
-    identity_of,
-    named_in,
-    open_model,
-    resolve,
-    with_addresses,
-)
+from redraft.runs.model_names import NO_ITEM, WINDOW, identity_of, named_in
+from redraft.runs.models import ModelRole, assign_models, open_model, resolve, with_addresses
 from redraft.settings import (
     ASSUMED_WINDOW,
     EXTRACTIVE,

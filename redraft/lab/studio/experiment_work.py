@@ -55,7 +55,7 @@ class ExperimentOrder(BaseModel):
     """The ids of the documents."""
     created: str
     status: State = "running"
-    error: dict[str, str] | None = None
+    error: dict[str, Any] | None = None
 
     @field_validator("asked", mode="before")
     @classmethod
@@ -151,7 +151,7 @@ class ExperimentJob:
             self._keep("failed", describe_error(error))
         self.ended = time.monotonic()
 
-    def _keep(self, status: State, error: dict[str, str] | None = None) -> None:
+    def _keep(self, status: State, error: dict[str, Any] | None = None) -> None:
         self.order = self.order.model_copy(update={"status": status, "error": error})
         text = json.dumps(self.order.model_dump(mode="json", exclude_none=True), ensure_ascii=False, indent=2)
         write(self.folder / ORDER, f"{text}\n", _HINT)
