@@ -90,8 +90,8 @@ class FoundSettings(BaseModel):
 
     def __str__(self) -> str:
         folder, _, name = self.file.rpartition("/")
-        said = [f"{key} {value}" if "=" in value else f"{key}={value}" for key, value in self.values.items()]
-        return f"{name} in {folder or '/'} sets {', '.join(said)}"
+        assignments = [f"{key} {value}" if "=" in value else f"{key}={value}" for key, value in self.values.items()]
+        return f"{name} in {folder or '/'} sets {', '.join(assignments)}"
 
 
 def field_like(model: type[BaseModel], name: str) -> Any:
@@ -109,8 +109,8 @@ def option_of(model: type[BaseModel], name: str) -> SettingOption | None:
 
 def parameters_of(model: type[BaseModel]) -> dict[str, str]:
     """Return the fields by parameter name, in field order."""
-    found = {name: option_of(model, name) for name in model.model_fields}
-    return {option.parameter: name for name, option in found.items() if option is not None}
+    options = {name: option_of(model, name) for name in model.model_fields}
+    return {option.parameter: name for name, option in options.items() if option is not None}
 
 
 class Settings(BaseModel):
@@ -203,28 +203,28 @@ _FAULTS = {
 
 def error_text(error: Mapping[str, Any]) -> str:
     """Return what is wrong with a value, as a phrase that follows its name: one entry of a `ValidationError`."""
-    said = _FAULTS.get(error["type"])
-    if said is None:
-        said = str(error["msg"]).removeprefix("Value error, ")
-        return f"{said[:1].lower()}{said[1:]}"
-    return said.format(**error.get("ctx") or {})
+    pattern = _FAULTS.get(error["type"])
+    if pattern is None:
+        pattern = str(error["msg"]).removeprefix("Value error, ")
+        return f"{pattern[:1].lower()}{pattern[1:]}"
+    return pattern.format(**error.get("ctx") or {})
 
 
 MAX_QUESTIONS = 1000
 _RANGE = re.compile(r"\s*([0-9]{1,4})\s*[-–]\s*([0-9]{1,4})\s*")
 
 
-def _questions(given: object) -> object:
+def _questions(value: object) -> object:
     """Parse a range such as 9-15."""
-    match = _RANGE.fullmatch(given) if isinstance(given, str) else None
-    return (int(match[1]), int(match[2])) if match else given
+    match = _RANGE.fullmatch(value) if isinstance(value, str) else None
+    return (int(match[1]), int(match[2])) if match else value
 
 
-def _counted(given: int | tuple[int, int]) -> int | tuple[int, int]:
-    ends = (given, given) if isinstance(given, int) else given
+def _counted(value: int | tuple[int, int]) -> int | tuple[int, int]:
+    ends = (value, value) if isinstance(value, int) else value
     if not 1 <= ends[0] <= ends[1] <= MAX_QUESTIONS:
         raise ValueError(f"a number from 1 to {MAX_QUESTIONS}, or a range of such numbers as in 9-15")
-    return given
+    return value
 
 
 Questions = Annotated[int | tuple[int, int], BeforeValidator(_questions), AfterValidator(_counted)]
@@ -233,12 +233,12 @@ Questions = Annotated[int | tuple[int, int], BeforeValidator(_questions), AfterV
 _KEYFACT_CHUNKS = re.compile(r"(?:25[6-9]|2[6-9]\d|[3-9]\d\d|[1-9]\d{3,6})\+?")
 
 
-def _chunks_of(given: object) -> object:
-    if not _KEYFACT_CHUNKS.fullmatch(str(given)):
+def _chunks_of(value: object) -> object:
+    if not _KEYFACT_CHUNKS.fullmatch(str(value)):
         raise ValueError(
             "must be a number of tokens, 256 or more, such as 4096, or 4000+ for 4000 and the rest of the last sentence"
         )
-    return str(given)
+    return str(value)
 
 
 KeyfactChunks = Annotated[str, BeforeValidator(_chunks_of)]

@@ -230,8 +230,8 @@ class DraftConfig(Settings):
     ) -> str:
         """Return the identity: equal for two runs exactly if they ask the same of the same text. `asked` is what is
         asked of the draft."""
-        kept = self.model_dump(mode="json", exclude=_NO_MATTER)
-        drafted = _hashed([kept, document, tokenizer, prompt_hashes])
+        fields = self.model_dump(mode="json", exclude=_NO_MATTER)
+        drafted = _hashed([fields, document, tokenizer, prompt_hashes])
         return _hashed([drafted, *asked]) if asked else drafted
 
 
@@ -375,9 +375,9 @@ class JudgeConfig(Settings):
         facts = ("keyfact_chunks", "keyfact_overlap", "verify_against")
         newer = ("rubrics", "confirm", "formula", *facts)
         unset = {name for name in newer if getattr(self, name) == type(self).model_fields[name].get_default()}
-        kept = self.model_dump(mode="json", exclude={"models", "reference", *unset})
+        fields = self.model_dump(mode="json", exclude={"models", "reference", *unset})
         models = {name: settings.model_dump(mode="json", exclude=_NO_MATTER) for name, settings in self.models.items()}
-        return {**kept, "models": models} if models else kept
+        return {**fields, "models": models} if models else fields
 
     @property
     def reported_metrics(self) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ from redraft.graphs.strategies import is_object
 from redraft.llm.langsmith import tracing
 from redraft.readers.documents import no_document
 from redraft.runs.inputs import Source
+from redraft.runs.order import OrderParts
 from redraft.runs.session import Session, check_session
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch, BatchItemRow
@@ -199,7 +200,7 @@ def _request(
     options: Options,
 ) -> BatchRequest:
     """Return the settings for all documents; raises for options that concern a single document or ask a person."""
-    draft_config, order = session.order(metrics, settings, judging, refinement, options)
+    draft_config, order = session.order(OrderParts(settings, judging, refinement), metrics, options)
     if order.judging is not None and (stray := [name for name in _ABOUT_ONE if getattr(order.judging, name)]):
         raise UsageError(f"{stray[0]} applies to one document only", hint="leave it out")
     if order.refinement is not None and order.refinement.review:

@@ -98,8 +98,10 @@ class SourceArgument(click.Argument):
 
     def names(self, context: click.Context) -> list[str]:
         """Return the names that were given, the first of many."""
-        given = context.params[str(self.name)]
-        return [given] if isinstance(given, str) else [*given[:_MAX_NAMED], *(["..."] if given[_MAX_NAMED:] else [])]
+        values = context.params[str(self.name)]
+        return (
+            [values] if isinstance(values, str) else [*values[:_MAX_NAMED], *(["..."] if values[_MAX_NAMED:] else [])]
+        )
 
 
 FOUND = "redraft.found"

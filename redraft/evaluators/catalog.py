@@ -8,7 +8,7 @@ from pkgutil import resolve_name
 from typing import get_args
 
 from redraft import plugins
-from redraft.errors import UsageError
+from redraft.errors import Choose, UsageError
 from redraft.evaluators.base import Evaluator, PackPart
 from redraft.evaluators.metric_info import METRICS, PREFERENCE, MetricAim
 from redraft.evaluators.rubric import rubrics_of
@@ -47,7 +47,7 @@ def metrics(chosen: Iterable[str], extra: Sequence[Evaluator] = ()) -> tuple[Eva
     prompts = dict(PROMPTS)
     for name in chosen:
         if name not in listed:
-            raise UsageError(_no_metric(name, listed))
+            raise UsageError(f"there is no metric {name!r}", fix=Choose(tuple(listed), name))
         evaluator = by_name[name] if name in by_name else _installed(name)
         evaluators.append(evaluator)
         for prompt in evaluator.prompts:
@@ -84,7 +84,8 @@ def check_goals(goals: Iterable[str], evaluators: Sequence[Evaluator]) -> None:
     by_name = {evaluator.name: evaluator for evaluator in evaluators}
     for goal in goals:
         if goal not in by_name:
-            raise UsageError(_no_metric(goal, [evaluator.name for evaluator in evaluators if evaluator.aim]))
+            scored = tuple(evaluator.name for evaluator in evaluators if evaluator.aim)
+            raise UsageError(f"there is no metric {goal!r}", fix=Choose(scored, goal))
         if by_name[goal].aim is None:
             reason = "give no score, so they" if goal.endswith("s") else "gives no score, so it"
             raise UsageError(f"{goal} {reason} cannot be a goal")
@@ -113,12 +114,6 @@ def valid_name(metric: object) -> str:
             hint = f"use None or one of {', '.join(map(repr, options))}"
             raise UsageError(f"the metric {name} has the {field} {value!r}", hint=hint)
     return name
-
-
-def _no_metric(name: str, listed: Sequence[str]) -> str:
-    """Return the error message for an unknown name."""
-    *first, last = listed
-    return f"there is no metric {name!r}; choose from {', '.join(first)} and {last}"
 
 
 def _installed(name: str) -> Evaluator:

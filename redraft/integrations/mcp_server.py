@@ -86,7 +86,7 @@ class _JudgingArguments(_Arguments):
 class _RefinedArguments(_JudgingArguments):
     words: int | None = field_like(DraftConfig, "words")
     goals: dict[str, float] = Field(default={}, description='Revise until they are met, such as {"coverage": 0.8}.')
-    rounds: int | None = Field(default=None, ge=1, le=20, description="Most revisions.")
+    rounds: Annotated[int | None, Field(ge=0, le=20)] = Field(default=None, description="Most revisions.")
 
 
 class SummarizeArguments(_RefinedArguments):
@@ -393,7 +393,7 @@ def server(desk: McpTools) -> Server[Any]:
 
     async def called(_: Any, params: Any) -> CallToolResult:
         try:
-            return _reply(await _answer(desk, params.name, params.arguments or {}))
+            return _reply(await answer(desk, params.name, params.arguments or {}))
         except RedraftError as error:
             problem = {"code": error.code, "message": _short(str(error)), "hint": TOOL.render(error.fix)}
             return _reply({"error": problem}, is_error=True)
@@ -405,7 +405,8 @@ def server(desk: McpTools) -> Server[Any]:
     return Server("redraft", **about, on_list_tools=listed, on_call_tool=called)
 
 
-async def _answer(desk: McpTools, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+async def answer(desk: McpTools, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a tool replies to these arguments."""
     if name not in _OFFERS:
         raise UsageError(f"there is no tool {one_line(name, 80)!r}", hint=f"choose from: {', '.join(_OFFERS)}")
     offer = _OFFERS[name]

@@ -220,8 +220,8 @@ class Driver:
             await asyncio.shield(self._manager.release(run.id))
             raise
         except BudgetError:
-            kept = (await off_loop(self._store.runs.get, run.id)).draft is not None
-            if not kept or run.kind == "evaluate":
+            has_draft = (await off_loop(self._store.runs.get, run.id)).draft is not None
+            if not has_draft or run.kind == "evaluate":
                 raise
         except StoreError as error:
             # It may have stopped between two nodes, when nothing was running that could record it.
@@ -256,8 +256,8 @@ class Driver:
     async def _review(self, question: ReviewQuestion) -> AnswerLike | None:
         """Return the reviewer's answer, also that of a plain function; None without a reviewer."""
         answer: Any = self._reviewer(question) if self._reviewer else None
-        given: AnswerLike | None = await answer if isawaitable(answer) else answer
-        return given
+        reply: AnswerLike | None = await answer if isawaitable(answer) else answer
+        return reply
 
     async def question(self, run: Run) -> ReviewQuestion | None:
         """Return the question of a waiting run, or None."""
@@ -286,8 +286,8 @@ class Driver:
 
     async def _ended(self, run: Run, snapshot: StateSnapshot) -> bool:
         """Return whether the graph has ended and the run lacks nothing. A done run with gaps is run again for them."""
-        whole = run.status != "done" and _at_its_end(snapshot)
-        return whole and not await off_loop(self._store.runs.gaps, run.id)
+        at_end = run.status != "done" and _at_its_end(snapshot)
+        return at_end and not await off_loop(self._store.runs.gaps, run.id)
 
     async def _entry(
         self, run: Run, snapshot: StateSnapshot, question: Question | None, answer: AnswerLike | None
@@ -297,15 +297,15 @@ class Driver:
             if question is None:
                 raise _no_question(run)
             return _reply(question[0], answer)
-        begun = snapshot.created_at is not None
+        has_begun = snapshot.created_at is not None
         if _at_its_end(snapshot):
             # It ended with gaps: it runs again, and only what is missing is requested.
             await (await self.saver()).adelete_thread(thread_of(run.id))
-            begun = False
+            has_begun = False
         if question is not None:
             reply = await self._review(question[1])
             return _reply(question[0], reply) if reply is not None else None
-        return None if begun else {"recorded": run.id}
+        return None if has_begun else {"recorded": run.id}
 
 
 def _reply(question: str, answer: AnswerLike) -> Command[Any]:
@@ -332,8 +332,8 @@ def _at_its_end(snapshot: StateSnapshot) -> bool:
 
 def _question(snapshot: StateSnapshot) -> Question | None:
     """Return the question that a graph waits with, and its id. Raises a `ValueError` if it is none of ours."""
-    asked = next(iter(snapshot.interrupts), None)
-    return None if asked is None else (asked.id, _QUESTION.validate_python(asked.value))
+    interrupt = next(iter(snapshot.interrupts), None)
+    return None if interrupt is None else (interrupt.id, _QUESTION.validate_python(interrupt.value))
 
 
 class _SessionOfRun(SessionProtocol):

@@ -28,8 +28,8 @@ from redraft.report.history.results import lost_rounds
 from redraft.runs.driver import AnswerLike, Driver
 from redraft.runs.job import reader_of
 from redraft.runs.manager import RunManager, recorded_run
+from redraft.runs.order import chapter_document, chapter_settings, chapter_spec, prepare_candidate
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare, record, restore
-from redraft.runs.request import chapter_document, chapter_settings, chapter_spec, prepare_candidate
 from redraft.settings import REFERENCES
 from redraft.store.connection import off_loop
 from redraft.store.documents import ChapterRun, DraftCandidate
@@ -64,10 +64,10 @@ async def compare(manager: RunManager, run: Run) -> None:
     """Compare two summaries, and store the result with the first. Identical texts need no judge."""
     assert run.judging is not None
     store = manager.store
-    made = {draft.node: draft for draft in await off_loop(store.runs.drafts, run.id)}
-    if not {GIVEN, OTHER} <= made.keys():
+    drafts = {draft.node: draft for draft in await off_loop(store.runs.drafts, run.id)}
+    if not {GIVEN, OTHER} <= drafts.keys():
         raise RunError(f"the summaries of run {run.id} were never stored", hint="start it again")
-    first, second = made[GIVEN], made[OTHER]
+    first, second = drafts[GIVEN], drafts[OTHER]
     if first.text.strip() == second.text.strip():
         await _of_one_text(manager, run, first, second)
         return
@@ -119,16 +119,16 @@ async def may_gain(manager: RunManager, run: Run) -> bool:
     if run.kind in REFERENCES.values():
         built = await off_loop(_built, manager.store, run)
         return built is not None and bool(built.missing) and not built.imported
-    judged = (await off_loop(manager.store.judgments.of, run.draft)).values() if run.draft and run.judging else ()
+    evaluations = (await off_loop(manager.store.judgments.of, run.draft)).values() if run.draft and run.judging else ()
     refinement = run.refinement
     reviewed = refinement is not None and refinement.review
-    if not reviewed and any(evaluation.outcome == "failed" or evaluation.unjudged for evaluation in judged):
+    if not reviewed and any(evaluation.outcome == "failed" or evaluation.unjudged for evaluation in evaluations):
         return True
     if refinement and undecided_metrics(
-        {evaluation.metric: evaluation for evaluation in judged}, refinement.goals, refinement.judged_share
+        {evaluation.metric: evaluation for evaluation in evaluations}, refinement.goals, refinement.judged_share
     ):
         return True
-    return await _closed(manager, run, [evaluation for evaluation in judged if evaluation.missing])
+    return await _closed(manager, run, [evaluation for evaluation in evaluations if evaluation.missing])
 
 
 def _built(store: Store, run: Run) -> Pack | KeyFacts | None:
@@ -166,14 +166,14 @@ async def draft_candidates(manager: RunManager, driver: Driver, run: Run) -> Non
         limits = job.run.limits
         if not candidates:
             candidates = await off_loop(_recorded, manager, job.run)
-        others = [candidate for candidate in candidates if candidate.run]
+        recorded = [candidate for candidate in candidates if candidate.run]
         job.observe(StageStarted("other drafts", 0))
         budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
-        for draft_candidate in others:
+        for draft_candidate in recorded:
             manager.shared[draft_candidate.run], manager.limited[draft_candidate.run] = budget, limits
-        work = (_drafted(manager, driver, run, candidate, len(candidates)) for candidate in others)
+        work = (_drafted(manager, driver, run, candidate, len(candidates)) for candidate in recorded)
         ended = await asyncio.gather(*work, return_exceptions=True)
-        if failures := [one for one in ended if isinstance(one, BaseException)]:
+        if failures := [error for error in ended if isinstance(error, BaseException)]:
             raise failures[0]
 
 
@@ -192,11 +192,11 @@ def _recorded(manager: RunManager, run: Run) -> list[DraftCandidate]:
     return store.candidates.of(run.id)
 
 
-async def _drafted(manager: RunManager, driver: Driver, run: Run, one: DraftCandidate, count: int) -> None:
-    part = await off_loop(manager.store.runs.get, one.run)
+async def _drafted(manager: RunManager, driver: Driver, run: Run, candidate: DraftCandidate, count: int) -> None:
+    part = await off_loop(manager.store.runs.get, candidate.run)
     if part.status == "done":
         return
-    name = f"candidate {one.number} of {count}"
+    name = f"candidate {candidate.number} of {count}"
     with nested_run(name, run.id):
         try:
             await driver.drive(part)
@@ -233,7 +233,7 @@ async def _drafted_of_chapters(manager: RunManager, driver: Driver, run: Run) ->
         planned = sum([await work.prepare(chapter) for chapter in chapters if not chapter.run])
         job.observe(StageStarted("chapters", planned))
         ended = await asyncio.gather(*map(work.chapter, chapters), return_exceptions=True)
-        if failures := [one for one in ended if isinstance(one, BaseException)]:
+        if failures := [error for error in ended if isinstance(error, BaseException)]:
             raise next((failure for failure in failures if not isinstance(failure, BudgetError)), failures[0])
 
 
@@ -273,16 +273,16 @@ class _ChapterRuns:
 
     async def _recorded(self, chapter: ChapterRun) -> Run:
         """Return the run of a chapter, recording it if new."""
-        manager, whole, store = self.manager, self.job.run, self.manager.store
+        manager, run, store = self.manager, self.job.run, self.manager.store
         if chapter.run:
             return await off_loop(store.runs.get, chapter.run)
-        order = chapter_spec(RunSpec(whole.purpose, own=tuple(manager.own.values())))
+        order = chapter_spec(RunSpec(run.purpose, own=tuple(manager.own.values())))
         prepared = self.prepared.pop(chapter.chunk.index)
 
         def recorded() -> Run:
             with store.transaction():
-                part = record(prepared, order, whole.limits, store)
-                store.chapters.put(replace(chapter, run=part.id), run=whole.id)
+                part = record(prepared, order, run.limits, store)
+                store.chapters.put(replace(chapter, run=part.id), run=run.id)
             return part
 
         part = await off_loop(recorded)
@@ -302,8 +302,8 @@ class _ChapterRuns:
                 self.job.observe(Notice("it says nothing about the question"))
         part = await off_loop(store.runs.get, part.id)
         if part.status == "stopped":
-            told = part.error or {}
-            raise BudgetError(told.get("message", "the budget is used up"), fix=stored_advice(told))
+            problem = part.error or {}
+            raise BudgetError(problem.get("message", "the budget is used up"), fix=stored_advice(problem))
         return part
 
     async def _keep(self, chapter: ChapterRun, part: Run) -> None:

@@ -22,7 +22,8 @@ from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import tracing
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
-from redraft.runs.models import ModelPool, ModelRole, ModelRoles, assign_models, judge_settings_of, load_openai
+from redraft.runs.model_names import judge_settings_of
+from redraft.runs.models import ModelPool, ModelRole, ModelRoles, assign_models, load_openai
 from redraft.runs.models import open_models as open_models
 from redraft.runs.own_places import OwnPlaces
 from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, restore, with_windows
@@ -294,8 +295,8 @@ class RunManager:
             await self._keep_partial(opened.job, error)
         await record_stop(self.store, run, error)
         if isinstance(error, GraphInterrupt):
-            for asked in error.args[0]:
-                self.observe(Waiting(run, asked.value))
+            for interrupt in error.args[0]:
+                self.observe(Waiting(run, interrupt.value))
 
     async def _keep_partial(self, job: Job, error: BudgetError) -> None:
         """Keep the best text so far as the run's draft, where it has none that is whole, and say what it covers."""
@@ -351,8 +352,8 @@ async def record_new_run(
     # Errors in the judging settings are raised before the first draft is paid for.
     await off_loop(check_judging, order, prepared, store)
     limits = own or manager.limits or Limits()
-    asked = (prepared.settings, order.judging, limits, manager.prices)
-    await off_loop(assign_models, *asked, refinement=order.refinement, objects=model_roles.objects)
+    arguments = (prepared.settings, order.judging, limits, manager.prices)
+    await off_loop(assign_models, *arguments, refinement=order.refinement, objects=model_roles.objects)
     run = await off_loop(record, prepared, order, limits, store)
     manager.prepared[run.id] = prepared
     if own is not None:

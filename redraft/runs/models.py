@@ -1,4 +1,4 @@
-"""The models of a run: their settings by name and role, and opening them on one ledger and one budget."""
+"""The models of a run: their addresses, prices and roles, and opening them on one ledger and one budget."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import count
-from types import MappingProxyType
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -39,8 +38,8 @@ from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.reasoning_budget import usual_room
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
+from redraft.runs.model_names import NO_ITEM, named_in, settings_by_name, writer_as_judge
 from redraft.settings import (
-    ASSUMED_WINDOW,
     EXTRACTIVE,
     DraftConfig,
     JudgeConfig,
@@ -60,69 +59,6 @@ from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
 ModelLike = str | ModelSettings | Model | BaseChatModel
 """A model by name as on the command line, its settings, or an object: a `Model`, or any chat model of LangChain."""
-NO_ITEM: Mapping[str, Model] = MappingProxyType({})
-WINDOW = "context_tokens"
-
-# Settings by name.
-
-
-def named_in(judging: JudgeConfig | None, refinement: RefineConfig | None) -> list[tuple[Role, str]]:
-    """Return the names of the models that judge and decide."""
-    if judging is None:
-        return []
-    named: list[tuple[Role, str]] = [("judge", name) for name in judging.judges]
-    named += [("validator", judging.validator)] if judging.validator else []
-    named += [("decider", refinement.decider)] if refinement and refinement.decider else []
-    return named
-
-
-def settings_by_name(
-    name: str, settings: DraftConfig, judging: JudgeConfig | None, objects: Mapping[str, Model] = NO_ITEM
-) -> DraftConfig:
-    """Return the settings of a judge or decider: its own, or else the run's. Temperature, window and the like are never
-    taken from another model."""
-    model_settings = judging.models.get(name) if judging is not None else None
-    if model_settings is not None:
-        own = model_settings.model_dump(exclude={WINDOW, "prompts", "price"})
-        own |= {"price": model_settings.price, "prompts": model_settings.prompts or settings.prompts}
-        return settings.model_copy(update={**own, WINDOW: model_settings.context_tokens or ASSUMED_WINDOW})
-    address, writer = judging.base_url if judging is not None else None, provider_of(settings.model)
-    # Naming a provider decides where the document is sent: the address of another one is not used.
-    if not address and settings.base_url and (settings.model in objects or writer in ("", provider_of(name))):
-        address = settings.base_url
-    elif not address:
-        address = address_in(settings.model) if writer == provider_of(name) else None
-    # The key of the writer's address is for a model at that address.
-    key = settings.key_env if address is not None and address == settings.base_url else None
-    own = {"model": name, "base_url": address, "key_env": key}
-    if name != settings.model or address != settings.base_url:
-        own |= {"max_tokens": None, "reasoning_tokens": None, "price": None}
-        # Models that read no prompts have no window of their own and do not take another model's.
-        own |= {} if reads_prompts(name) else {WINDOW: min(settings.context_tokens, ASSUMED_WINDOW)}
-    return writer_as_judge(settings).model_copy(update=own)
-
-
-def writer_as_judge(settings: DraftConfig) -> DraftConfig:
-    """Return the settings of the writer when it also judges or decides: the prompts then set the temperature."""
-    return settings.model_copy(update={"temperature": None, "top_p": None})
-
-
-def judge_settings_of(settings: DraftConfig, judging: JudgeConfig | None) -> list[DraftConfig]:
-    """Return the settings of all judges of a stored configuration."""
-    names = judging.judges if judging is not None else ()
-    return [settings_by_name(name, settings, judging) for name in names] or [writer_as_judge(settings)]
-
-
-def least_window(judging: Sequence[DraftConfig]) -> int:
-    """Return the smallest window; models without one do not count."""
-    bounded = [settings.context_tokens for settings in judging if reads_prompts(settings.model)]
-    return min(bounded, default=judging[0].context_tokens)
-
-
-def identity_of(settings: DraftConfig) -> str:
-    """Return the identity of a named model, as in the store."""
-    return f"{settings.model}@{settings.base_url}" if settings.base_url else settings.model
-
 
 # One model: its address, tokenizer and price, and opening it.
 
@@ -167,10 +103,10 @@ def _check_provider(provider: str, model: str, name: str) -> None:
     elif ":" not in model:
         families = (family for family, begins in _FAMILIES.items() if model.lower().startswith(begins))
         likely = next((f"{family}:{model.lower()}" for family in families), "")
-    others = "".join(f"{plugin}:NAME, " for plugin in plugged)
+    plugin_names = "".join(f"{plugin}:NAME, " for plugin in plugged)
     usual = (
-        f"openai:NAME, {others}PROVIDER:NAME (anthropic, google_genai, mistralai, ollama, ...), nli:MODEL as a judge,"
-        " or extractive"
+        f"openai:NAME, {plugin_names}PROVIDER:NAME (anthropic, google_genai, mistralai, ollama, ...), nli:MODEL as a"
+        " judge, or extractive"
     )
     raise UsageError(f"there is no model {model!r}", hint=f"did you mean {likely}?" if likely else f"use {usual}")
 
@@ -313,11 +249,11 @@ class ModelRole:
 def by_identity(models: Iterable[Model]) -> dict[str, Model]:
     """Return the model objects by identity, which names them in settings and in the store. One object may have several
     roles. Two objects of one identity would share cached answers, so they are refused."""
-    known: dict[str, Model] = {}
+    by_name: dict[str, Model] = {}
     for model in models:
-        if known.setdefault(model.identity, model) is not model:
+        if by_name.setdefault(model.identity, model) is not model:
             raise _confused(model.identity)
-    return known
+    return by_name
 
 
 def _confused(identity: str) -> UsageError:
@@ -381,8 +317,8 @@ def settings_by_role(assigned: Sequence[ModelRole]) -> dict[Role, DraftConfig]:
 
 def prompts_by_role(assigned: Sequence[ModelRole], book: PromptBook) -> list[PromptBook]:
     """Return the prompts of each role: its own, or else the writer's."""
-    own = {role.settings.prompts for role in assigned} - {assigned[0].settings.prompts}
-    books = {assigned[0].settings.prompts: book, **{choice: PromptBook(choice) for choice in own}}
+    choices = {role.settings.prompts for role in assigned} - {assigned[0].settings.prompts}
+    books = {assigned[0].settings.prompts: book, **{choice: PromptBook(choice) for choice in choices}}
     return [books[role.settings.prompts] for role in assigned]
 
 
@@ -454,14 +390,14 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
 def _check_twins(assigned: Sequence[ModelRole], opened: Mapping[tuple[object, ...], Model]) -> None:
     """Refuse two models that would answer for each other. One name at one address is one model, which may have several
     roles, but does not judge beside itself."""
-    known: dict[str, tuple[object, ...]] = {}
+    places: dict[str, tuple[object, ...]] = {}
     judges: set[str] = set()
     for role in assigned:
         model = opened.get(role.opened_as)
         if model is None:
             continue
         twice = role.role == "judge" and model.identity in judges
-        if twice or known.setdefault(model.identity, role.opened_as[:2]) != role.opened_as[:2]:
+        if twice or places.setdefault(model.identity, role.opened_as[:2]) != role.opened_as[:2]:
             raise _confused(model.identity)
         judges |= {model.identity} if role.role == "judge" else set()
 
@@ -478,8 +414,8 @@ def models_by_role(assigned: Sequence[ModelRole], workers: Sequence[OpenModel]) 
     """Return the models by role. A role without a model uses another's, in the end the writer's, which then judges
     apart from writing: it is the last of the `workers`."""
 
-    def of(wanted: Role) -> list[OpenModel]:
-        return [worker for role, worker in zip(assigned, workers, strict=False) if role.role == wanted]
+    def of(name: Role) -> list[OpenModel]:
+        return [worker for role, worker in zip(assigned, workers, strict=False) if role.role == name]
 
     judges = of("judge") or [workers[-1]]
     return ModelPool(workers[0], tuple(judges), (of("validator") or judges)[0], (of("decider") or workers[-1:])[0])
@@ -498,11 +434,11 @@ def with_addresses(
         repeat = ("use ", Set("repeat"), " to let a judge judge more than once")
         raise UsageError(f"the judge {twice} is named twice", fix=repeat)
     if judging.confirm is not None:
-        others = tuple(name for name in judging.judges if name != judging.confirm)
-        if not others:
+        objectors = tuple(name for name in judging.judges if name != judging.confirm)
+        if not objectors:
             more = ("name a judge whose objections it decides: ", Set("judges"))
             raise UsageError(f"there is no other judge for {judging.confirm} to confirm", fix=more)
-        judging = judging.model_copy(update={"judges": (*others, judging.confirm)})
+        judging = judging.model_copy(update={"judges": (*objectors, judging.confirm)})
     names = [name for _, name in named_in(judging, refinement)]
     models = {name: _settled(judging.models[name]) for name in names if name in judging.models}
     bare = {name for name in names if reads_prompts(name)} - {*objects, *models}
@@ -513,9 +449,9 @@ def with_addresses(
 
 def _settled(model: ModelSettings) -> ModelSettings:
     """Return a model's own settings with absolute address and prompt paths."""
-    there = resolve(DraftConfig(model=model.model, base_url=model.base_url, key_env=model.key_env))
+    resolved = resolve(DraftConfig(model=model.model, base_url=model.base_url, key_env=model.key_env))
     prompts = model.prompts and prompt_choice(model.prompts)
-    return model.model_copy(update={"base_url": there.base_url, "key_env": there.key_env, "prompts": prompts})
+    return model.model_copy(update={"base_url": resolved.base_url, "key_env": resolved.key_env, "prompts": prompts})
 
 
 # The models of a session.
@@ -543,9 +479,9 @@ class ModelRoles:
         """Return the settings with the session's writer."""
         if self.writer is None:
             return settings if self.model is None else settings.model_copy(update={"model": self.model})
-        own = {name: getattr(self.writer, name) for name in {*self.writer.model_fields_set, *_OF_A_PLACE}}
+        fields = {name: getattr(self.writer, name) for name in {*self.writer.model_fields_set, *_OF_A_PLACE}}
         chosen = settings.model_fields_set - _OF_A_PLACE
-        return settings.model_copy(update={name: value for name, value in own.items() if name not in chosen})
+        return settings.model_copy(update={name: value for name, value in fields.items() if name not in chosen})
 
     def judging(
         self, judging: JudgeConfig, settings: DraftConfig, refinement: RefineConfig | None = None
@@ -571,16 +507,16 @@ def model_roles(
     objects: dict[int, Model] = {}
     models: dict[str, ModelSettings] = {}
 
-    def name_for(given: ModelLike) -> str:
-        if isinstance(given, str):
-            return given
-        if isinstance(given, ModelSettings):
-            names = (f"{given.model}{f' ({number})' if number > 1 else ''}" for number in count(1))
-            return next(name for name in names if models.setdefault(name, given) == given)
-        return objects.setdefault(id(given), as_model(given)).identity
+    def name_for(like: ModelLike) -> str:
+        if isinstance(like, str):
+            return like
+        if isinstance(like, ModelSettings):
+            names = (f"{like.model}{f' ({number})' if number > 1 else ''}" for number in count(1))
+            return next(name for name in names if models.setdefault(name, like) == like)
+        return objects.setdefault(id(like), as_model(like)).identity
 
     writer = model if isinstance(model, ModelSettings) else None
     name = writer.model if writer else None if model is None else name_for(model)
     panel = tuple(name_for(judge) for judge in list_argument(judges, "judges") if judge is not None)
-    other, deciding = (None if role is None else name_for(role) for role in (validator, decider))
-    return ModelRoles(name, panel, other, deciding, by_identity(objects.values()), writer, models)
+    validating, deciding = (None if role is None else name_for(role) for role in (validator, decider))
+    return ModelRoles(name, panel, validating, deciding, by_identity(objects.values()), writer, models)

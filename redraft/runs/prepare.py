@@ -27,14 +27,8 @@ from redraft.prompts.revision import CHOOSE_DRAFT, CRITICIZE, DECIDE, EDIT, REVI
 from redraft.readers.parts import NamedPart, split_document
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import caller_findings
-from redraft.runs.models import (
-    NO_ITEM,
-    judge_settings_of,
-    named_in,
-    resolve,
-    settings_by_name,
-    tokenizer_of,
-)
+from redraft.runs.model_names import NO_ITEM, judge_settings_of, named_in, settings_by_name
+from redraft.runs.models import resolve, tokenizer_of
 from redraft.runs.roster import Windows, settings_with_windows
 from redraft.settings import (
     ANSWER,
@@ -97,8 +91,8 @@ class PreparedDocument:
     def document_tokens(self) -> int:
         """Return the tokens of the whole document, however much of it is summarized."""
         read = Span(self.chunks[0].span.start, self.chunks[-1].span.end)
-        whole = read == Span(0, len(self.document.text))
-        return self.plan.document_tokens if whole else self.tokenizer.count(self.document.text)
+        is_whole = read == Span(0, len(self.document.text))
+        return self.plan.document_tokens if is_whole else self.tokenizer.count(self.document.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +197,9 @@ def prepare(
             natural, (start, end) = settings.chunking == "natural", read.span
             chunks = chunk(document, tokenizer, settings.chunk_budget, end, start=start, natural=natural)
         plan = draft_plan(document, chunks, settings, tokenizer, read.book)
-    told = (*document.notes, *read.warnings)
+    notes = (*document.notes, *read.warnings)
     return PreparedDocument(
-        document, read.language_key, settings, chunks, tokenizer, read.book, plan, told, tuple(chapters)
+        document, read.language_key, settings, chunks, tokenizer, read.book, plan, notes, tuple(chapters)
     )
 
 
@@ -213,8 +207,8 @@ def identify(document: Document, settings: DraftConfig, order: RunSpec, model: M
     """Return the identity of a run with these settings, by which it is found again. `model` is a writer passed as an
     object."""
     read = _read(document, settings, model, order.given)
-    used = prompts_used(read.book, read.settings, order.purpose, order.own, order.prompts)
-    hashes = {name: prompt_record.hash for name, prompt_record in used.items()}
+    prompts = prompts_used(read.book, read.settings, order.purpose, order.own, order.prompts)
+    hashes = {name: prompt_record.hash for name, prompt_record in prompts.items()}
     return read.settings.identity(read.language_key, read.tokenizer.name, hashes, order.asks())
 
 
@@ -237,25 +231,25 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
         if end == length:
             update["until"] = None
         words = count_words(document.text[:end])
-        least = max(_MIN_LIMIT, count_words(given or ""))
-        update["words"] = fitting_words(settings.words, words) if drafts else settings.words or least
+        summary_words = max(_MIN_LIMIT, count_words(given or ""))
+        update["words"] = fitting_words(settings.words, words) if drafts else settings.words or summary_words
         settings, book = settings.model_copy(update=update), PromptBook(settings.prompts)
         if not drafts or settings.by_chapter:
             return _Reading(document, known_as, settings, tokenizer, book, tuple(warnings), Span(0, end))
         body = body_of(document, end) if settings.chunking == "natural" else DocumentBody(Span(0, end))
         strategy, why = choose_strategy(document, body.span, settings, tokenizer, book)
     settings = settings.model_copy(update={"strategy": strategy, "chosen": why or settings.chosen})
-    warnings += [one for one in (body.note, why) if one]
+    warnings += [warning for warning in (body.note, why) if warning]
     return _Reading(document, known_as, settings, tokenizer, book, tuple(warnings), body.span)
 
 
 def check_length(summary: str, document: Document) -> None:
     """Refuse a very long summary that is longer than its document, before days are spent on judging it."""
-    length, most = len(summary), max(LONGEST_SUMMARY, len(document.text))
-    if length > most:
+    length, limit = len(summary), max(LONGEST_SUMMARY, len(document.text))
+    if length > limit:
         raise UsageError(
             f"the summary has {length:,} characters, and its document {len(document.text):,}",
-            hint=f"name the document before the summary; a summary may have {most:,} characters here",
+            hint=f"name the document before the summary; a summary may have {limit:,} characters here",
         )
 
 
@@ -299,11 +293,11 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
     if judging is None:
         return
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
-    known = order.evaluators(encoder)
-    check_goals(order.refinement.goals if order.refinement else (), known)
+    metrics = order.evaluators(encoder)
+    check_goals(order.refinement.goals if order.refinement else (), metrics)
     judges = judge_settings_of(prepared.settings, judging)
     has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
-    check_judges(prepared.settings, judging, order.refinement, known, has_facts)
+    check_judges(prepared.settings, judging, order.refinement, metrics, has_facts)
     language = other_language_in(document)
     if (
         isinstance(order.purpose, BuildKeyfacts | BuildQuestions)
@@ -315,7 +309,7 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
             f" ({language})",
             fix=("name a judge that can read it, such as ", Set("judges", "openai:gpt-5-mini")),
         )
-    for evaluator in known:
+    for evaluator in metrics:
         has_own = any(prompt.name not in PROMPTS for prompt in evaluator.prompts)
         if has_own and EXTRACTIVE in {judge.model for judge in judges}:
             raise UsageError(
@@ -337,13 +331,13 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
 def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store) -> Run:
     """Store the document, its chunks and the new run, with the draft that is given."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
-    asked = order.asks()
-    used = prompts_used(prepared.book, settings, order.purpose, order.own, order.prompts)
-    hashes = {name: prompt_record.hash for name, prompt_record in used.items()}
+    questions = order.asks()
+    prompts = prompts_used(prepared.book, settings, order.purpose, order.own, order.prompts)
+    hashes = {name: prompt_record.hash for name, prompt_record in prompts.items()}
     findings = caller_findings(order.findings, document, order.given or "")
     run = Run(
         id=new_run_id(),
-        identity=settings.identity(prepared.language_key, tokenizer, hashes, asked),
+        identity=settings.identity(prepared.language_key, tokenizer, hashes, questions),
         document=document.id,
         settings=settings,
         limits=limits,
@@ -356,7 +350,7 @@ def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: St
     )
     with store.transaction():
         store.documents.add(document)
-        store.prompts.keep(used.values())
+        store.prompts.keep(prompts.values())
         store.runs.add(run)
         if order.given is not None:
             draft = store.runs.keep_draft(run.id, order.given, count_words(order.given), GIVEN)
@@ -397,8 +391,8 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
 
 def _with_other_prompts(store: Store, run: Run, book: PromptBook, changed: Sequence[str]) -> Advice:
     """Return what helps where prompts of a run are not what they were: files of the user's, or redraft's own."""
-    begun = [made.number for made in store.judgments.rounds(run.id) if made.accepted]
-    fork = RunCommand("fork", run.id, ("--round", str(begun[-1]))) if begun else "the same command again"
+    accepted = [turn.number for turn in store.judgments.rounds(run.id) if turn.accepted]
+    fork = RunCommand("fork", run.id, ("--round", str(accepted[-1]))) if accepted else "the same command again"
     if set(changed) <= set(book.overridden):
         first = f"restore the files in {book.choice}"
     else:
@@ -432,10 +426,10 @@ def prompts_used(
     prompts += (PREFER_SUMMARY,) if settings.drafts > 1 else ()
     own_books = _own_books(settings, judging)
     return {
-        name: PromptRecord(its.hash(prompt), prompt.name, its.template(prompt))
-        for whose, its in {"": book, **own_books}.items()
+        name: PromptRecord(prompts_of_owner.hash(prompt), prompt.name, prompts_of_owner.template(prompt))
+        for owner, prompts_of_owner in {"": book, **own_books}.items()
         for prompt in prompts
-        for name in [f"{prompt.name} ({whose})" if whose else prompt.name]
+        for name in [f"{prompt.name} ({owner})" if owner else prompt.name]
     }
 
 
@@ -472,27 +466,27 @@ def check_judges(
     settings: DraftConfig,
     judging: JudgeConfig,
     refinement: RefineConfig | None,
-    known: Sequence[Evaluator],
+    metrics: Sequence[Evaluator],
     has_facts: bool,
 ) -> None:
     """Refuse what the judges that write no text do not serve. `has_facts` says whether there are key facts."""
     judges = judge_settings_of(settings, judging)
     for role, name in named_in(judging, refinement):
-        other = settings_by_name(name, settings, judging).model
-        if role != "judge" and is_entailment(other):
-            raise UsageError(f"{other} can only be a judge: it {_WHAT}", fix=_AS_JUDGE)
+        model_name = settings_by_name(name, settings, judging).model
+        if role != "judge" and is_entailment(model_name):
+            raise UsageError(f"{model_name} can only be a judge: it {_WHAT}", fix=_AS_JUDGE)
     model = next((judge.model for judge in judges if is_entailment(judge.model)), None)
     if model is None:
         return
-    asked = [evaluator.name for evaluator in known if evaluator.prompts]
-    if not asked:
+    names = [evaluator.name for evaluator in metrics if evaluator.prompts]
+    if not names:
         raise UsageError(f"{model} cannot be used here: it {_WHAT}", fix=_AS_JUDGE)
-    if strange := [name for name in asked if name not in SERVES]:
+    if strange := [name for name in names if name not in SERVES]:
         raise UsageError(
             f"the judge {model} does not support {' and '.join(strange)}: it {_WHAT}",
             hint=f"it supports {', '.join(SERVES[:-1])} and {SERVES[-1]}; name another judge for the rest",
         )
-    if SERVES[-1] in asked and is_entailment(judges[0].model) and not has_facts:
+    if SERVES[-1] in names and is_entailment(judges[0].model) and not has_facts:
         raise UsageError(
             f"the judge {model} finds no key facts: it {_WHAT}",
             fix=("import some with ", RunCommand("pack import"), ", or name a judge that finds them before it"),

@@ -31,17 +31,8 @@ from redraft.llm.structured_output import modes_for
 from redraft.prompts.contract import InputT, Prompt, PromptInput, ReplyModel, ValueT
 from redraft.prompts.factual import VERIFY_SENTENCES, VerifyInput
 from redraft.prompts.qa import Statement
-from redraft.runs.models import (
-    NO_ITEM,
-    WINDOW,
-    ModelRole,
-    assign_models,
-    identity_of,
-    named_in,
-    open_model,
-    resolve,
-    with_addresses,
-)
+from redraft.runs.model_names import NO_ITEM, WINDOW, identity_of, named_in
+from redraft.runs.models import ModelRole, assign_models, open_model, resolve, with_addresses
 from redraft.settings import (
     ASSUMED_WINDOW,
     EXTRACTIVE,
@@ -97,8 +88,8 @@ def settings_with_windows(
     equal the writer's."""
     notes: list[str] = []
     resolved = settings if settings.model in objects else resolve(settings)
-    writer, *others = assign_models(resolved, judging, Limits(), None, refinement=refinement, objects=objects)
-    keyless = [role for role in (writer, *others) if role.wants_openai_key and not role.usual_key]
+    writer, *other_roles = assign_models(resolved, judging, Limits(), None, refinement=refinement, objects=objects)
+    keyless = [role for role in (writer, *other_roles) if role.wants_openai_key and not role.usual_key]
     notes += [
         f"{role.settings.model} at {role.settings.base_url} gets no key: OPENAI_API_KEY is for another server"
         " (key_env in its own settings names its key)"
@@ -118,17 +109,17 @@ def settings_with_windows(
     chosen = settings.context_tokens if WINDOW in settings.model_fields_set else None
     of_writer = chosen or window(writer, ASSUMED_WINDOW, "")
     models = dict(judging.models) if judging is not None else {}
-    for (_, name), role in zip(named_in(judging, refinement), others, strict=True):
-        own = models.get(name)
-        if not reads_prompts(role.settings.model) or (own is not None and own.context_tokens):
+    for (_, name), role in zip(named_in(judging, refinement), other_roles, strict=True):
+        table = models.get(name)
+        if not reads_prompts(role.settings.model) or (table is not None and table.context_tokens):
             continue
-        here = role.opened_as[:2] == writer.opened_as[:2]
-        tokens = of_writer if here else window(role, of_writer, ", as many as the writer's,")
-        if own is not None or tokens != of_writer:
+        is_at_writers = role.opened_as[:2] == writer.opened_as[:2]
+        tokens = of_writer if is_at_writers else window(role, of_writer, ", as many as the writer's,")
+        if table is not None or tokens != of_writer:
             fields = {
                 field: getattr(role.settings, field) for field in ModelSettings.model_fields if field != "prompts"
             }
-            models[name] = (own or ModelSettings(**fields)).model_copy(update={WINDOW: tokens})
+            models[name] = (table or ModelSettings(**fields)).model_copy(update={WINDOW: tokens})
     settings = settings.model_copy(update={WINDOW: of_writer})
     return settings, judging and judging.model_copy(update={"models": models}), list(dict.fromkeys(notes))
 
@@ -171,8 +162,8 @@ class RosterEntry:
         return self.assigned.price
 
     @model_serializer(mode="wrap")
-    def _with_settings(self, own: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {**self.settings.model_dump(mode="json", include=set(ModelSettings.model_fields)), **own(self)}
+    def _with_settings(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {**self.settings.model_dump(mode="json", include=set(ModelSettings.model_fields)), **serialize(self)}
 
 
 def roster(
@@ -187,61 +178,65 @@ def roster(
     """Return all models with a role, and the models of the settings file without one. Asks servers for windows.
     `writes_as` is the writer's name in the settings file."""
     refinement = RefineConfig(goals={}, decider=decider)
-    given = WINDOW in settings.model_fields_set
+    is_chosen = WINDOW in settings.model_fields_set
     writer = resolve(settings)
-    known = {name: tables[name] for _, name in named_in(judging, refinement) if name in tables}
-    there = with_addresses(judging.model_copy(update={"models": {**judging.models, **known}}), writer, refinement)
-    named = named_in(there, refinement)
-    seats = assign_models(writer, there, Limits(), prices, refinement=refinement)
-    first = _seat("writer", writes_as or writer.model, seats[0], writer.context_tokens if given else None, store)
+    named_tables = {name: tables[name] for _, name in named_in(judging, refinement) if name in tables}
+    addressed = with_addresses(
+        judging.model_copy(update={"models": {**judging.models, **named_tables}}), writer, refinement
+    )
+    names = named_in(addressed, refinement)
+    seats = assign_models(writer, addressed, Limits(), prices, refinement=refinement)
+    first = _seat("writer", writes_as or writer.model, seats[0], writer.context_tokens if is_chosen else None, store)
     entries = [first]
-    for (role, name), model_role in zip(named, seats[1:], strict=True):
-        model_settings = there.models.get(name)
+    for (role, name), model_role in zip(names, seats[1:], strict=True):
+        model_settings = addressed.models.get(name)
         window = model_settings.context_tokens if model_settings else None
-        if window is None and given and model_role.opened_as[:2] == seats[0].opened_as[:2]:
+        if window is None and is_chosen and model_role.opened_as[:2] == seats[0].opened_as[:2]:
             window = first.window
         entries.append(_seat(role, name, model_role, window, store, first.window or ASSUMED_WINDOW))
-    used = {writes_as, *(name for _, name in named)}
-    unused = {name: table for name, table in tables.items() if name not in used}
+    names_in_use = {writes_as, *(name for _, name in names)}
+    unused = {name: table for name, table in tables.items() if name not in names_in_use}
     return [*entries, *(_spare(name, table, writer, prices, store) for name, table in unused.items())]
 
 
-def _spare(name: str, own: ModelSettings, writer: DraftConfig, prices: PriceTable, store: Store) -> RosterEntry:
+def _spare(name: str, table: ModelSettings, writer: DraftConfig, prices: PriceTable, store: Store) -> RosterEntry:
     """Return a model without a role. If it could not work, the reason is shown and the others are unaffected."""
     try:
-        alone = with_addresses(JudgeConfig(judges=(name,), models={name: own}), writer)
+        alone = with_addresses(JudgeConfig(judges=(name,), models={name: table}), writer)
         role = assign_models(writer, alone, Limits(), prices)[1]
     except UsageError as error:
-        under = DraftConfig(model=own.model, base_url=own.base_url, key_env=own.key_env, context_tokens=_window_of(own))
-        role = ModelRole("judge", under, own.price)
-        source: Source = "given" if own.context_tokens else "assumed"
+        under = DraftConfig(
+            model=table.model, base_url=table.base_url, key_env=table.key_env, context_tokens=_window_of(table)
+        )
+        role = ModelRole("judge", under, table.price)
+        source: Source = "given" if table.context_tokens else "assumed"
         trouble = f"{error.message}: {error.hint}" if error.hint else error.message
         return RosterEntry(
-            None, name, role, _window_of(own), source, store.capabilities.known(identity_of(under)), trouble
+            None, name, role, _window_of(table), source, store.capabilities.known(identity_of(under)), trouble
         )
-    return _seat(None, name, role, own.context_tokens, store)
+    return _seat(None, name, role, table.context_tokens, store)
 
 
-def _window_of(own: ModelSettings) -> int:
-    return own.context_tokens or ASSUMED_WINDOW
+def _window_of(table: ModelSettings) -> int:
+    return table.context_tokens or ASSUMED_WINDOW
 
 
 def _seat(
-    role: Role | None, name: str, one: ModelRole, given: int | None, store: Store, otherwise: int = ASSUMED_WINDOW
+    role: Role | None, name: str, assigned: ModelRole, chosen: int | None, store: Store, otherwise: int = ASSUMED_WINDOW
 ) -> RosterEntry:
-    it, trouble, away = one.settings, "", list[str]()
-    capabilities = store.capabilities.known(identity_of(it))
-    if not reads_prompts(it.model):
-        return RosterEntry(role, name, one, None, "known", capabilities)
-    found = given
+    settings, trouble, gone = assigned.settings, "", list[str]()
+    capabilities = store.capabilities.known(identity_of(settings))
+    if not reads_prompts(settings.model):
+        return RosterEntry(role, name, assigned, None, "known", capabilities)
+    window = chosen
     try:
-        found = found or server_window(one, away.append)
+        window = window or server_window(assigned, gone.append)
     except UsageError as error:
-        trouble, found = f"{error.message}: {error.hint}", known_window(one)
-    if away:
-        trouble = f"nothing answers at {away[0]}"
-    source: Source = "given" if given else "known" if found else "assumed"
-    return RosterEntry(role, name, one, found or otherwise, source, capabilities, trouble)
+        trouble, window = f"{error.message}: {error.hint}", known_window(assigned)
+    if gone:
+        trouble = f"nothing answers at {gone[0]}"
+    source: Source = "given" if chosen else "known" if window else "assumed"
+    return RosterEntry(role, name, assigned, window or otherwise, source, capabilities, trouble)
 
 
 _FORMS: tuple[ReplyForm, ...] = ("schema", "tools", "plain")
@@ -330,8 +325,8 @@ class ModelCheckResult:
         return max([check_result.reasoning_tokens for check_result in (self.words, *self.forms.values())]) or None
 
     @model_serializer(mode="wrap")
-    def _with_entry(self, own: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {**record_json(self.entry), **own(self)}
+    def _with_entry(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {**record_json(self.entry), **serialize(self)}
 
 
 async def check(entry: RosterEntry, store: Store, seconds: float) -> ModelCheckResult:
@@ -359,11 +354,11 @@ async def check(entry: RosterEntry, store: Store, seconds: float) -> ModelCheckR
 
 
 async def _asked(
-    entry: RosterEntry, under: DraftConfig, prompt: Prompt[InputT, ValueT], given: InputT, seconds: float
+    entry: RosterEntry, under: DraftConfig, prompt: Prompt[InputT, ValueT], inputs: InputT, seconds: float
 ) -> tuple[CheckResult, Reply[ValueT] | None]:
     began = time.monotonic()
     sampling = Sampling(prompt.temperature, min(_ROOM, under.max_tokens or _ROOM), top_p=under.top_p)
-    request = Request(prompt, given, sampling, "check", text=prompt.template)
+    request = Request(prompt, inputs, sampling, "check", text=prompt.template)
     tries = 0
     try:
         async with open_model(under, seconds=seconds, usual_key=entry.assigned.usual_key) as model:
@@ -376,10 +371,10 @@ async def _asked(
                     if (tries := tries + 1) == _TRIES:
                         raise
     except RedraftError as error:
-        used = error.usage if isinstance(error, ReplyError) else None
-        said = error.text if isinstance(error, ReplyError) else ""
-        answered = CheckResult(_told(error), time.monotonic() - began, said)
-        return replace(answered, reasoning_tokens=used.reasoning_tokens) if used else answered, None
+        usage_of_error = error.usage if isinstance(error, ReplyError) else None
+        text = error.text if isinstance(error, ReplyError) else ""
+        answered = CheckResult(_told(error), time.monotonic() - began, text)
+        return replace(answered, reasoning_tokens=usage_of_error.reasoning_tokens) if usage_of_error else answered, None
     usage = reply.usage
     took = time.monotonic() - began
     return CheckResult("", took, reply.text, usage.completion_tokens, usage.reasoning_tokens), reply

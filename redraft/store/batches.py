@@ -65,7 +65,7 @@ Status = Literal["open", "paused", "cancelled", "stopped"]
 budget."""
 State = Literal["waiting", "leased", "done", "failed", "aside"]
 """An item is set `aside` when several workers have died while processing it."""
-Error = Mapping[str, str]
+Error = Mapping[str, Any]
 MAX_CRASHES = 3
 LEASE_SECONDS = 60.0
 _PAGE = 500

@@ -15,9 +15,9 @@ from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.citations import read_answer
 from redraft.report.history.results import RunResult, document_read
+from redraft.runs.order import answer_spec
 from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import RunSpec
-from redraft.runs.request import answer_spec
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run

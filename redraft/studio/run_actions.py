@@ -17,6 +17,7 @@ from redraft.errors import RunError
 from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 from redraft.fields import validated
 from redraft.graphs.review import requests
+from redraft.order import Order
 from redraft.report.dossier.build import call_of, read_dossier
 from redraft.report.dossier.contents import CallDetails
 from redraft.report.history.citations import citations_of
@@ -26,8 +27,8 @@ from redraft.report.outputs.formats import WITH_NOTES, Format, written
 from redraft.report.outputs.paper import paper_of
 from redraft.report.pages.dossier import dossier_page
 from redraft.runs.inputs import draft_of_round
+from redraft.runs.order import SessionOrder
 from redraft.runs.prepare import RunSpec
-from redraft.runs.request import RunRequest
 from redraft.settings import (
     DEFAULT_GOALS,
     EXTRACTIVE,
@@ -156,9 +157,10 @@ def plan_fork(store: Store, run: Run, asked: ForkBody, work: WorkManager, models
     prompts = {"prompts": asked.prompts} if asked.prompts else {}
     drafting = run.settings.model_copy(update={"words": asked.words or run.settings.words, **writer, **prompts})
     roles = work.session.terms.model_roles
-    request = RunRequest(drafting, judging, validated(RefineConfig, known | said)).judged_as_before(run.settings, roles)
+    order = Order(kind="refine", settings=drafting, judging=judging, refinement=validated(RefineConfig, known | said))
+    made = SessionOrder(order).judged_as_before(run.settings, roles)
     findings = requests([one for one in asked.requests if one.strip()])
-    settings, spec = request.order("refine", roles, given=given, parent=run.id, findings=findings)
+    settings, spec = made.spec("refine", roles, given=given, parent=run.id, findings=findings)
     work.session.terms.places.check(run.id, settings, spec.judging, spec.refinement, roles.objects)
     return PlannedStart(store.documents.get(run.document), settings, spec)
 

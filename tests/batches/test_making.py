@@ -181,7 +181,7 @@ async def test_who_is_cancelled_hands_back_what_was_at_work(
         ({}, {"workers": 0}, "there must be at least 1 worker"),
         ({}, {"goals": {"coverage": 0.5}, "review": True}, "a review works on one summary"),
         ({}, {"goals": {"coverage": 0.5}, "pack": "1f2e"}, "pack applies to one document only"),
-        ({}, {"wordz": 5}, "there is no option 'wordz'"),
+        ({}, {"wordz": 5}, "there is no setting 'wordz'"),
         ({}, {"sources": ["nowhere.md"]}, "no such file"),
         ({}, {"sources": []}, "no document was given"),
     ],

@@ -187,7 +187,7 @@ def test_what_cannot_be_meant_is_a_sentence(command: Inside) -> None:
     for words, said in (
         (("plain.txt",), "no chapters are found in the document"),
         (("book.pdf", "--set", "until=500"), "chapters are read whole"),
-        (("book.pdf", "--refine", "--review"), "--review works on one summary, and there is one per chapter"),
+        (("book.pdf", "--refine", "--review"), "a review is of one summary, and there is one per chapter"),
     ):
         done = command.run("summarize", *words, "--by-chapter", "-q")
         assert done.code == 2

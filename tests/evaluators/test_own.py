@@ -188,7 +188,7 @@ def test_changed_prompt_refuses_a_resume(court: Court) -> None:
     assert restore(court.store, run, (Liked(),)).document == court.document
     with pytest.raises(Exception, match="have changed since it began: liking"):
         restore(court.store, run, (Otherwise(),))
-    with pytest.raises(UsageError, match="there is no metric 'liked'; choose from coverage, "):
+    with pytest.raises(UsageError, match="there is no metric 'liked'"):
         restore(court.store, run)
 
 
@@ -342,9 +342,10 @@ def test_unknown_metric_lists_the_known_ones(install: Any) -> None:
         evaluators(JudgeConfig(metrics=("beauty",)), None, (SaysTom(),))
     there = (
         "coverage, consistency, keyfact_recall, faithfulness, booookscore, newcomer, spread, position,"
-        " statistics and says_tom"
+        " statistics, says_tom"
     )
-    assert caught.value.message == f"there is no metric 'beauty'; choose from {there}"
+    assert caught.value.message == "there is no metric 'beauty'"
+    assert caught.value.hint == f"choose from: {there}"
 
     install("mentions", f"{__name__}:Mentions")
     assert names() == (*BUILT_IN, "mentions")
@@ -356,7 +357,7 @@ def test_a_goal_needs_a_score() -> None:
     check_goals(["coverage"], known)
     with pytest.raises(UsageError, match="says_tom gives no score, so it cannot be a goal"):
         check_goals(["coverage", "says_tom"], [*known, SaysTom()])
-    with pytest.raises(UsageError, match=r"there is no metric .beauty.; choose from coverage and liked$"):
+    with pytest.raises(UsageError, match=r"there is no metric .beauty.\nchoose from: coverage, liked$"):
         check_goals(["beauty"], [*known, Liked()])
 
 
@@ -380,7 +381,7 @@ def test_installed_metric_works_in_all_commands(install: Any, tmp_path: Path) ->
     assert judged["metrics"]["mentions"]["score"] == 1.0
     assert better["goals"] == {"mentions": {"at_least": 0.9, "met": True, "judged_share": 1.0}}
     assert planned["stages"] == []
-    assert wrong["error"]["message"].endswith("faithfulness, booookscore, spread and mentions")
+    assert wrong["error"]["hint"].endswith("faithfulness, booookscore, spread, mentions")
     assert query["error"]["message"] == "--query is not used by mentions"
     assert "booookscore, newcomer, spread, position, statistics, mentions; may be repeated" in helped
 

@@ -15,7 +15,7 @@ from redraft.domain import Document, Span
 from redraft.evaluators.statistics import measures
 from redraft.readers.documents import load, load_all
 from redraft.readers.parts import Selection
-from redraft.runs.request import chapter_document
+from redraft.runs.order import chapter_document
 from redraft.text.languages import (
     language_context,
     language_key,

@@ -12,7 +12,7 @@ from redraft.errors import DocumentError
 from redraft.events import PartDone, RunDone, RunStarted
 from redraft.graphs import summarizer
 from redraft.runs.inputs import document_of
-from redraft.runs.models import judge_settings_of, least_window
+from redraft.runs.model_names import judge_settings_of, least_window
 from redraft.runs.prepare import RunSpec, with_windows
 from redraft.runs.roster import known_window, server_window
 from redraft.settings import Evaluate, JudgeConfig
