@@ -25,7 +25,7 @@ from redraft.domain import computed, record_json
 from redraft.errors import UsageError
 from redraft.evaluators.figures import MIN_VALUES, RESAMPLES, interval_of_mean
 from redraft.evaluators.metric_info import COMPARES_WORDS, OFFLINE_CHECK
-from redraft.report.tables import Cell, Report, Table, figure, plain, unmarked
+from redraft.report.tables import Cell, Report, Table, data_frame, figure, plain, unmarked
 from redraft.sources import write
 from redraft.store.batches import Batch, Error, ItemCounts
 from redraft.store.store import Store, check_store
@@ -297,6 +297,11 @@ class BatchResult(BatchSnapshot):
     def tables(self) -> tuple[Table, ...]:
         """Return the tables over all documents."""
         return self.report.tables
+
+    def to_frame(self) -> Any:
+        """Return a data frame of pandas with a row for each document: its title, words, tokens, cost and scores."""
+        columns = ("run", "title", "state", "words", "calls", "prompt_tokens", "completion_tokens", "cost_usd")
+        return data_frame({**{name: getattr(item, name) for name in columns}, **item.scores} for item in self.items)
 
     def __repr__(self) -> str:
         counts, cost = self.counts, "unknown" if self.cost_usd is None else f"{self.cost_usd:.4f}"

@@ -8,12 +8,15 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
+from importlib.util import find_spec
 from statistics import fmean
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, field_serializer
 
 from redraft.domain import record_json
+from redraft.errors import Install, UsageError
 from redraft.text.sanitizer import one_line
 from redraft.text.words import columns, padded
 
@@ -225,3 +228,10 @@ class Report:
 
 def _json(content: object) -> str:
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def data_frame(rows: Iterable[Mapping[str, object]]) -> Any:
+    """Return the rows as a data frame of pandas. Raises `UsageError` if pandas is not installed."""
+    if find_spec("pandas") is None:
+        raise UsageError("a data frame needs pandas, which is not installed", fix=Install("pandas"))
+    return import_module("pandas").DataFrame(list(rows))
