@@ -53,5 +53,5 @@ async def test_a_frame_has_tokens_and_scores(court: Court) -> None:
     judged = await court.evaluate(POOR, metrics=("coverage", "consistency"))
     (row,) = judged.to_frame().to_dict("records")
     assert (row["run"], row["title"], row["words"]) == (judged.run.id, "The Keepers", judged.draft.words)
-    assert row["prompt_tokens"] == judged.usage.prompt_tokens > 0
+    assert row["completion_tokens"] == judged.usage.completion_tokens > 0
     assert {name: row[name] for name in judged.scores} == judged.scores
