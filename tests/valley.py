@@ -3,6 +3,7 @@ judge that goes by the one word that tells a miller's answer from every other's.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, Literal
 
@@ -10,22 +11,11 @@ from pydantic import BaseModel
 
 from redraft.domain import Document
 from redraft.llm.base import Request
-from redraft.prompts.qa import (
-    AnswerFromDocumentInput,
-    AnswerQuestionsInput,
-    AnswerVerdict,
-    AnswerVerdicts,
-    AskTypedInput,
-    DocumentAnswer,
-    DocumentAnswers,
-    GivenAnswer,
-    GivenAnswers,
-    JudgeAnswersInput,
-    TypedReply,
-)
+from redraft.llm.replies import read_value
+from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
 from tests.chatserver import Seen
-from tests.judges import UNANSWERABLE, seen_on
+from tests.judges import UNANSWERABLE, Sheet, seen_on
 
 Character = Literal["reader", "forgetful", "starter", "inventor", "reticent"]
 Said = dict[str, str]
@@ -95,63 +85,40 @@ def remembered(document: str, character: Character) -> list[int]:
     return [n for n in seen if places[n] + 0.5 < third] if character == "starter" else seen
 
 
-def is_right(reference: str, given: str) -> bool:
+def is_right(reference: str, reply: str) -> bool:
     """Whether an answer has the word of the reference."""
-    return _TOKEN.findall(reference) == _TOKEN.findall(given) != []
+    return _TOKEN.findall(reference) == _TOKEN.findall(reply) != []
 
 
 def replies(request: Request[Any, Any]) -> BaseModel:
-    """What is replied to a request by who makes the questions, judges, and reads all."""
-    given = request.given
-    if isinstance(given, AskTypedInput):
-        return TypedReply.model_validate(ask(given.excerpt, given.type))
-    if isinstance(given, AnswerFromDocumentInput):
-        answers = [DocumentAnswer(id=question.id, quote="", answered=False, answer="") for question in given.questions]
-        return DocumentAnswers(answers=answers)
-    if isinstance(given, AnswerQuestionsInput):
-        return GivenAnswers(
-            answers=[
-                GivenAnswer.model_validate({"id": question.id, **answer(given.document, question.question, "reader")})
-                for question in given.questions
-            ]
-        )
-    assert isinstance(given, JudgeAnswersInput)
-    return AnswerVerdicts(
-        answers=[
-            AnswerVerdict(
-                id=answer.id, reason="", verdict="right" if is_right(answer.reference, answer.answer) else "wrong"
-            )
-            for answer in given.answers
-        ]
-    )
+    """The reply to a request by a model that makes the questions, judges, and reads everything."""
+    sheet = Sheet(request.prompt.name, PromptBook().render(request.prompt, request.given))
+    value: BaseModel = read_value(json.dumps(_reply(sheet, "reader")), request.prompt.returns, request.given)
+    return value
 
 
 def over_wire(seen: Seen) -> dict[str, Any]:
     """The same over HTTP; the name of the model is its character."""
-    sheet = seen_on(seen)
+    return _reply(seen_on(seen), seen.model)
+
+
+def _reply(sheet: Sheet, character: Any) -> dict[str, Any]:
     if sheet.prompt == "ask_typed":
-        wanted = next(of for of, sign in SIGNS.items() if sign in sheet.text)
-        return dict(ask(sheet.within("excerpt"), wanted))
+        question_type = next(name for name, sign in SIGNS.items() if sign in sheet.text)
+        return dict(ask(sheet.within("excerpt"), question_type))
     if sheet.prompt == "answer_from_document":
         return {"answers": [{"id": name, "answer": UNANSWERABLE, "quote": ""} for name in sheet.items("questions")]}
     if sheet.prompt == "answer_questions":
-        character: Any = seen.model
-        document = sheet.within("document")
-        return {
-            "answers": [
-                {"id": name, **answer(document, one["text"], character)}
-                for name, one in sheet.items("questions").items()
-            ]
-        }
+        document, questions = sheet.within("document"), sheet.items("questions").items()
+        return {"answers": [{"id": name, **answer(document, item["text"], character)} for name, item in questions]}
     assert sheet.prompt == "judge_answers", sheet.prompt
+    verdicts = {name: is_right(item["reference"], item["answer"]) for name, item in sheet.items("answers").items()}
     return {
         "answers": [
-            {
-                "id": name,
-                "reason": "It has the word." if is_right(one["reference"], one["answer"]) else "It has not.",
-                "verdict": "right" if is_right(one["reference"], one["answer"]) else "wrong",
-            }
-            for name, one in sheet.items("answers").items()
+            {"id": name, "reason": "It has the word.", "verdict": "right"}
+            if right
+            else {"id": name, "reason": "It has not.", "verdict": "wrong"}
+            for name, right in verdicts.items()
         ]
     }
 

@@ -178,13 +178,14 @@ def test_status_is_found_for_every_provider(
 @pytest.mark.parametrize(
     ("header", "low", "high"),
     [
-        (formatdate(time.time() + 3000, usegmt=True), 2000, 3001),
+        ("in a while", 2000, 3001),
         (formatdate(0), 0, 0),
         ("2.5", 2.5, 2.5),
         *((nonsense, None, None) for nonsense in ("soon", "nan", "-1", "inf", "")),
     ],
 )
 def test_retry_after_is_seconds_or_a_date(header: str, low: float | None, high: float | None) -> None:
+    header = formatdate(time.time() + 3000, usegmt=True) if header == "in a while" else header
     error = translate(_Refused(429, header), frozenset())
     assert isinstance(error, RateLimited)
     if low is None or high is None or error.retry_after is None:
