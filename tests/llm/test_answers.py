@@ -169,15 +169,6 @@ REFUSALS = [
     "I'd be happy to help! Please share the document.",
     "It looks like the document is missing. Could you paste it here?",
     "I don't see any text. Please send it.",
-    "Bitte senden Sie mir den Text, den ich zusammenfassen soll.",
-    "Könnten Sie mir bitte das Dokument schicken?",
-    "Veuillez me fournir le texte à résumer.",
-    "¿Podrías enviarme el texto que quieres que resuma?",
-    "Potresti fornirmi il testo da riassumere?",
-    "Por favor, envie o texto que deseja resumir.",
-    "Пожалуйста, пришлите текст, который нужно сократить.",
-    "请提供需要总结的文本。",
-    "要約するテキストを提供してください。",
 ]
 
 
