@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from math import gcd
 from typing import NamedTuple
 
 import numpy as np
@@ -198,10 +197,7 @@ def _fragments(matches: Sequence[int]) -> Iterator[int]:
         at += matches[at] or 1
 
 
-_PAIRS = 20_000
-_LONGEST = 200
-# Steps of this share of a range cover it evenly, wherever they stop.
-_GOLDEN = 0.618
+_MOST_SENTENCES, _LONGEST = 200, 200
 
 
 def repeated(sequence: list[str], size: int) -> float | None:
@@ -211,17 +207,18 @@ def repeated(sequence: list[str], size: int) -> float | None:
 
 
 def redundancy(sentences: Sequence[Sequence[str]]) -> float | None:
-    """Return the mean ROUGE-L F1 of all pairs of sentences, given as words; None for fewer than two. At most 20,000
-    evenly spread pairs, and 200 words of a sentence, are compared."""
-    compared = [sentence[:_LONGEST] for sentence in sentences if sentence]
-    total = pairs = 0.0
-    for first, later in _pairs(len(compared)):
-        sentence = compared[first]
+    """Return the mean ROUGE-L F1 of all pairs of sentences, given as words; None for fewer than two. At most 200 evenly
+    spread sentences, and 200 words of a sentence, are compared."""
+    sentences = [sentence[:_LONGEST] for sentence in sentences if sentence]
+    count = min(_MOST_SENTENCES, len(sentences))
+    compared = [sentences[at * len(sentences) // count] for at in range(count)]
+    scores: list[float] = []
+    for at, sentence in enumerate(compared):
         places = _places(sentence)
-        for at in later:
-            total += 2 * _common(places, len(sentence), compared[at]) / (len(sentence) + len(compared[at]))
-            pairs += 1
-    return total / pairs if pairs else None
+        scores += [
+            2 * _common(places, len(sentence), later) / (len(sentence) + len(later)) for later in compared[at + 1 :]
+        ]
+    return sum(scores) / len(scores) if scores else None
 
 
 def common_length(first: Sequence[str], second: Sequence[str]) -> int:
@@ -245,22 +242,3 @@ def _common(places: Mapping[str, int], length: int, second: Sequence[str]) -> in
             met = row & mask
             row = (row + met | row - met) & full
     return length - row.bit_count()
-
-
-def _pairs(count: int) -> Iterator[tuple[int, Sequence[int]]]:
-    """Return for each of this many items the later ones that it is compared with."""
-    every = count * (count - 1) // 2
-    if every <= _PAIRS:
-        yield from ((first, range(first + 1, count)) for first in range(count - 1))
-        return
-    step = int(every * _GOLDEN)
-    while gcd(step, every) != 1:
-        step += 1
-    row = start = 0
-    chosen: dict[int, list[int]] = defaultdict(list)
-    for at in sorted(pair * step % every for pair in range(_PAIRS)):
-        while at >= start + count - 1 - row:
-            start += count - 1 - row
-            row += 1
-        chosen[row].append(row + 1 + at - start)
-    yield from chosen.items()

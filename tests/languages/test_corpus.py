@@ -60,7 +60,7 @@ def paths(tmp_path: Path) -> list[str]:
 
 def own_sentences(document: Document) -> list[str]:
     with language_context(document):
-        return [document.text[one.start : one.end] for one in sentences(document.text)]
+        return [document.text[span.start : span.end] for span in sentences(document.text)]
 
 
 def test_its_sentences_are_those_of_each_document_alone(paths: list[str]) -> None:
@@ -182,7 +182,7 @@ def test_what_is_shown_of_it_names_each_language(paths: list[str], tmp_path: Pat
     shown = command.run("read", *paths).out
     assert re.search(r"de\.txt: \d+ words, language de\n", shown)
     marks = json.loads(command.run("read", *paths, "--json").out)["marks"]
-    assert [one["language"] for one in marks if one["kind"] == "document"] == ["en", "de", "ja"]
+    assert [mark["language"] for mark in marks if mark["kind"] == "document"] == ["en", "de", "ja"]
     assert "language de" not in command.run("read", *paths, "--set", "source_language=nl").out
     command.run("summarize", *paths, "-w", "120", "-q", "-o", "made.html")
     page = (tmp_path / "made.html").read_text("utf-8")

@@ -146,7 +146,7 @@ def test_a_comparison_names_the_language_of_what_it_quotes(command: Inside, lang
     assert f'<h1 dir="auto" lang="{code}">' in page
     sentences = re.findall(r'<p class="sentence.*?</p>', page)
     assert len(sentences) > 20
-    assert all('dir="auto"' in one and f'<span lang="{code}">' in one for one in sentences)
+    assert all('dir="auto"' in sentence and f'<span lang="{code}">' in sentence for sentence in sentences)
     assert '<html lang="en">' in page, "the page is in English around them"
 
 

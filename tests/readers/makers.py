@@ -157,32 +157,32 @@ class Book(FPDF):
 
 def new_pdf(head: str = "", *, size: float = 11, first_number: int = 1) -> Book:
     """A PDF file to be written into."""
-    made = Book(format=(148, 210))
-    made.head, made.first_number = head, first_number
-    made.set_auto_page_break(True, 20)
+    book = Book(format=(148, 210))
+    book.head, book.first_number = head, first_number
+    book.set_auto_page_break(True, 20)
     if SANS.is_file():
-        made.add_font("Sans", fname=SANS)
-        made.set_font("Sans", size=size)
+        book.add_font("Sans", fname=SANS)
+        book.set_font("Sans", size=size)
     else:
-        made.set_font("Helvetica", size=size)
-    return made
+        book.set_font("Helvetica", size=size)
+    return book
 
 
 def pdf(title: str, chapters: Chapters, *, head: str = "A running head") -> bytes:
     """A book with an outline; its lines are set to full width, and paragraphs are apart."""
-    made = new_pdf(head)
-    made.set_title(title)
-    made.add_page()
-    made.start_section(title)
-    heading(made, title, 20)
+    book = new_pdf(head)
+    book.set_title(title)
+    book.add_page()
+    book.start_section(title)
+    heading(book, title, 20)
     for name, texts in chapters:
-        made.start_section(name, level=1)
-        heading(made, name, 15)
+        book.start_section(name, level=1)
+        heading(book, name, 15)
         for text in texts:
-            made.set_font_size(11)
-            made.multi_cell(0, 5.5, text, align="J", new_x="LMARGIN", new_y="NEXT")
-            made.ln(4)
-    return bytes(made.output())
+            book.set_font_size(11)
+            book.multi_cell(0, 5.5, text, align="J", new_x="LMARGIN", new_y="NEXT")
+            book.ln(4)
+    return bytes(book.output())
 
 
 def heading(made: FPDF, text: str, size: float) -> None:

@@ -80,15 +80,15 @@ def test_what_stands_between_two_books_of_one_file_costs_neither() -> None:
 
 
 def test_what_is_no_part_of_a_text_is_left_out_and_said() -> None:
-    found = read(GUTENBERG)
-    assert found.title == "A Night at Sea"
-    assert found.text.startswith("A NIGHT AT SEA\n\nCHAPTER I. The Harbour\n\nThe boat went out")
-    assert found.text.endswith("looking for his goat.")
-    said = " ".join(found.notes)
-    assert "the notices of Project Gutenberg" in said
-    assert "its table of contents (13 words)" in said
-    assert "its index" in said
-    assert [one.title for one in found.sections] == [
+    document = read(GUTENBERG)
+    assert document.title == "A Night at Sea"
+    assert document.text.startswith("A NIGHT AT SEA\n\nCHAPTER I. The Harbour\n\nThe boat went out")
+    assert document.text.endswith("looking for his goat.")
+    notes = " ".join(document.notes)
+    assert "the notices of Project Gutenberg" in notes
+    assert "its table of contents (13 words)" in notes
+    assert "its index" in notes
+    assert [section.title for section in document.sections] == [
         "CHAPTER I. The Harbour",
         "CHAPTER II. The Storm",
         "CHAPTER III. The Shore",
@@ -107,25 +107,25 @@ def test_the_front_is_left_out_where_that_is_asked_for() -> None:
 
 
 def test_chapters_are_taken_by_their_printed_numbers() -> None:
-    found = read(GUTENBERG, read_selection(chapters="2-"))
-    assert found.text.startswith("CHAPTER II")
-    assert "goat" in found.text
-    assert "boat went out" not in found.text
-    at = found.text.index("goat")
-    assert chapter_of(found, found.sections[-1].span) == "CHAPTER III. The Shore"
-    assert found.sections[-1].span.start < at < found.sections[-1].span.end
+    document = read(GUTENBERG, read_selection(chapters="2-"))
+    assert document.text.startswith("CHAPTER II")
+    assert "goat" in document.text
+    assert "boat went out" not in document.text
+    at = document.text.index("goat")
+    assert chapter_of(document, document.sections[-1].span) == "CHAPTER III. The Shore"
+    assert document.sections[-1].span.start < at < document.sections[-1].span.end
 
 
 @pytest.mark.slow
 def test_pages_are_taken_by_their_printed_numbers_and_keep_them() -> None:
-    made = makers.new_pdf("A head", first_number=21)
+    book = makers.new_pdf("A head", first_number=21)
     for at in range(4):
-        made.add_page()
-        made.text(10, 60, f"On page {21 + at} there is this sentence.")
-    data = bytes(made.output())
-    found = load_bytes(data, "a.pdf", selection=read_selection(pages="22-23"))
-    assert re.findall(r"On page (\d+)", found.text) == ["22", "23"]
-    assert pages_of(found, Span(*found.marks[-1][:2])) == "23"
+        book.add_page()
+        book.text(10, 60, f"On page {21 + at} there is this sentence.")
+    data = bytes(book.output())
+    document = load_bytes(data, "a.pdf", selection=read_selection(pages="22-23"))
+    assert re.findall(r"On page (\d+)", document.text) == ["22", "23"]
+    assert pages_of(document, Span(*document.marks[-1][:2])) == "23"
     with pytest.raises(UsageError, match="its pages are 21 to 24"):
         load_bytes(data, "a.pdf", selection=read_selection(pages="90"))
 
@@ -147,16 +147,16 @@ def test_what_is_not_there_is_refused(wanted: dict[str, str], message: str) -> N
 
 def test_prose_about_contents_is_prose() -> None:
     text = "# A\n\n## Contents\n\nThe contents of the box were three letters and a watch.\n\nNobody came.\n"
-    found = read(text, name="a.md")
-    assert found.text == text
-    assert found.notes == ()
+    document = read(text, name="a.md")
+    assert document.text == text
+    assert document.notes == ()
 
 
 def test_the_notes_of_a_document_are_left_out_where_that_is_asked_for() -> None:
     page = b"<html><body><h1>A</h1><p>Some words.</p><aside role=doc-footnote>1. A note.</aside></body></html>"
-    found = load_bytes(page, "a.html")
-    assert "A note." in found.text
-    assert "A note." not in select(found, read_selection(skip=["notes"])).text
+    document = load_bytes(page, "a.html")
+    assert "A note." in document.text
+    assert "A note." not in select(document, read_selection(skip=["notes"])).text
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_list_of_contents_in_plain_text_is_left_out(contents: str, titles: lis
 
 def test_numbered_paragraphs_are_no_contents() -> None:
     text = "Rules\n\n1. Salt is weighed.\n2. Salt is sold.\n3. Salt is shipped.\n\n" + "It was so for years. " * 30
-    assert not [one for one in recognised(parse(text.encode(), name="a.txt")).marks if one.kind == "contents"]
+    assert not [mark for mark in recognised(parse(text.encode(), name="a.txt")).marks if mark.kind == "contents"]
 
 
 READERS = """

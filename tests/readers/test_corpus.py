@@ -70,7 +70,7 @@ def test_every_place_knows_its_document_its_chapter_and_its_page(paths: list[str
                 assert chapter_of(corpus, here) == f"Chapter {chapter}: The {tree}"
                 assert pages_of(corpus, here) == pages_of(one, there)
     assert pages_of(corpus, at(corpus, "the cedar number 0"))
-    assert [one.label for one in corpus.marks if one.kind == "document"] == list(alone)
+    assert [mark.label for mark in corpus.marks if mark.kind == "document"] == list(alone)
     assert corpus.title == "All about the alder; All about the birch; All about the cedar"
     assert any(note.startswith("cedar.pdf: left out: ") for note in corpus.notes)
     # Of one document alone nothing is said.
@@ -148,13 +148,13 @@ def test_no_chunk_and_no_part_has_text_of_two_documents(texts: list[str], budget
     corpus = combine([parse(text.encode(), name=f"{number}.md") for number, text in enumerate(texts)])
     tokenizer = EstimatingTokenizer()
     chunks = chunk(corpus, tokenizer, budget)
-    assert "".join(corpus.text[slice(*one.span)] for one in chunks) == corpus.text
+    assert "".join(corpus.text[slice(*piece.span)] for piece in chunks) == corpus.text
     marks = [mark for mark in corpus.marks if mark.kind == "document"]
     assert len(marks) in (0, len(set(texts)), *range(2, len(texts) + 1))
-    for one in chunks:
-        met = {mark.label for mark in marks if mark.start < one.span.end and one.span.start < mark.end}
+    for piece in chunks:
+        met = {mark.label for mark in marks if mark.start < piece.span.end and piece.span.start < mark.end}
         assert len(met) <= 1
-        assert one.tokens == tokenizer.count(corpus.text[slice(*one.span)])
+        assert piece.tokens == tokenizer.count(corpus.text[slice(*piece.span)])
 
 
 @pytest.mark.slow
@@ -163,9 +163,9 @@ def test_no_passage_has_text_of_two_documents() -> None:
     first = parse(b"# Oaks\n\nThey stand in the park.\n\n## Elms", name="oaks.md")
     second = parse(b"# Birches\n\nThey stand in the wood.", name="birches.md")
     passages = Passages(combine([first, second]), EstimatingTokenizer())
-    found = passages.nearest("They stand in the park, oaks and elms, or birches in the wood.", 9)
-    assert found
-    assert not [one for one in found if "\f" in passages.text(one)]
+    passages_found = passages.nearest("They stand in the park, oaks and elms, or birches in the wood.", 9)
+    assert passages_found
+    assert not [one for one in passages_found if "\f" in passages.text(one)]
 
 
 chapters = st.lists(
@@ -187,9 +187,9 @@ def test_the_parts_of_a_document_cover_it(chapters: list[tuple[int, int]], befor
     except UsageError:
         return
     assert len(parts) > 1
-    assert "".join(document.text[slice(*one.span)] for one in parts) == document.text
-    assert all(document.text[slice(*one.span)].split().count("word") > 30 for one in parts)
-    assert all(percent_of(document, one.span.start) < 100 for one in parts)
+    assert "".join(document.text[slice(*part.span)] for part in parts) == document.text
+    assert all(document.text[slice(*part.span)].split().count("word") > 30 for part in parts)
+    assert all(percent_of(document, part.span.start) < 100 for part in parts)
 
 
 def test_parts_are_chapters_and_what_stands_beside_them() -> None:
@@ -200,7 +200,7 @@ def test_parts_are_chapters_and_what_stands_beside_them() -> None:
     book += f"\n\n## Chapter 2: Sea\n\n{text}\n\n## Chapter 3: Nothing\n\nHere.\n\n## Afterword\n\n{text}"
     parts = split_document(parse(book.encode(), name="book.md"))
     # The title page belongs to the preface, and a chapter of one word to what follows it.
-    assert [one.title for one in parts] == ["Preface", "Chapter 1: Salt", "Chapter 2: Sea", "Afterword"]
+    assert [part.title for part in parts] == ["Preface", "Chapter 1: Salt", "Chapter 2: Sea", "Afterword"]
     assert parts[0].span.start == 0
 
 

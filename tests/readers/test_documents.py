@@ -328,15 +328,15 @@ def test_titles_of_plain_text(text: str, title: str) -> None:
 @pytest.mark.parametrize("first", ["Chapter 1", "Chapter One: The Light", "1. The Light", "Preface"])
 def test_a_chapter_at_the_beginning_is_no_title(first: str, second: str) -> None:
     text = f"# {first}\n\nIt rose.\n\n# {second}\n\nIt fell.\n"
-    found = markdown(text)
-    assert (found.title, titles(found)) == ("notes", [first, second])
+    document = markdown(text)
+    assert (document.title, titles(document)) == ("notes", [first, second])
     if first.startswith("Chapter"):
-        assert chapters(found)[0].number == 1
+        assert chapters(document)[0].number == 1
 
 
 def test_a_chapter_of_plain_text_may_be_marked_as_in_markdown() -> None:
-    found = plain("# Chapter 1\n\nIt rose.\n\n# Chapter 2\n\nIt fell.\n")
-    assert (found.title, titles(found)) == ("the-tide", ["Chapter 1", "Chapter 2"])
+    document = plain("# Chapter 1\n\nIt rose.\n\n# Chapter 2\n\nIt fell.\n")
+    assert (document.title, titles(document)) == ("the-tide", ["Chapter 1", "Chapter 2"])
 
 
 def test_a_number_that_is_a_title_stays_one() -> None:
@@ -373,9 +373,9 @@ def test_headings_are_looked_for_in_linear_time(text: str) -> None:
 def test_lines_of_plain_text_that_is_not_wrapped_are_paragraphs(tmp_path: Path) -> None:
     long = "The keeper of the light wrote down what he saw. " * 5
     (tmp_path / "lines.txt").write_text("\n".join([long.strip()] * 3 + ["Chapter 2", long.strip()]), "utf-8")
-    found = load(tmp_path / "lines.txt")
-    assert found.text.count("\n\n") == 4
-    assert [one.title for one in found.sections] == ["Chapter 2"]
+    document = load(tmp_path / "lines.txt")
+    assert document.text.count("\n\n") == 4
+    assert [section.title for section in document.sections] == ["Chapter 2"]
     wrapped = "\n".join(["The keeper of the light wrote down what he saw."] * 30)
     (tmp_path / "wrapped.txt").write_text(wrapped, "utf-8")
     assert load(tmp_path / "wrapped.txt").text == wrapped

@@ -186,14 +186,14 @@ def srt() -> bytes:
 
 
 def pdf() -> bytes:
-    made = FPDF()
-    made.add_page()
-    made.set_font("Helvetica")
-    made.text(20, 20, marker("page"))
-    made.text_annotation(50, 50, marker("comment"))
-    made.free_text_annotation(marker("free text"), x=20, y=60, w=50, h=10)
-    made.embed_file(bytes=marker("attachment").encode(), basename="a.txt")
-    return bytes(made.output())
+    book = FPDF()
+    book.add_page()
+    book.set_font("Helvetica")
+    book.text(20, 20, marker("page"))
+    book.text_annotation(50, 50, marker("comment"))
+    book.free_text_annotation(marker("free text"), x=20, y=60, w=50, h=10)
+    book.embed_file(bytes=marker("attachment").encode(), basename="a.txt")
+    return bytes(book.output())
 
 
 def pdf_form() -> bytes:
@@ -280,11 +280,11 @@ SAID = {
 @pytest.mark.parametrize("form", FILES)
 def test_text_in_every_place_is_read_once_or_said_to_be_left_out(form: str) -> None:
     _places.clear()
-    found = read(form.split()[0], FILES[form]())
-    places, said = {*_places}, " ".join(found.notes)
+    document = read(form.split()[0], FILES[form]())
+    places, said = {*_places}, " ".join(document.notes)
     left_out = {place for names in SAID[form].values() for place in names.split(", ")}
     assert left_out < places
-    assert {place: found.text.count(marker(place)) for place in places} == {
+    assert {place: document.text.count(marker(place)) for place in places} == {
         place: int(place not in left_out) for place in places
     }
     assert [note for note in SAID[form] if note not in said] == []
@@ -298,10 +298,10 @@ def test_what_is_in_a_book_but_no_page_of_its_spine_is_said() -> None:
 
 def test_a_text_box_stands_behind_the_paragraph_that_holds_it_with_its_headings_and_notes() -> None:
     box = "{\\shp{\\*\\shpinst{\\shptxt {\\pard\\outlinelevel0 The Light\\par}It burned.{\\footnote A note.}\\par}}}"
-    found = read("rtf", f"{{\\rtf1\\ansi One{box} two.\\par Three.\\par}}".encode())
-    assert found.text == "One two.\n\n# The Light\n\nIt burned.\n\nA note.\n\nThree."
-    assert [section.title for section in found.sections] == ["The Light"]
-    assert [(mark.kind, found.text[mark.start : mark.end]) for mark in found.marks] == [("note", "A note.")]
+    document = read("rtf", f"{{\\rtf1\\ansi One{box} two.\\par Three.\\par}}".encode())
+    assert document.text == "One two.\n\n# The Light\n\nIt burned.\n\nA note.\n\nThree."
+    assert [section.title for section in document.sections] == ["The Light"]
+    assert [(mark.kind, document.text[mark.start : mark.end]) for mark in document.marks] == [("note", "A note.")]
 
 
 def test_an_unknown_part_of_rtf_that_is_not_closed_is_damage() -> None:

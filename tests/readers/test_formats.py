@@ -45,34 +45,37 @@ def as_markdown(title: str, chapters: makers.Chapters) -> str:
 def test_the_sample_book_is_the_same_in_every_format(form: str) -> None:
     """The same text with the same sections has the same summary and the same findings."""
     title, chapters = book()
-    made = read(form, getattr(makers, form)(title, chapters))
-    assert made.text == as_markdown(title, chapters)
-    assert (made.title, [one.title for one in made.sections]) == (title, [title, *(name for name, _ in chapters)])
-    assert [one.level for one in made.sections] == [1, *(1 if form == "epub" else 2 for _ in chapters)]
+    document = read(form, getattr(makers, form)(title, chapters))
+    assert document.text == as_markdown(title, chapters)
+    assert (document.title, [section.title for section in document.sections]) == (
+        title,
+        [title, *(name for name, _ in chapters)],
+    )
+    assert [section.level for section in document.sections] == [1, *(1 if form == "epub" else 2 for _ in chapters)]
 
 
 def sentences_by_page(pages: int) -> tuple[int, int]:
     """How many sentences of so many pages have the page that is printed on theirs, and how many there are."""
-    made = makers.new_pdf("A head", first_number=5)
-    made.add_page()
+    book = makers.new_pdf("A head", first_number=5)
+    book.add_page()
     known: list[tuple[str, int, int]] = []
-    while made.page_no() <= pages:
+    while book.page_no() <= pages:
         number = len(known)
         text = (
             f"Sentence number {number} tells of the salt that was made that year, and of {number + 7} more casks of it."
         )
-        before = made.page_no()
-        made.set_font_size(11)
-        made.multi_cell(0, 5.5, text, new_x="LMARGIN", new_y="NEXT")
-        made.ln(4)
-        known.append((text, before, made.page_no()))
-    found = read("pdf", bytes(made.output()))
-    assert "A head" not in found.text
+        before = book.page_no()
+        book.set_font_size(11)
+        book.multi_cell(0, 5.5, text, new_x="LMARGIN", new_y="NEXT")
+        book.ln(4)
+        known.append((text, before, book.page_no()))
+    document = read("pdf", bytes(book.output()))
+    assert "A head" not in document.text
     right = at = 0
     for text, first, last in known:
-        at = found.text.index(text, at)
+        at = document.text.index(text, at)
         labels = {str(page + 4) for page in (first, last)}
-        right += set(pages_of(found, Span(at, at + len(text))).split("-")) <= labels
+        right += set(pages_of(document, Span(at, at + len(text))).split("-")) <= labels
     return right, len(known)
 
 
@@ -83,39 +86,39 @@ def test_the_page_of_every_sentence_is_the_printed_one() -> None:
 
 
 def test_a_sentence_over_two_pages_names_both_and_is_whole() -> None:
-    made = makers.new_pdf("A head")
-    made.add_page()
+    book = makers.new_pdf("A head")
+    book.add_page()
     text = " ".join(f"word{at} of a very long account" for at in range(400)) + " ends."
-    made.multi_cell(0, 5.5, text, align="J", new_x="LMARGIN", new_y="NEXT")
-    found = read("pdf", bytes(made.output()))
-    assert found.text == text
-    marks = [mark for mark in found.marks if mark.kind == "page"]
+    book.multi_cell(0, 5.5, text, align="J", new_x="LMARGIN", new_y="NEXT")
+    document = read("pdf", bytes(book.output()))
+    assert document.text == text
+    marks = [mark for mark in document.marks if mark.kind == "page"]
     assert len(marks) > 3
     turn = marks[1].start
-    assert pages_of(found, Span(turn - 30, turn + 30)) == "1-2"
-    assert place_of(found, Span(turn - 30, turn + 30)).startswith("pages 1-2, at ")
+    assert pages_of(document, Span(turn - 30, turn + 30)) == "1-2"
+    assert place_of(document, Span(turn - 30, turn + 30)).startswith("pages 1-2, at ")
 
 
 @pytest.mark.parametrize(("first", "title"), [("Chapter 1: Venusport", "x"), ("Venusport", "Venusport")])
 def test_a_chapters_heading_is_no_title_of_a_pdf(first: str, title: str) -> None:
-    made = makers.new_pdf()
-    made.add_page()
+    book = makers.new_pdf()
+    book.add_page()
     for name in (first, "Chapter 2: The Lamp"):
-        makers.heading(made, name, 20)
-        made.set_font_size(11)
-        made.multi_cell(0, 5.5, "The lamp burned in the tower of Sarn, and nobody saw it. " * 9, align="J")
-    assert read("pdf", bytes(made.output())).title == title
+        makers.heading(book, name, 20)
+        book.set_font_size(11)
+        book.multi_cell(0, 5.5, "The lamp burned in the tower of Sarn, and nobody saw it. " * 9, align="J")
+    assert read("pdf", bytes(book.output())).title == title
 
 
 def test_two_columns_are_read_one_after_the_other_though_the_file_goes_across() -> None:
     left = [f"left column line {at} goes on and on" for at in range(30)]
     right = [f"right column line {at} goes on as well" for at in range(30)]
-    made = makers.new_pdf(size=9)
-    made.add_page()
+    book = makers.new_pdf(size=9)
+    book.add_page()
     for at, (one, other) in enumerate(zip(left, right, strict=True)):
-        made.text(10, 20 + 5 * at, one)
-        made.text(80, 20 + 5 * at, other)
-    text = read("pdf", bytes(made.output())).text
+        book.text(10, 20 + 5 * at, one)
+        book.text(80, 20 + 5 * at, other)
+    text = read("pdf", bytes(book.output())).text
     assert text == " ".join([*left, *right])
 
 
@@ -127,40 +130,40 @@ def test_words_that_were_divided_are_whole_and_compounds_stay() -> None:
         "known as the light-",
         "house itself. The saltworks were closed in the year that came after it.",
     )
-    made = makers.new_pdf()
-    made.add_page()
+    book = makers.new_pdf()
+    book.add_page()
     for at, line in enumerate(lines):
-        made.text(10, 20 + 6 * at, line)
-    text = read("pdf", bytes(made.output())).text
+        book.text(10, 20 + 6 * at, line)
+    text = read("pdf", bytes(book.output())).text
     assert "the old saltworks below it were as well-known as the lighthouse itself" in text
 
 
 @pytest.mark.slow
 def test_tables_notes_and_captions_of_a_pdf() -> None:
-    made = makers.new_pdf(size=11)
-    made.add_page()
+    book = makers.new_pdf(size=11)
+    book.add_page()
     for at in range(12):
-        made.text(10, 20 + 6 * at, f"The {at}th line of the text runs over the whole width of this page, or nearly so")
+        book.text(10, 20 + 6 * at, f"The {at}th line of the text runs over the whole width of this page, or nearly so")
     for at, row in enumerate([("Year", "Salt", "Casks"), ("1901", "fine", "40"), ("1902", "coarse", "61")]):
         for column, cell in enumerate(row):
-            made.text(10 + 40 * column, 100 + 6 * at, cell)
-    made.text(10, 125, "Table 1: Salt by the year.")
-    made.set_font_size(8)
-    made.text(10, 180, "1 The ledger has a blot here.")
-    found = read("pdf", bytes(made.output()))
-    assert "Year | Salt | Casks\n1901 | fine | 40\n1902 | coarse | 61" in found.text
-    assert [mark.kind for mark in found.marks] == ["page", "table", "caption", "note"]
-    note = found.marks[-1]
-    assert (note.label, found.text[note.start : note.end]) == ("1", "1 The ledger has a blot here.")
+            book.text(10 + 40 * column, 100 + 6 * at, cell)
+    book.text(10, 125, "Table 1: Salt by the year.")
+    book.set_font_size(8)
+    book.text(10, 180, "1 The ledger has a blot here.")
+    document = read("pdf", bytes(book.output()))
+    assert "Year | Salt | Casks\n1901 | fine | 40\n1902 | coarse | 61" in document.text
+    assert [mark.kind for mark in document.marks] == ["page", "table", "caption", "note"]
+    note = document.marks[-1]
+    assert (note.label, document.text[note.start : note.end]) == ("1", "1 The ledger has a blot here.")
 
 
 @pytest.mark.skipif(not makers.SANS.is_file(), reason="there is no font with these letters")
 def test_ligatures_soft_hyphens_and_other_scripts_of_a_pdf() -> None:
-    made = makers.new_pdf()
-    made.add_page()
-    made.text(10, 20, "The o\ufb03ce of the \ufb01rst \ufb02oor.")
-    made.text(10, 40, "Мы видели старый маяк на мысу.")
-    text = read("pdf", bytes(made.output())).text
+    book = makers.new_pdf()
+    book.add_page()
+    book.text(10, 20, "The o\ufb03ce of the \ufb01rst \ufb02oor.")
+    book.text(10, 40, "Мы видели старый маяк на мысу.")
+    text = read("pdf", bytes(book.output())).text
     assert "The office of the first floor." in text
     assert "Мы видели старый маяк на мысу." in text
 
@@ -173,8 +176,8 @@ def test_other_scripts_and_invisible_signs(form: str) -> None:
         "An o\ufb03ce, co\u00adoper\u00adating.",
         "one\u00a0two",
     ]
-    found = read(form, getattr(makers, form)("A title", [("Chapter 1", texts), ("Chapter 2", ["It ends."])]))
-    assert found.text.split("\n\n")[2:6] == [*texts[:2], "An office, cooperating.", "one two"]
+    document = read(form, getattr(makers, form)("A title", [("Chapter 1", texts), ("Chapter 2", ["It ends."])]))
+    assert document.text.split("\n\n")[2:6] == [*texts[:2], "An office, cooperating.", "one two"]
 
 
 def test_a_page_without_what_surrounds_it() -> None:
@@ -185,19 +188,19 @@ def test_a_page_without_what_surrounds_it() -> None:
     <table><caption>Casks</caption><tr><th>Year<th>Casks</tr><tr><td>1901<td>40</tr></table>
     <pre>a  b\n  c</pre><aside role="doc-footnote" id="n"><p>1. A note.</p></aside>
     <p>Before <span role="doc-pagebreak" id="p9" aria-label="9"></span>after.</p></article></body></html>"""
-    found = read("html", data)
-    assert found.text == (
+    document = read("html", data)
+    assert document.text == (
         "# Salt\n\nMade & sold.\n\n3. three\n  - inner\n4. four\n\nCasks\n\nYear | Casks\n1901 | 40\n\na  b\n  c\n\n"
         "1. A note.\n\nBefore after."
     )
-    kinds = {mark.kind: found.text[mark.start : mark.end] for mark in found.marks}
+    kinds = {mark.kind: document.text[mark.start : mark.end] for mark in document.marks}
     assert kinds["note"] == "1. A note."
     assert (kinds["table"], kinds["page"]) == ("Year | Casks\n1901 | 40", "after.")
-    assert [(mark.label, mark.href) for mark in found.marks if mark.kind == "page"] == [("9", "#p9")]
-    said = " ".join(found.notes)
-    assert "1 scripts" in said
-    assert "2 hidden parts" in said
-    assert "1 note numbers" in said
+    assert [(mark.label, mark.href) for mark in document.marks if mark.kind == "page"] == [("9", "#p9")]
+    notes = " ".join(document.notes)
+    assert "1 scripts" in notes
+    assert "2 hidden parts" in notes
+    assert "1 note numbers" in notes
 
 
 def test_a_nested_contents_of_a_book_and_its_pages() -> None:
@@ -207,15 +210,17 @@ def test_a_nested_contents_of_a_book_and_its_pages() -> None:
         '<li><a href="c0.xhtml">iv</a></li><li><a href="c1.xhtml">5</a></li>'
     )
     data = makers.epub("A book", [("One", ["First."]), ("Two", ["Last."])], nav=nav)
-    found = read("epub", data)
-    assert [(one.title, one.level) for one in found.sections] == [
+    document = read("epub", data)
+    assert [(section.title, section.level) for section in document.sections] == [
         ("A book", 1),
         ("Part One", 1),
         ("One", 2),
         ("Inner", 3),
         ("Two", 1),
     ]
-    pages = [(mark.label, found.text[mark.start : mark.end].strip()) for mark in found.marks if mark.kind == "page"]
+    pages = [
+        (mark.label, document.text[mark.start : mark.end].strip()) for mark in document.marks if mark.kind == "page"
+    ]
     assert pages == [("iv", "## One\n\nFirst."), ("5", "## Two\n\nLast.")]
 
 
@@ -248,10 +253,10 @@ def test_tracked_changes_are_accepted_and_comments_left_out() -> None:
     notes = (
         f"<w:footnotes {space}><w:footnote w:id='2'><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnote></w:footnotes>"
     )
-    found = read("docx", makers.docx("", [], body=TRACKED, parts={"word/footnotes.xml": notes}))
-    assert found.text == "Kept added there and more.\n\n[1] A note.\n\nOne paragraph.\n\na | b\n\n- item"
-    assert [mark.kind for mark in found.marks] == ["page", "page", "note", "table"]
-    said = " ".join(found.notes)
+    document = read("docx", makers.docx("", [], body=TRACKED, parts={"word/footnotes.xml": notes}))
+    assert document.text == "Kept added there and more.\n\n[1] A note.\n\nOne paragraph.\n\na | b\n\n- item"
+    assert [mark.kind for mark in document.marks] == ["page", "page", "note", "table"]
+    said = " ".join(document.notes)
     assert "1 tracked deletions" in said
     assert "1 comments" in said
     assert "1 hidden parts" in said
@@ -271,11 +276,11 @@ WITH_HEADINGS = r"""{\rtf1\ansi{\stylesheet{\s0 Normal;}{\s7\sbasedon0\b Heading
 
 
 def test_rtf_keeps_headings_and_puts_notes_after_their_paragraph() -> None:
-    found = read("rtf", WITH_HEADINGS.encode())
-    assert found.text == ("# The Light\n\nOne two. More.\n\nA long note.\n\n## A part\n\nThree.\n\nNo star.")
-    assert [(one.title, one.level) for one in found.sections] == [("The Light", 1), ("A part", 2)]
-    assert [found.text[one.start : one.end] for one in found.marks] == ["A long note.", "No star."]
-    assert {one.kind for one in found.marks} == {"note"}
+    document = read("rtf", WITH_HEADINGS.encode())
+    assert document.text == ("# The Light\n\nOne two. More.\n\nA long note.\n\n## A part\n\nThree.\n\nNo star.")
+    assert [(section.title, section.level) for section in document.sections] == [("The Light", 1), ("A part", 2)]
+    assert [document.text[mark.start : mark.end] for mark in document.marks] == ["A long note.", "No star."]
+    assert {mark.kind for mark in document.marks} == {"note"}
 
 
 def test_stdin_is_told_by_its_first_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,9 +301,9 @@ def test_an_empty_page_on_stdin_is_refused_like_an_empty_file(monkeypatch: pytes
 def test_titles_are_one_line_in_every_part_of_a_document(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text(f"# Of\tsalt\u00a0 and\x07light\n\nWords.\n\n## {'far ' * 60}\n\nMore.\n", "utf-8")
-    found = load(path)
-    assert found.title == "Of salt and light"
-    assert [one.title for one in found.sections] == [found.title, f"{'far ' * 29}far…"]
+    document = load(path)
+    assert document.title == "Of salt and light"
+    assert [section.title for section in document.sections] == [document.title, f"{'far ' * 29}far…"]
 
 
 @pytest.mark.slow

@@ -71,10 +71,12 @@ def test_spoiled_files_give_a_document_or_a_sentence(form: str) -> None:
     read = 0
     for seed in range(60):
         try:
-            made = formats.read(form, spoiled(form, seed), f"a.{form}").as_document("a")  # type: ignore[arg-type]
-            assert isinstance(made, Document)
-            assert all(0 <= mark.start < mark.end <= len(made.text) for mark in made.marks)
-            assert all(0 <= one.span.start < one.span.end <= len(made.text) for one in made.sections)
+            document = formats.read(form, spoiled(form, seed), f"a.{form}").as_document("a")  # type: ignore[arg-type]
+            assert isinstance(document, Document)
+            assert all(0 <= mark.start < mark.end <= len(document.text) for mark in document.marks)
+            assert all(
+                0 <= section.span.start < section.span.end <= len(document.text) for section in document.sections
+            )
             read += 1
         except DocumentError:
             continue
@@ -145,21 +147,21 @@ def test_scanned_pages_are_named_and_a_scanned_book_is_refused() -> None:
     from PIL import Image
 
     picture = Image.new("L", (60, 80), 200)
-    made = makers.new_pdf()
+    book = makers.new_pdf()
     for _ in range(3):
-        made.add_page()
-        made.image(picture, x=0, y=0, w=148)
-    error = refusal("pdf", bytes(made.output()))
+        book.add_page()
+        book.image(picture, x=0, y=0, w=148)
+    error = refusal("pdf", bytes(book.output()))
     assert "pages are pictures (pages 1-3)" in error.message
     assert "ocrmypdf" in error.hint
-    made = makers.new_pdf()
-    made.add_page()
-    made.text(10, 20, "A page of words.")
-    made.add_page()
-    made.image(picture, x=0, y=0, w=148)
-    found = load_bytes(bytes(made.output()), "a.pdf")
-    assert found.text == "A page of words."
-    assert any("page 2 is a picture without text" in note for note in found.notes)
+    book = makers.new_pdf()
+    book.add_page()
+    book.text(10, 20, "A page of words.")
+    book.add_page()
+    book.image(picture, x=0, y=0, w=148)
+    document = load_bytes(bytes(book.output()), "a.pdf")
+    assert document.text == "A page of words."
+    assert any("page 2 is a picture without text" in note for note in document.notes)
 
 
 @pytest.mark.parametrize(
@@ -195,9 +197,9 @@ def test_a_file_of_which_too_little_is_read_is_refused_unless_that_will_do() -> 
         load_bytes(damaged_book(1), "a.epub")
     assert caught.value.place == "a.epub"
     assert "partial=" in caught.value.hint
-    found = load_bytes(damaged_book(1), "a.epub", selection=Selection(partial=True))
-    assert "The salt of year 2" in found.text
-    assert any("characters in OEBPS/c0.xhtml, 0 were read" in note for note in found.notes)
+    document = load_bytes(damaged_book(1), "a.epub", selection=Selection(partial=True))
+    assert "The salt of year 2" in document.text
+    assert any("characters in OEBPS/c0.xhtml, 0 were read" in note for note in document.notes)
 
 
 def test_a_damaged_stream_of_a_pdf_file_is_said() -> None:
@@ -206,18 +208,18 @@ def test_a_damaged_stream_of_a_pdf_file_is_said() -> None:
     at = data.index(b"stream\n") + 60
     data[at : at + 20] = bytes(20)
     assert damaged_streams(bytes(data))[0] == 1
-    found = formats.read("pdf", bytes(data), "a.pdf")
-    assert any("streams are damaged" in note for note in found.notes)
+    reading = formats.read("pdf", bytes(data), "a.pdf")
+    assert any("streams are damaged" in note for note in reading.notes)
     with pytest.raises(DocumentError, match="it is damaged"):
-        check(found.extents, "a.pdf")
+        check(reading.extents, "a.pdf")
 
 
 def test_cells_in_controls_and_text_boxes_are_read() -> None:
     cell = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
     row = f"<w:sdt><w:sdtContent><w:tr>{cell.format('a')}<w:sdt><w:sdtContent>{cell.format('b')}</w:sdtContent></w:sdt>"
     body = f"<w:tbl>{row}</w:tr></w:sdtContent></w:sdt></w:tbl>"
-    made = formats.read("docx", makers.docx("A", [], body=body), "a.docx")
-    assert made.text == "a | b"
+    document = formats.read("docx", makers.docx("A", [], body=body), "a.docx")
+    assert document.text == "a | b"
     box = '<draw:frame xmlns:draw="d"><draw:text-box><text:p>boxed</text:p></draw:text-box></draw:frame>'
     box = f"<text:p>out{box}</text:p>"
     assert "boxed" in formats.read("odt", makers.odt("A", [], body=box), "a.odt").text

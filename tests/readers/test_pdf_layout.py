@@ -36,24 +36,24 @@ def write(made: makers.Book, text: str, width: float = 0, size: float = 10) -> N
 
 
 def test_justified_prose_in_a_narrow_column_is_no_table() -> None:
-    made = makers.new_pdf(size=10)
-    made.add_page()
+    book = makers.new_pdf(size=10)
+    book.add_page()
     said = (LONG, *texts(0, 3))
     for one in said:
-        write(made, one, 60)
-    assert paragraphs(made) == list(said)
+        write(book, one, 60)
+    assert paragraphs(book) == list(said)
 
 
 def test_cells_that_stand_below_each_other_are_a_table_although_they_fill_the_width() -> None:
-    made = makers.new_pdf(size=10)
-    made.add_page()
-    write(made, texts(1, 1)[0])
+    book = makers.new_pdf(size=10)
+    book.add_page()
+    write(book, texts(1, 1)[0])
     rows = [("a long name of a thing that is sold", str(1900 + at), "and what was said of it then") for at in range(4)]
     for row in rows:
         for cell, at in zip(row, (10, 85, 100), strict=True):
-            made.text(at, made.get_y() + 4, cell)
-        made.ln(5)
-    assert "\n".join(" | ".join(row) for row in rows) in paragraphs(made)
+            book.text(at, book.get_y() + 4, cell)
+        book.ln(5)
+    assert "\n".join(" | ".join(row) for row in rows) in paragraphs(book)
 
 
 @pytest.mark.parametrize("pages", [4, 5])
@@ -65,18 +65,18 @@ def test_heads_that_alternate_are_found_in_a_file_of_few_pages(pages: int) -> No
                 self.cell(0, 5, HEADS[self.page_no() % 2], align="C")
             self.ln(12)
 
-    made = Alternating(format=(148, 210))
-    made.set_auto_page_break(True, 20)
-    made.set_font("Helvetica", size=10)
-    made.add_page()
-    said = [one.encode("ascii", "ignore").decode() for one in texts(0, 40)]
+    book = Alternating(format=(148, 210))
+    book.set_auto_page_break(True, 20)
+    book.set_font("Helvetica", size=10)
+    book.add_page()
+    said = [text.encode("ascii", "ignore").decode() for text in texts(0, 40)]
     wanted = []
     for one in said:
-        write(made, one)
+        write(book, one)
         wanted.append(one)
-        if made.page_no() == pages:
+        if book.page_no() == pages:
             break
-    found = " ".join(paragraphs(made))
+    found = " ".join(paragraphs(book))
     assert not [head for head in HEADS.values() if head in found]
     assert re.sub(r"\W", "", " ".join(wanted)) == re.sub(r"\W", "", found)
 
@@ -120,76 +120,76 @@ def test_alternating_heads_leave_and_chapters_end_on_their_page(head: str, size:
 @pytest.mark.parametrize("size", [14, 10])
 def test_a_number_and_a_letter_are_a_heading(size: int) -> None:
     """Larger letters make one, and bold ones of the usual size."""
-    made = makers.new_pdf()
-    made.set_font("Helvetica", size=10)
-    made.add_page()
+    book = makers.new_pdf()
+    book.set_font("Helvetica", size=10)
+    book.add_page()
     for number, title in ((13, "Y"), (14, "Z")):
-        made.set_font("Helvetica", style="B" if size == 10 else "", size=size)
-        made.cell(0, 8, f"{number}    {title}", new_x="LMARGIN", new_y="NEXT")
-        made.set_font("Helvetica", style="", size=10)
-        for one in texts(2, 3):
-            write(made, one.encode("ascii", "ignore").decode())
-    found = [one for one in paragraphs(made) if one.startswith("#")]
+        book.set_font("Helvetica", style="B" if size == 10 else "", size=size)
+        book.cell(0, 8, f"{number}    {title}", new_x="LMARGIN", new_y="NEXT")
+        book.set_font("Helvetica", style="", size=10)
+        for text in texts(2, 3):
+            write(book, text.encode("ascii", "ignore").decode())
+    found = [paragraph for paragraph in paragraphs(book) if paragraph.startswith("#")]
     assert [re.sub(r"[#\s]+", " ", one).strip() for one in found] == ["13 Y", "14 Z"]
 
 
 def test_a_bold_word_within_a_text_and_a_bold_sentence_are_no_headings() -> None:
-    made = makers.new_pdf()
-    made.set_font("Helvetica", size=10)
-    made.add_page()
-    made.set_font("Helvetica", style="B", size=10)
-    made.write(5, "Salt")
-    made.set_font("Helvetica", style="", size=10)
-    made.write(5, " is made of the sea, and of patience, as everybody on the island knows who has made it once. ")
-    made.ln(9)
-    made.set_font("Helvetica", style="B", size=10)
-    made.multi_cell(0, 5, "It was so.", new_x="LMARGIN", new_y="NEXT")
-    made.set_font("Helvetica", style="", size=10)
-    for one in texts(2, 4):
-        write(made, one.encode("ascii", "ignore").decode())
-    assert not [one for one in paragraphs(made) if one.startswith("#")]
+    book = makers.new_pdf()
+    book.set_font("Helvetica", size=10)
+    book.add_page()
+    book.set_font("Helvetica", style="B", size=10)
+    book.write(5, "Salt")
+    book.set_font("Helvetica", style="", size=10)
+    book.write(5, " is made of the sea, and of patience, as everybody on the island knows who has made it once. ")
+    book.ln(9)
+    book.set_font("Helvetica", style="B", size=10)
+    book.multi_cell(0, 5, "It was so.", new_x="LMARGIN", new_y="NEXT")
+    book.set_font("Helvetica", style="", size=10)
+    for text in texts(2, 4):
+        write(book, text.encode("ascii", "ignore").decode())
+    assert not [paragraph for paragraph in paragraphs(book) if paragraph.startswith("#")]
 
 
 def test_a_note_at_the_foot_of_a_column_splits_no_sentence() -> None:
-    made = makers.new_pdf(size=9)
-    made.add_page()
+    book = makers.new_pdf(size=9)
+    book.add_page()
     left = [f"left column line {at} goes on and on" for at in range(25)]
     right = [f"right column line {at} goes on as well" for at in range(25)]
     for at, (one, other) in enumerate(zip(left, right, strict=True)):
-        made.text(10, 20 + 5 * at, one)
-        made.text(80, 20 + 5 * at, other)
-    made.set_font_size(7)
-    made.text(10, 155, "7 The bank was built in the year 1820,")
-    made.text(10, 159, "and nobody has mended it since then.")
-    found = read(bytes(made.output()), "x.pdf")
+        book.text(10, 20 + 5 * at, one)
+        book.text(80, 20 + 5 * at, other)
+    book.set_font_size(7)
+    book.text(10, 155, "7 The bank was built in the year 1820,")
+    book.text(10, 159, "and nobody has mended it since then.")
+    document = read(bytes(book.output()), "x.pdf")
     note = "7 The bank was built in the year 1820, and nobody has mended it since then."
-    assert found.text == f"{' '.join([*left, *right])}\n\n{note}"
-    assert [mark.label for mark in found.marks if mark.kind == "note"] == ["7"]
+    assert document.text == f"{' '.join([*left, *right])}\n\n{note}"
+    assert [mark.label for mark in document.marks if mark.kind == "note"] == ["7"]
 
 
 def test_notes_that_say_the_same_are_no_running_feet() -> None:
-    made = makers.new_pdf(size=10)
+    book = makers.new_pdf(size=10)
     for at in range(5):
-        made.add_page()
-        made.set_font_size(10)
+        book.add_page()
+        book.set_font_size(10)
         for one in texts(3 * at, 2):
-            write(made, one)
-        made.set_font_size(7)
-        made.text(10, 190, f"{2 * at + 11} Ibid., in the same place.")
-    text = read(bytes(made.output()), "x.pdf").text
+            write(book, one)
+        book.set_font_size(7)
+        book.text(10, 190, f"{2 * at + 11} Ibid., in the same place.")
+    text = read(bytes(book.output()), "x.pdf").text
     assert [number for number in range(11, 20, 2) if f"{number} Ibid., in the same" in text] == [*range(11, 20, 2)]
 
 
 def test_three_justified_columns_are_read_one_after_the_other() -> None:
-    made = makers.new_pdf(size=8)
-    made.add_page()
+    book = makers.new_pdf(size=8)
+    book.add_page()
     said = texts(0, 5)
-    with made.text_columns(ncols=3, gutter=6, text_align="J") as columns:
+    with book.text_columns(ncols=3, gutter=6, text_align="J") as columns:
         for one in said:
             columns.write(one)
             columns.ln()
             columns.ln()
-    assert paragraphs(made) == list(said)
+    assert paragraphs(book) == list(said)
 
 
 ARABIC = (Path(__file__).parent.parent / "languages" / "arabic.md").read_text("utf-8")

@@ -63,23 +63,23 @@ def times(document: Document, words: str) -> str:
 
 
 def test_who_speaks_begins_a_paragraph_and_each_stretch_has_its_time() -> None:
-    found = read(SRT)
-    assert found.text == (
+    document = read(SRT)
+    assert document.text == (
         "MS. DOYLE: I saw the ledger on the desk at noon. It was open at the page for 1901.\n\n"
         "And at night?\n\nAt night it was gone.\n\nMR. CRANE: Dr. Vane wrote to the Board."
     )
-    assert times(found, "on the desk") == "00:12:40"
-    assert times(found, "I saw the ledger on the desk") == "00:12:38-00:12:40"
-    at = found.text.index("MR. CRANE")
-    assert place_of(found, Span(at, at + 9)).startswith("00:12:54, at ")
-    assert found.notes == ("left out: 1 descriptions of sounds (2 words)",)
+    assert times(document, "on the desk") == "00:12:40"
+    assert times(document, "I saw the ledger on the desk") == "00:12:38-00:12:40"
+    at = document.text.index("MR. CRANE")
+    assert place_of(document, Span(at, at + 9)).startswith("00:12:54, at ")
+    assert document.notes == ("left out: 1 descriptions of sounds (2 words)",)
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_voices_of_webvtt_are_speakers_and_named_once(ends: str) -> None:
-    found = read(VTT.replace("\n", ends), "a.vtt")
-    assert found.text == "Ann Doyle: I saw the ledger on the desk & it was open.\n\nBob Crane: He kept the books."
-    assert (found.title, times(found, "He kept")) == ("The Missing Ledger", "01:12:44")
+    document = read(VTT.replace("\n", ends), "a.vtt")
+    assert document.text == "Ann Doyle: I saw the ledger on the desk & it was open.\n\nBob Crane: He kept the books."
+    assert (document.title, times(document, "He kept")) == ("The Missing Ledger", "01:12:44")
 
 
 def test_music_and_the_credits_of_a_site_are_left_out() -> None:
@@ -94,9 +94,9 @@ def test_music_and_the_credits_of_a_site_are_left_out() -> None:
         "Downloaded from www.opensubtitles.org",
     )
     text = "".join(f"{at}\n00:00:0{at},000 --> 00:00:0{at},900\n{line}\n\n" for at, line in enumerate(lines, 1))
-    found = read(text)
-    assert found.text == "I translated it by hand, and it was long. Nobody came. He sang."
-    assert found.notes == ("left out: 2 credits (6 words), 3 descriptions of sounds (14 words)",)
+    document = read(text)
+    assert document.text == "I translated it by hand, and it was long. Nobody came. He sang."
+    assert document.notes == ("left out: 2 credits (6 words), 3 descriptions of sounds (14 words)",)
 
 
 def test_lines_that_roll_up_are_read_once() -> None:
@@ -126,9 +126,9 @@ def test_they_are_read_by_their_suffix(tmp_path: Path) -> None:
 
 def test_times_of_a_plain_transcript_are_places() -> None:
     text = "".join(f"[00:2{at}:00] MS. DOYLE: I saw number {at}. It was open.\n\n" for at in range(4))
-    found = load_plain(text)
-    assert times(found, "number 2") == "00:22:00"
-    assert not [one for one in load_plain("At [00:10:00] he left.\n\nNobody saw.").marks if one.kind == "time"]
+    document = load_plain(text)
+    assert times(document, "number 2") == "00:22:00"
+    assert not [mark for mark in load_plain("At [00:10:00] he left.\n\nNobody saw.").marks if mark.kind == "time"]
 
 
 def load_plain(text: str) -> Document:

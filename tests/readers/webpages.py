@@ -54,7 +54,7 @@ def texts(start: int, count: int) -> tuple[str, ...]:
 
 
 def p(texts: tuple[str, ...]) -> str:
-    return "\n".join(f"<p>{escape(one)}</p>" for one in texts)
+    return "\n".join(f"<p>{escape(text)}</p>" for text in texts)
 
 
 def whole(body: str, title: str = "A page", head: str = "") -> str:

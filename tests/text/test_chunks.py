@@ -29,22 +29,22 @@ def document(text: str) -> Document:
 
 
 def boundaries(chunks: list[Chunk]) -> list[int]:
-    return [each.span.end for each in chunks[:-1]]
+    return [piece.span.end for piece in chunks[:-1]]
 
 
 def check_cover(text: str, chunks: list[Chunk]) -> None:
-    edges = [0, *(each.span.end for each in chunks)]
-    assert [each.span for each in chunks] == [Span(a, b) for a, b in pairwise(edges)]
+    edges = [0, *(piece.span.end for piece in chunks)]
+    assert [piece.span for piece in chunks] == [Span(a, b) for a, b in pairwise(edges)]
     assert edges[-1] == len(text)
-    assert all(each.span.end > each.span.start for each in chunks)
-    assert [each.index for each in chunks] == list(range(len(chunks)))
+    assert all(piece.span.end > piece.span.start for piece in chunks)
+    assert [piece.index for piece in chunks] == list(range(len(chunks)))
 
 
 def check_counts(text: str, chunks: list[Chunk], tokenizer: Tokenizer, budget: int) -> None:
-    for each in chunks:
-        part = text[each.span.start : each.span.end]
-        assert each.tokens == tokenizer.count(part)
-        assert each.tokens <= budget or len(part) == 1
+    for piece in chunks:
+        part = text[piece.span.start : piece.span.end]
+        assert piece.tokens == tokenizer.count(part)
+        assert piece.tokens <= budget or len(part) == 1
 
 
 def natural_seams(text: str) -> set[int]:
@@ -57,13 +57,13 @@ def check_ends(text: str, chunks: list[Chunk], tokenizer: Tokenizer, budget: int
     """A chunk ends elsewhere only when no seam lies within it, and the way to the next seam is too long."""
     seams = sorted(natural_seams(text))
     dearest = 14 if tokenizer.name == "estimate" else 4  # what one piece of text can cost
-    for each in chunks[:-1]:
-        if each.span.end in seams:
+    for piece in chunks[:-1]:
+        if piece.span.end in seams:
             continue
-        at = bisect_right(seams, each.span.start)
+        at = bisect_right(seams, piece.span.start)
         ahead = seams[at] if at < len(seams) else len(text)
-        assert ahead > each.span.end, "a sentence was cut although the chunk could have ended before it"
-        assert tokenizer.count(text[each.span.start : ahead]) > budget - dearest, "a sentence was cut although it fits"
+        assert ahead > piece.span.end, "a sentence was cut although the chunk could have ended before it"
+        assert tokenizer.count(text[piece.span.start : ahead]) > budget - dearest, "a sentence was cut although it fits"
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_true_stories(tokenizer: Tokenizer, stories: list[str]) -> None:
         check_cover(text, chunks)
         check_counts(text, chunks, tokenizer, 600)
         assert set(boundaries(chunks)) <= natural_seams(text)
-        full = [each.tokens for each in chunks[:-1]]
+        full = [piece.tokens for piece in chunks[:-1]]
         assert sum(full) / len(full) > 500, "chunks are filled"
 
 
@@ -208,11 +208,11 @@ def test_onward_a_chunk_has_its_tokens_and_the_sentence_begun(tokenizer: Tokeniz
     check_cover(text, chunks)
     check_counts(text, chunks, tokenizer, budget + LONGEST_REST)
     seams = natural_seams(text)
-    for each in chunks[:-1]:
-        if each.tokens > budget:
-            assert each.span.end in seams
+    for piece in chunks[:-1]:
+        if piece.tokens > budget:
+            assert piece.span.end in seams
             assert not any(
                 seam
                 for seam in seams
-                if each.span.start < seam < each.span.end and tokenizer.count(text[each.span.start : seam]) > budget
+                if piece.span.start < seam < piece.span.end and tokenizer.count(text[piece.span.start : seam]) > budget
             )

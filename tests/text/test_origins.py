@@ -32,8 +32,8 @@ def index(text: str, language: str) -> Index:
 
 def places(parents: list[str], child: str) -> list[list[str]]:
     return [
-        [parents[link.text][link.span.start : link.span.end] for link in one.links]
-        for one in OriginTracer(parents).trace(child)
+        [parents[link.text][link.span.start : link.span.end] for link in origin.links]
+        for origin in OriginTracer(parents).trace(child)
     ]
 
 
@@ -59,9 +59,9 @@ def test_a_sentence_out_of_two_has_both() -> None:
 @given(st.lists(raw_texts, max_size=3), raw_texts)
 def test_links_lie_within_their_parents_and_are_at_most_three(parents: list[str], child: str) -> None:
     origins = OriginTracer(parents)
-    found = origins.trace(child)
-    assert found == origins.trace(child) == OriginTracer(parents).trace(child)
-    for one in found:
+    traced = origins.trace(child)
+    assert traced == origins.trace(child) == OriginTracer(parents).trace(child)
+    for one in traced:
         assert 0 <= one.span.start < one.span.end <= len(child)
         assert 0 <= one.margin <= 1
         assert len(one.links) <= MAX_PLACES
@@ -98,7 +98,7 @@ def test_a_copy_is_found_however_it_is_marked_and_the_quoted_words_are_the_place
 
 def test_of_a_copy_that_stands_in_two_places_neither_is_sure() -> None:
     (found,) = OriginTracer([LAMP, f"{GULLS} {LAMP}"]).trace("Hester kept the lamp of Pell Point.")
-    assert [one.text for one in found.links] == [0]
+    assert [link.text for link in found.links] == [0]
     assert found.margin == 0
 
 
@@ -106,7 +106,7 @@ def test_a_few_common_words_are_no_quotation() -> None:
     (found,) = OriginTracer(["She told him that it was so, and he went."]).trace("It was so.")
     assert found.links == ()
     (found,) = OriginTracer(["It was so. She told him, and he went."]).trace("It was so!")
-    assert [one.method for one in found.links] == ["quotation"]
+    assert [link.method for link in found.links] == ["quotation"]
 
 
 def test_of_sentences_that_say_the_same_that_is_the_place_around_which_the_rest_stands() -> None:
@@ -152,7 +152,7 @@ def test_with_an_encoder_a_like_meaning_is_a_place_and_each_parent_is_asked_for_
     meanings = Meanings()
     child = "Its port was auctioned. Nobody slept."
     first, last = OriginTracer([LAMP, "", GULLS], meanings).trace(child)
-    assert [(one.text, one.method) for one in first.links] == [(0, "embedding")]
+    assert [(link.text, link.method) for link in first.links] == [(0, "embedding")]
     assert LAMP[slice(*first.links[0].span)].startswith("The council sold the old harbour")
     assert last.links == ()
     parents = [index(one, "en").texts for one in (LAMP, GULLS)]
@@ -162,7 +162,7 @@ def test_with_an_encoder_a_like_meaning_is_a_place_and_each_parent_is_asked_for_
 
 def test_without_parents_nothing_comes_from_anywhere() -> None:
     for parents in ([], ["", "…"]):
-        assert [one.links for one in OriginTracer(parents, Meanings()).trace(GULLS)] == [(), ()]
+        assert [origin.links for origin in OriginTracer(parents, Meanings()).trace(GULLS)] == [(), ()]
 
 
 def link(text: int, start: int, end: int, weight: float) -> Link:

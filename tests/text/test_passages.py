@@ -57,13 +57,13 @@ class Letters:
 @given(raw_texts)
 def test_every_sentence_is_in_a_passage_and_none_is_too_long(text: str) -> None:
     passages = Passages(document(text), ESTIMATE)
-    found = all_of(passages)
-    assert [passage.index for passage in found] == list(range(len(found)))
-    assert all(0 < passage.tokens <= LONGEST for passage in found)
-    assert all(a.span.start < b.span.start and a.span.end < b.span.end for a, b in pairwise(found))
-    assert all(passages.text(passage) == passages.text(passage).strip() != "" for passage in found)
+    every_passage = all_of(passages)
+    assert [passage.index for passage in every_passage] == list(range(len(every_passage)))
+    assert all(0 < passage.tokens <= LONGEST for passage in every_passage)
+    assert all(a.span.start < b.span.start and a.span.end < b.span.end for a, b in pairwise(every_passage))
+    assert all(passages.text(passage) == passages.text(passage).strip() != "" for passage in every_passage)
     covered = bytearray(len(text))
-    for passage in found:
+    for passage in every_passage:
         covered[passage.span.start : passage.span.end] = b"1" * (passage.span.end - passage.span.start)
     assert not "".join(text[at] for at in range(len(text)) if not covered[at]).strip()
 
@@ -71,16 +71,17 @@ def test_every_sentence_is_in_a_passage_and_none_is_too_long(text: str) -> None:
 @pytest.mark.slow
 def test_passages_overlap_by_a_sentence(tokenizer: Tokenizer) -> None:
     source = load(str(SAMPLE))
-    found = all_of(Passages(source, tokenizer))
+    every_passage = all_of(Passages(source, tokenizer))
     spans = sentences(source.text)
     starts, ends = {span.start for span in spans}, {span.end for span in spans}
-    assert all(passage.span.start in starts and passage.span.end in ends for passage in found)
+    assert all(passage.span.start in starts and passage.span.end in ends for passage in every_passage)
     overlaps = [
-        [span for span in spans if b.span.start <= span.start and span.end <= a.span.end] for a, b in pairwise(found)
+        [span for span in spans if b.span.start <= span.start and span.end <= a.span.end]
+        for a, b in pairwise(every_passage)
     ]
     assert all(len(shared) <= 1 for shared in overlaps)
     assert sum(len(shared) == 1 for shared in overlaps) > 0.85 * len(overlaps)
-    assert np.mean([passage.tokens for passage in found]) > 0.7 * PASSAGE
+    assert np.mean([passage.tokens for passage in every_passage]) > 0.7 * PASSAGE
 
 
 def test_no_passage_crosses_into_another_section() -> None:
@@ -115,10 +116,10 @@ def test_an_endless_sentence_is_cut_between_words() -> None:
 def test_the_passage_that_answers_comes_first() -> None:
     passages = Passages(load(str(SAMPLE)), ESTIMATE)
     question = "Who drove Hester Vane and Ruth Crane down to Gannet Point behind the mare Duchess?"
-    found = passages.nearest(question, 3)
-    assert len(found) == 3
-    assert "Tobias Wren drove Hester Vane and Ruth Crane down to Gannet Point" in passages.text(found[0])
-    assert found == passages.nearest(question, 9)[:3]
+    passages_found = passages.nearest(question, 3)
+    assert len(passages_found) == 3
+    assert "Tobias Wren drove Hester Vane and Ruth Crane down to Gannet Point" in passages.text(passages_found[0])
+    assert passages_found == passages.nearest(question, 9)[:3]
 
 
 @pytest.mark.parametrize(
@@ -147,11 +148,11 @@ def test_what_shares_nothing_is_not_found() -> None:
 def test_within_a_place_only_what_is_at_least_partly_there_is_found() -> None:
     text = " ".join(f"The lamp of keeper {n} went out in the night, and nobody came to light it." for n in range(60))
     passages = Passages(document(text), ESTIMATE)
-    found = all_of(passages)
-    middle = Span(found[3].span.start + 9, found[6].span.start + 9)
+    every_passage = all_of(passages)
+    middle = Span(every_passage[3].span.start + 9, every_passage[6].span.start + 9)
     near = passages.nearest("the lamp of keeper 1", 99, middle)
     # The third begins before the place, and the sixth ends behind it. Overlapping, the second may end within it.
-    reaching = [one.index for one in found if one.span.end > middle.start and one.span.start < middle.end]
+    reaching = [one.index for one in every_passage if one.span.end > middle.start and one.span.start < middle.end]
     assert sorted(one.index for one in near) == reaching
     assert {3, 4, 5, 6} <= set(reaching)
     assert len(reaching) <= 5

@@ -126,10 +126,10 @@ def test_a_loop_within_a_reply_is_cut_to_one_turn(text: str, once: str) -> None:
 
 @given(raw_texts)
 def test_clean_text_is_harmless(text: str) -> None:
-    found = clean(text)
-    assert found.encode("utf-8").decode("utf-8") == found
-    assert all(character in "\n\t" or character.isprintable() or ord(character) > 0x9F for character in found)
-    assert not set(found) & set("\x1b\r\x00\x85\u2028\u2029\u202e\u2066\ufeff")
+    clean_text = clean(text)
+    assert clean_text.encode("utf-8").decode("utf-8") == clean_text
+    assert all(character in "\n\t" or character.isprintable() or ord(character) > 0x9F for character in clean_text)
+    assert not set(clean_text) & set("\x1b\r\x00\x85\u2028\u2029\u202e\u2066\ufeff")
 
 
 @given(raw_texts, st.integers(1, 40))
@@ -186,9 +186,9 @@ def test_what_was_taken_out_is_counted() -> None:
 
 @pytest.mark.slow
 def test_a_long_text_is_cleaned_as_a_short_one_is() -> None:
-    found = clean_with_notes("ab\x00é\x1b[1m" * 700_000)
-    assert found.text == "ab é" * 700_000
-    assert found.notes[1] == "700,000 control characters became spaces"
+    clean_text = clean_with_notes("ab\x00é\x1b[1m" * 700_000)
+    assert clean_text.text == "ab é" * 700_000
+    assert clean_text.notes[1] == "700,000 control characters became spaces"
 
 
 def test_an_escape_without_an_end_takes_linear_time() -> None:

@@ -171,7 +171,7 @@ def test_a_number_belongs_to_the_abbreviation_before_it(numbered: str) -> None:
 )
 def test_so_it_does_in_other_languages(language: str, numbered: str) -> None:
     text = f"{numbered}. Ende 17."
-    assert [text[slice(*one)] for one in sentences(text, language=language)] == [f"{numbered}.", "Ende 17."]
+    assert [text[slice(*span)] for span in sentences(text, language=language)] == [f"{numbered}.", "Ende 17."]
 
 
 def test_a_number_may_begin_a_sentence() -> None:
@@ -247,9 +247,9 @@ PLAIN = "The tide went out over the bank, and nobody was there to see it but the
 def cut(text: str, budget: int, *, natural: bool = True) -> list[str]:
     document = parse(text.encode(), name="text.md")
     chunks = chunk(document, EstimatingTokenizer(), budget, natural=natural)
-    assert "".join(document.text[slice(*one.span)] for one in chunks) == document.text
-    assert all(one.tokens <= budget for one in chunks)
-    return [document.text[slice(*one.span)] for one in chunks]
+    assert "".join(document.text[slice(*piece.span)] for piece in chunks) == document.text
+    assert all(piece.tokens <= budget for piece in chunks)
+    return [document.text[slice(*piece.span)] for piece in chunks]
 
 
 @pytest.mark.parametrize("mark", ["## Chapter 2: The Bank", "* * *", "Chapter Two"])
@@ -274,10 +274,10 @@ def test_the_sample_book_is_cut_at_paragraphs_and_covers_all_but_the_authors_not
     chunks = chunk(document, EstimatingTokenizer(), 2048, body.span.end, start=body.span.start, natural=True)
 
     assert body.note == "not part of the main text, so left out: “Author's note”"
-    assert "".join(document.text[slice(*one.span)] for one in chunks) == document.text[slice(*body.span)]
-    for one in chunks:
-        assert document.text[: one.span.end].endswith("\n\n")
-        assert not document.text[: one.span.end].rstrip().split("\n")[-1].startswith("#"), "no heading is left behind"
+    assert "".join(document.text[slice(*piece.span)] for piece in chunks) == document.text[slice(*body.span)]
+    for piece in chunks:
+        assert document.text[: piece.span.end].endswith("\n\n")
+        assert not document.text[: piece.span.end].rstrip().split("\n")[-1].startswith("#"), "no heading is left behind"
 
 
 @pytest.mark.parametrize(
@@ -386,7 +386,7 @@ def test_a_label_is_no_sentence(line: str, name: str, time: str) -> None:
     assert label is not None
     assert (label.name, label.time, line[label.end :].strip()) == (name, time, "I saw it.")
     said = f"{line} It was open."
-    assert [said[slice(*one)] for one in sentences(said, language="en")] == [line, "It was open."]
+    assert [said[slice(*span)] for span in sentences(said, language="en")] == [line, "It was open."]
 
 
 @pytest.mark.parametrize(
@@ -398,7 +398,7 @@ def test_prose_has_no_label(prose: str) -> None:
 
 def test_each_speaker_begins_a_paragraph() -> None:
     text = "[00:23:10] MR. CRANE: Did you?\n[00:24:00] MS. DOYLE: I did.\nTHE CHAIRMAN: Thank you."
-    assert [text[slice(*one)].split(": ")[1].strip() for one in paragraphs(text)] == [
+    assert [text[slice(*span)].split(": ")[1].strip() for span in paragraphs(text)] == [
         "Did you?",
         "I did.",
         "Thank you.",

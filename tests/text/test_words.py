@@ -154,9 +154,9 @@ def test_endless_texts_take_linear_time(name: str) -> None:
 
 
 def test_accents_heaped_on_one_letter_take_linear_time() -> None:
-    found = units("E" + "\u0301\u0327" * 250_000)
-    assert found[0] == "\u0229"
-    assert set(found[1:]) == {"\u0301", "\u0327"}
+    unit_list = units("E" + "\u0301\u0327" * 250_000)
+    assert unit_list[0] == "\u0229"
+    assert set(unit_list[1:]) == {"\u0301", "\u0327"}
 
 
 HERE = Path(__file__).parent.parent / "languages"
@@ -236,7 +236,7 @@ def test_words_of_one_language_are_none_of_another() -> None:
 
 def test_a_lone_word_above_a_paragraph_is_no_part_of_its_first_sentence() -> None:
     def split(text: str) -> list[str]:
-        return [text[one.start : one.end] for one in sentences(text)]
+        return [text[span.start : span.end] for span in sentences(text)]
 
     assert split("  Prologue\nIt was dark. He came.") == ["Prologue", "It was dark.", "He came."]
     assert split("第一章\n彼は言った。去った。") == ["第一章", "彼は言った。", "去った。"]
